@@ -1,0 +1,58 @@
+/**
+ * The cache port: what both servers keep in Redis, or in this process when there is no Redis. A cache may lose anything at any
+ * time and is never the system of record. Adapters: `redis-cache.ts`, `memory-cache.ts`; one suite runs over both.
+ *
+ * An *incarnation* is one running Redis process (its `run_id`). What it holds after a restart from a dump, or what a replica brings
+ * when it takes over, may be older than what was once written; nothing here believes anything across incarnations.
+ */
+
+/** A value together with the version that decides which of two is newer. */
+export interface Versioned {
+  readonly version: number
+  readonly value: string
+}
+
+/** A moment on the cache's own clock in one incarnation; opaque, from `Cache.moment`. */
+export type CacheMoment = string
+
+export interface PutOptions {
+  readonly ttlSeconds: number
+  /** Keep the entry only if there is none that can be believed. */
+  readonly ifAbsent?: boolean
+  /** Keep the entry only in the incarnation of this moment: what was read from the database before may be outdated now. */
+  readonly since?: CacheMoment
+}
+
+export interface Cache {
+  /**
+   * Keeps `entry` unless one of a higher version is there (an equal version is replaced); false when it was not kept. One atomic
+   * step. @throws Unavailable
+   */
+  putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean>
+
+  /**
+   * The entry, or undefined when there is none, or none that this incarnation was given itself. @throws Unavailable
+   */
+  getVersioned(key: string): Promise<Versioned | undefined>
+
+  /** The present moment, to be handed to `putVersioned` or `publish` later. @throws Unavailable */
+  moment(): Promise<CacheMoment>
+
+  /**
+   * Sends `message` to every present subscriber of `channel`, if it is still the incarnation of `since` and at most `maxAgeMs` later on
+   * the cache's own clock: a message that was held up on its way must not arrive as fresh. False when it was too late. Delivery
+   * is at most once; a subscriber that was away misses it. @throws Unavailable
+   */
+  publish(channel: string, message: string, fresh: { since: CacheMoment; maxAgeMs: number }): Promise<boolean>
+
+  /**
+   * Calls `listener` with every message of `channel` from now on, in the order of publication, across reconnections, until the
+   * returned function is called. Resolves when subscribed, or at once when the cache cannot be reached: it then keeps trying.
+   */
+  subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>>
+
+  /** Resolves when the cache answers. @throws Unavailable */
+  ping(): Promise<void>
+
+  close(): Promise<void>
+}

@@ -1,0 +1,46 @@
+/**
+ * The principal record: what a server must know of a user to accept or refuse a verified credential. Written by the auth server
+ * alone; the deal server reads it from memory, the cache or the auth server (CONTRACT "Principal record").
+ */
+import { z } from 'zod'
+
+export const principalRecordSchema = z.strictObject({
+  /** Layout of this record; a reader that does not know it treats the record as absent. */
+  schema: z.literal(1),
+  /** As created; what an actor is called in events and answers. */
+  username: z.string(),
+  /** Immutable, never used again: two users of one name one after the other are two ids. */
+  userId: z.string(),
+  /** False when disabled or deleted. */
+  enabled: z.boolean(),
+  /** Effective rights: those of the roles and the direct ones together. */
+  rights: z.array(z.string()),
+  /** The credential generation: what carries another number is dead. */
+  generation: z.number().int(),
+  /** The one login that stays alive with its former generation: the one that changed its own password. */
+  keptLogin: z.strictObject({ id: z.string(), generation: z.number().int() }).nullable(),
+  /** Ids of ended logins some of whose tokens have not expired yet. */
+  endedLogins: z.array(z.string()),
+  /** Grows with every change of this principal; never falls, not even when a deleted name is created anew: the number of its latest change. */
+  version: z.number().int(),
+})
+
+export type PrincipalRecord = z.infer<typeof principalRecordSchema>
+
+/** User names are looked up folding ASCII case: the form under which records are kept. */
+export const foldUsername = (username: string): string => username.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+
+/**
+ * The cache key of a user's record. The braces put all records on one node of a Redis Cluster, so that one incarnation answers for
+ * all of them and for the feed.
+ */
+export const principalKey = (username: string): string => `{keyhold}:principal:${foldUsername(username)}`
+
+/** Reads a record from its JSON text; undefined when it is not one this version of the software knows. */
+export function parsePrincipalRecord(text: string): PrincipalRecord | undefined {
+  try {
+    return principalRecordSchema.parse(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
