@@ -12,7 +12,7 @@ export class Refused<Code extends string = string> extends Error {
   /** Facts a client needs, as extension members of the problem document (RFC 9457 §3.2). */
   readonly members: Readonly<Record<string, unknown>>
   /** Header fields the answer needs, such as `Retry-After`. */
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
 
   constructor(code: Code, detail: string, options: RefusedOptions = {}) {
     super(detail, options.cause === undefined ? {} : { cause: options.cause })
@@ -24,7 +24,7 @@ export class Refused<Code extends string = string> extends Error {
 
 export interface RefusedOptions {
   readonly members?: Readonly<Record<string, unknown>>
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /** For the log only. */
   readonly cause?: unknown
 }

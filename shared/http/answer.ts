@@ -1,0 +1,20 @@
+/** What a handler answers, before it becomes bytes. */
+export interface Answer {
+  readonly status: number
+  /** An array becomes one header line per element: `WWW-Authenticate` and `Set-Cookie` must not be joined (RFC 9110 §11.6.1). */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body: string | null
+}
+
+/** An answer with a JSON body. */
+export const jsonAnswer = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({
+  status,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(value),
+})
+
+/** An answer without a body. */
+export const emptyAnswer = (status: number, headers: Answer['headers'] = {}): Answer => ({ status, headers, body: null })
+
+/** For answers that carry a credential, and errors about one (RFC 6749 §5.1). */
+export const noStore = { 'cache-control': 'no-store' } as const

@@ -1,0 +1,90 @@
+import type { IncomingMessage } from 'node:http'
+import { Refused } from '../errors.ts'
+import type { Peer } from './transport.ts'
+
+/** Bodies larger than this are refused with 413, in bytes. */
+export const maxBodyBytes = 256 * 1024
+
+/** A request as handlers and schemes see it: what stood on the wire, not what a framework made of it. */
+export interface HttpCall {
+  readonly method: string
+  /** The path exactly as on the request line, without the query. */
+  readonly path: string
+  /** What stood behind the first `?`, without it; empty when there was none. */
+  readonly rawQuery: string
+  /** The decoded parameters of the route's path. */
+  readonly pathParameters: Readonly<Record<string, string>>
+  /** UUIDv7, in every log line and problem document about this request. */
+  readonly requestId: string
+  readonly peer: Peer
+  /** The value of a header field; several lines of a list-valued field joined by a comma. */
+  header(name: string): string | undefined
+  /** The value of each line of this field, in order. */
+  headerLines(name: string): string[]
+  /** The whole body. @throws Refused `body-too-large` beyond `maxBodyBytes` */
+  readBody(): Promise<Buffer>
+}
+
+export interface CallOrigin {
+  readonly incoming: IncomingMessage
+  readonly pathParameters: Readonly<Record<string, string>>
+  readonly requestId: string
+  readonly peer: Peer
+}
+
+/** A call from what Node.js parsed. */
+export function createCall({ incoming, pathParameters, requestId, peer }: CallOrigin): HttpCall {
+  const { path, rawQuery } = splitTarget(incoming.url ?? '/')
+  let body: Promise<Buffer> | undefined
+  return {
+    method: incoming.method ?? 'GET',
+    path,
+    rawQuery,
+    pathParameters,
+    requestId,
+    peer,
+    header: (name) => {
+      const value = incoming.headers[name]
+      return Array.isArray(value) ? value.join(', ') : value
+    },
+    headerLines: (name) => linesOf(incoming.rawHeaders, name),
+    readBody: () => {
+      body ??= readLimited(incoming)
+      return body
+    },
+  }
+}
+
+/** The query parameters in order, decoded as HTML forms are: `+` is a space. */
+export const queryOf = (call: HttpCall): URLSearchParams => new URLSearchParams(call.rawQuery)
+
+function splitTarget(target: string): { path: string; rawQuery: string } {
+  const pathAndQuery = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '') || '/'
+  const mark = pathAndQuery.indexOf('?')
+  if (mark < 0) return { path: pathAndQuery, rawQuery: '' }
+  return { path: pathAndQuery.slice(0, mark), rawQuery: pathAndQuery.slice(mark + 1) }
+}
+
+function linesOf(rawHeaders: readonly string[], name: string): string[] {
+  const lines: string[] = []
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const candidate = rawHeaders[index] ?? ''
+    if (candidate.length === name.length && candidate.toLowerCase() === name) lines.push(rawHeaders[index + 1] ?? '')
+  }
+  return lines
+}
+
+async function readLimited(incoming: IncomingMessage): Promise<Buffer> {
+  if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge()
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+    size += chunk.length
+    if (size > maxBodyBytes) throw bodyTooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const bodyTooLarge = () =>
+  new Refused('body-too-large', `A body may have at most ${maxBodyBytes} bytes.`, { headers: { connection: 'close' } })

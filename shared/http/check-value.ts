@@ -1,0 +1,78 @@
+import type { z } from 'zod'
+import { Refused } from '../errors.ts'
+import type { MemberError } from '../problems.ts'
+
+export interface CheckOptions {
+  /** Where the value stands in the body, as an RFC 6901 pointer: `/params`, or empty for the body itself. */
+  readonly at?: string
+}
+
+type Issue = z.core.$ZodIssue
+
+/** Issues about the shape: ill-typed, unknown and missing members. All others are about values of the right type. */
+function isAboutShape(issue: Issue): boolean {
+  if (issue.code === 'invalid_type') return !(typeof issue.input === 'number' && issue.expected === 'int')
+  if (issue.code === 'invalid_value') return typeof issue.input !== typeof issue.values[0]
+  return issue.code === 'unrecognized_keys' || issue.code === 'invalid_union'
+}
+
+/**
+ * Checks a parsed JSON value. Ill-typed, unknown or missing members are 400 `invalid-body`, values of the right type that are
+ * not acceptable 422 `invalid-value`; either way `errors` names each member at fault.
+ * @throws Refused
+ */
+export function checkValue<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  { at = '' }: CheckOptions = {},
+): z.output<Schema> {
+  const result = schema.safeParse(value, { reportInput: true })
+  if (result.success) return result.data
+  const { issues } = result.error
+  const ofShape = issues.filter(isAboutShape)
+  if (ofShape.length === 0) throw invalidValue(issues.flatMap((issue) => memberErrors(issue, at)))
+  const errors = ofShape.flatMap((issue) => memberErrors(issue, at))
+  throw new Refused('invalid-body', sentence(errors), { members: { errors } })
+}
+
+/** The refusal for values of the right type that are not acceptable. */
+export const invalidValue = (errors: readonly MemberError[]): Refused<'invalid-value'> =>
+  new Refused('invalid-value', sentence(errors), { members: { errors } })
+
+const sentence = (errors: readonly MemberError[]): string =>
+  errors.map(({ pointer, message }) => (pointer === '' ? message : `${pointer}: ${message}`)).join(' ')
+
+/** The pointer of a member below `at` (RFC 6901 §3). */
+export const pointerTo = (at: string, path: readonly PropertyKey[]): string =>
+  at + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
+function memberErrors(issue: Issue, at: string): MemberError[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      pointer: pointerTo(at, [...issue.path, key]),
+      code: 'unknown-member',
+      message: 'This member is not known here.',
+    }))
+  }
+  const { code, message } = describeIssue(issue)
+  return [{ pointer: pointerTo(at, issue.path), code, message }]
+}
+
+function describeIssue(issue: Issue): { code: string; message: string } {
+  if (isAboutShape(issue)) {
+    // JSON has no undefined: a value that is not there stands for a member that is not there.
+    return issue.input === undefined
+      ? { code: 'missing-member', message: 'This member is required.' }
+      : { code: 'wrong-type', message: `${issue.message}.` }
+  }
+  switch (issue.code) {
+    case 'custom':
+      return { code: String(issue.params?.code ?? 'invalid-value'), message: issue.message }
+    case 'too_small':
+      return { code: issue.origin === 'string' ? 'too-short' : 'too-small', message: `${issue.message}.` }
+    case 'too_big':
+      return { code: issue.origin === 'string' ? 'too-long' : 'too-big', message: `${issue.message}.` }
+    default:
+      return { code: issue.code.replaceAll('_', '-'), message: `${issue.message}.` }
+  }
+}

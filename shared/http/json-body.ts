@@ -1,0 +1,47 @@
+import type { z } from 'zod'
+import { Refused } from '../errors.ts'
+import type { HttpCall } from './call.ts'
+import { type CheckOptions, checkValue } from './check-value.ts'
+
+/**
+ * The JSON value in the body. An empty body counts as `{}`: a use case without required parameters needs none.
+ * @throws Refused `unsupported-media-type`, `invalid-body`
+ */
+export async function readJson(call: HttpCall): Promise<unknown> {
+  const bytes = await call.readBody()
+  if (bytes.length === 0) return {}
+  requireJsonMediaType(call.header('content-type'))
+  if (call.header('content-encoding') !== undefined) {
+    throw new Refused('unsupported-media-type', 'The body must not be compressed.')
+  }
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch {
+    throw new Refused('invalid-body', 'The body is not valid UTF-8.')
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Refused('invalid-body', 'The body is not valid JSON.')
+  }
+}
+
+/** The body checked against `schema`. @throws Refused as `readJson`, and `invalid-value` */
+export async function readBodyAs<Schema extends z.ZodType>(
+  call: HttpCall,
+  schema: Schema,
+  options: CheckOptions = {},
+): Promise<z.output<Schema>> {
+  return checkValue(schema, await readJson(call), options)
+}
+
+/** `application/json` or `application/*+json`, UTF-8 if a charset is named (RFC 8259 §8.1, RFC 6839 §3.1). */
+function requireJsonMediaType(contentType: string | undefined): void {
+  const [type = '', ...parameters] = (contentType ?? '').split(';').map((part) => part.trim().toLowerCase())
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
+  const isJson = type === 'application/json' || /^application\/[a-z0-9.!#$&^_-]+\+json$/.test(type)
+  const isUtf8 = charset === undefined || /^"?utf-?8"?$/.test(charset)
+  if (isJson && isUtf8) return
+  throw new Refused('unsupported-media-type', 'Send the body as application/json in UTF-8.')
+}

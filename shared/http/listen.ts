@@ -1,0 +1,136 @@
+/**
+ * Serve and drain: the listener of a server, with limits on slow and large requests, problem documents also for what fails below the
+ * framework, and an orderly end: no new connection, answers under way are finished, then the rest is cut.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
+import type { Hono } from 'hono'
+import type { IdSource } from '../ids.ts'
+import { problemDocument, sharedProblems } from '../problems.ts'
+
+export interface ListenOptions {
+  // biome-ignore lint/suspicious/noExplicitAny: Hono's environment type is of no interest to a listener
+  readonly app: Hono<any>
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  readonly origin: () => string
+  readonly ids: IdSource
+}
+
+export interface Listening {
+  readonly port: number
+  /** Stops listening, waits at most `graceMs` for answers under way, then cuts what is left. */
+  drain(graceMs?: number): Promise<void>
+}
+
+const requestTimeoutMs = 30_000
+const headersTimeoutMs = 15_000
+const maxHeaderBytes = 16 * 1024
+
+/** Listens; rejects when the port is taken. */
+export async function listen(options: ListenOptions): Promise<Listening> {
+  const server = createServer(
+    {
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: 2_000,
+      maxHeaderSize: maxHeaderBytes,
+      requireHostHeader: false,
+      keepAliveTimeout: 65_000,
+    },
+    createListener(options),
+  )
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    endSocket(socket, problemOfClientError(error), options)
+  })
+  server.on('checkExpectation', (_request, response) => {
+    writeProblem(response, { code: 'expectation-failed', detail: 'Only 100-continue is understood.' }, options)
+  })
+  server.on('connect', (_request, socket: Duplex) => {
+    endSocket(socket, { code: 'method-not-allowed', detail: 'CONNECT is not served.' }, options)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port, options.host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return { port, drain: (graceMs = 10_000) => drain(server, graceMs) }
+}
+
+interface Occurrence {
+  readonly code: keyof typeof sharedProblems
+  readonly detail: string
+}
+
+function createListener(options: ListenOptions) {
+  const malformed: Occurrence = { code: 'malformed-request', detail: 'The request line or the Host header is malformed.' }
+  const listener = getRequestListener(options.app.fetch, {
+    hostname: 'localhost',
+    errorHandler: () => problemResponse(malformed, options),
+  })
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1'
+    if (lacksHost) writeProblem(response, malformed, options)
+    else void listener(request, response)
+  }
+}
+
+function problemOfClientError(error: NodeJS.ErrnoException): Occurrence {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { code: 'headers-too-large', detail: `The header fields may have at most ${maxHeaderBytes} bytes.` }
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { code: 'request-timeout', detail: 'The request did not arrive in time.' }
+    default:
+      return { code: 'malformed-request', detail: 'The request is not well-formed HTTP/1.1.' }
+  }
+}
+
+function renderProblem(occurrence: Occurrence, options: ListenOptions) {
+  const context = { origin: options.origin(), requestId: options.ids.uuid() }
+  const document = problemDocument(sharedProblems, occurrence, context)
+  const headers = {
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+    'x-request-id': context.requestId,
+    connection: 'close',
+  }
+  return { status: document.status, headers, body: JSON.stringify(document) }
+}
+
+function problemResponse(occurrence: Occurrence, options: ListenOptions): Response {
+  const { status, headers, body } = renderProblem(occurrence, options)
+  return new Response(body, { status, headers })
+}
+
+function writeProblem(response: ServerResponse, occurrence: Occurrence, options: ListenOptions): void {
+  const { status, headers, body } = renderProblem(occurrence, options)
+  response.writeHead(status, headers).end(body)
+}
+
+/** Answers on the bare socket: below this point there is no response object. */
+function endSocket(socket: Duplex, occurrence: Occurrence, options: ListenOptions): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const { status, headers, body } = renderProblem(occurrence, options)
+  const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)) })
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`)
+}
+
+async function drain(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  // An answer under way at the time of the call keeps its connection open for the next request unless told otherwise.
+  server.on('request', (_request, response: ServerResponse) => response.setHeader('connection', 'close'))
+  server.closeIdleConnections()
+  const sweep = setInterval(() => server.closeIdleConnections(), 50)
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+  await closed
+  clearInterval(sweep)
+  clearTimeout(cut)
+}

@@ -1,0 +1,140 @@
+/**
+ * The HTTP surface of a server: a table of routes becomes a Hono app in which every path also answers HEAD, OPTIONS and 405, every error
+ * becomes a problem document, and every request is logged once, without its query and without any credential.
+ */
+import type { HttpBindings } from '@hono/node-server'
+import { type Context, Hono } from 'hono'
+import type { Clock } from '../clock.ts'
+import { Refused, Unavailable } from '../errors.ts'
+import type { IdSource } from '../ids.ts'
+import type { Log } from '../log.ts'
+import { occurrenceOf, occurrenceOfUnavailable, type ProblemTable, problemDocument } from '../problems.ts'
+import type { Answer } from './answer.ts'
+import { type CallOrigin, createCall, type HttpCall } from './call.ts'
+import { peerOf, type TransportSettings } from './transport.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export interface Route {
+  readonly methods: readonly Method[]
+  /** Hono's path syntax. Served with and without a trailing slash. */
+  readonly path: string
+  handle(call: HttpCall): Promise<Answer> | Answer
+}
+
+export interface AppOptions {
+  readonly routes: readonly Route[]
+  readonly problems: ProblemTable
+  readonly transport: TransportSettings
+  /** The origin that clients see. */
+  readonly origin: string
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly log: Log
+  /** The refusal for a path that no route has; the default is `not-found`. */
+  readonly unknownPath?: (path: string) => Refused
+}
+
+type Env = { Bindings: HttpBindings }
+
+/** The app for `routes`. Call it through sockets only: it reads what Node.js parsed, not the `Request`. */
+export function createApp(options: AppOptions): Hono<Env> {
+  const app = new Hono<Env>({ strict: false })
+  for (const route of options.routes) {
+    app.on([...route.methods], route.path, (context) => serve(context, options, route.handle.bind(route)))
+  }
+  for (const [path, methods] of allowedMethods(options.routes)) {
+    const allow = [...methods, 'OPTIONS'].join(', ')
+    app.all(path, (context) => serve(context, options, () => answerOtherMethod(context.req.method, allow)))
+  }
+  const unknown = options.unknownPath ?? (() => new Refused('not-found', 'There is no such route.'))
+  app.notFound((context) =>
+    serve(context, options, (call) => {
+      throw unknown(call.path)
+    }),
+  )
+  return app
+}
+
+function allowedMethods(routes: readonly Route[]): Map<string, Set<string>> {
+  const byPath = new Map<string, Set<string>>()
+  for (const { path, methods } of routes) {
+    const allowed = byPath.get(path) ?? new Set()
+    for (const method of methods) {
+      allowed.add(method)
+      if (method === 'GET') allowed.add('HEAD')
+    }
+    byPath.set(path, allowed)
+  }
+  return byPath
+}
+
+function answerOtherMethod(method: string, allow: string): Answer {
+  if (method === 'OPTIONS') return { status: 204, headers: { allow }, body: null }
+  throw new Refused('method-not-allowed', `Allowed here: ${allow}.`, { headers: { allow } })
+}
+
+async function serve(context: Context<Env>, options: AppOptions, handle: Route['handle']): Promise<Response> {
+  const started = options.clock.monotonic()
+  const incoming = context.env.incoming
+  const origin: CallOrigin = {
+    incoming,
+    pathParameters: context.req.param(),
+    requestId: options.ids.uuid(),
+    peer: peerOf(incoming, options.transport),
+  }
+  const call = createCall(origin)
+  const answer = await answerOrProblem(call, options, handle)
+  if (options.log.isLevelEnabled('info')) {
+    options.log.info({
+      requestId: call.requestId,
+      method: call.method,
+      route: context.req.routePath,
+      status: answer.status,
+      ms: Math.round((options.clock.monotonic() - started) * 10) / 10,
+      address: call.peer.address,
+    })
+  }
+  return respond(context, call.requestId, answer)
+}
+
+async function answerOrProblem(call: HttpCall, options: AppOptions, handle: Route['handle']): Promise<Answer> {
+  try {
+    return await handle(call)
+  } catch (error) {
+    return problemAnswer(call, options, error)
+  }
+}
+
+function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Answer {
+  const context = { origin: options.origin, requestId: call.requestId }
+  if (error instanceof Refused) {
+    if (error.cause !== undefined) options.log.info({ requestId: call.requestId, err: error }, error.code)
+    return asAnswer(problemDocument(options.problems, occurrenceOf(error), context), error.headers)
+  }
+  if (error instanceof Unavailable) {
+    options.log.warn({ requestId: call.requestId, err: error }, error.message)
+    const headers = { 'retry-after': String(error.retryAfterSeconds) }
+    return asAnswer(problemDocument(options.problems, occurrenceOfUnavailable(error), context), headers)
+  }
+  options.log.error({ requestId: call.requestId, err: error }, 'a request failed through our own fault')
+  const occurrence = { code: 'internal-error', detail: 'The request could not be carried out. It has been logged.' }
+  return asAnswer(problemDocument(options.problems, occurrence, context), {})
+}
+
+/** Errors about a credential are never stored by a cache; nor need any other be. */
+const asAnswer = (document: { readonly status: number }, headers: Answer['headers']): Answer => ({
+  status: document.status,
+  headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
+  body: JSON.stringify(document),
+})
+
+function respond(context: Context<Env>, requestId: string, answer: Answer): Response {
+  const headers: Record<string, string> = { 'x-request-id': requestId, 'x-content-type-options': 'nosniff' }
+  for (const [name, value] of Object.entries(answer.headers)) {
+    if (typeof value === 'string') headers[name] = value
+    // Response joins several lines into one, which clients misread for challenges: they go to Node.js directly.
+    else context.env.outgoing.setHeader(name, value)
+  }
+  return new Response(answer.body, { status: answer.status, headers })
+}

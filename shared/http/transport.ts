@@ -1,0 +1,137 @@
+/**
+ * Who is at the other end and whether others could listen: the client's address and the scheme, from the socket, or from the
+ * forwarding headers of proxies that the operator trusts (TRUST_PROXY), read from the right, because whatever stands left
+ * of a trusted proxy's own entry was written by the client.
+ */
+import type { IncomingMessage } from 'node:http'
+import ipaddr from 'ipaddr.js'
+import { Refused } from '../errors.ts'
+
+/** How many hops in front of this server are trusted, or which addresses they come from. */
+export type TrustedProxies =
+  | { readonly hops: number }
+  | { readonly ranges: readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[] }
+
+export interface TransportSettings {
+  readonly trustProxy: TrustedProxies
+  readonly allowInsecureHttp: boolean
+}
+
+export interface Peer {
+  /** The client's canonical address: IPv4 in dotted form also when mapped into IPv6. */
+  readonly address: string
+  /** A credential may be taken: HTTPS, a loopback peer with no proxy in between, or the operator's word for it. */
+  readonly mayCarryCredentials: boolean
+}
+
+/** Reads TRUST_PROXY: a count, or comma-separated CIDRs and addresses. Undefined when it is neither. */
+export function parseTrustedProxies(text: string): TrustedProxies | undefined {
+  if (/^\d{1,2}$/.test(text)) return { hops: Number(text) }
+  try {
+    return {
+      ranges: text.split(',').map((part) => {
+        const range = part.trim()
+        if (range.includes('/')) return ipaddr.parseCIDR(range)
+        const address = ipaddr.parse(range)
+        return [address, address.kind() === 'ipv4' ? 32 : 128] as const
+      }),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** The canonical text of an address; undefined when it is none. */
+export function canonicalAddress(text: string): string | undefined {
+  const bare = text.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/%.*$/, '')
+  return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined
+}
+
+/** The peer of a request, as far as it can be believed. */
+export function peerOf(incoming: IncomingMessage, settings: TransportSettings): Peer {
+  const socket = incoming.socket
+  const peerAddress = canonicalAddress(socket.remoteAddress ?? '') ?? '0.0.0.0'
+  const hasForwarding = carriesForwardingHeaders(incoming)
+  const trusted = hasForwarding ? trustedClient(incoming, peerAddress, settings.trustProxy) : undefined
+  const encrypted = 'encrypted' in socket
+  const direct = isLoopback(peerAddress) && !hasForwarding
+  return {
+    address: trusted?.address ?? peerAddress,
+    mayCarryCredentials: settings.allowInsecureHttp || encrypted || direct || trusted?.https === true,
+  }
+}
+
+/** @throws Refused `insecure-transport` before anything of the credential is looked at */
+export function requireSecureTransport(peer: Peer): void {
+  if (peer.mayCarryCredentials) return
+  throw new Refused(
+    'insecure-transport',
+    'This request came over plain HTTP. Use HTTPS; behind a proxy, TRUST_PROXY tells the server to believe its headers.',
+  )
+}
+
+function carriesForwardingHeaders(incoming: IncomingMessage): boolean {
+  const { headers } = incoming
+  if (headers.forwarded !== undefined || headers['x-real-ip'] !== undefined) return true
+  for (const name in headers) if (name.startsWith('x-forwarded-')) return true
+  return false
+}
+
+const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.')
+
+/** The client as the outermost trusted proxy saw it; undefined when the peer itself is not a trusted proxy. */
+function trustedClient(incoming: IncomingMessage, peerAddress: string, trust: TrustedProxies) {
+  const hops = forwardedHops(incoming)
+  const addresses = [...hops.map((hop) => hop.address), peerAddress]
+  const trustedCount = countTrusted(addresses, trust)
+  if (trustedCount === 0) return undefined
+  const client = hops[Math.max(0, hops.length - trustedCount)]
+  const address = client?.address === undefined ? peerAddress : (canonicalAddress(client.address) ?? peerAddress)
+  return { address, https: client?.scheme === 'https' }
+}
+
+function countTrusted(addresses: readonly (string | undefined)[], trust: TrustedProxies): number {
+  if ('hops' in trust) return Math.min(trust.hops, addresses.length - 1)
+  let count = 0
+  while (count < addresses.length - 1 && isWithin(addresses[addresses.length - 1 - count], trust.ranges)) count += 1
+  return count
+}
+
+function isWithin(text: string | undefined, ranges: Extract<TrustedProxies, { ranges: unknown }>['ranges']): boolean {
+  const canonical = text === undefined ? undefined : canonicalAddress(text)
+  if (canonical === undefined) return false
+  const address = ipaddr.parse(canonical)
+  return ranges.some(([range, bits]) => range.kind() === address.kind() && address.match([range, bits] as never))
+}
+
+interface Hop {
+  readonly address: string | undefined
+  readonly scheme: string | undefined
+}
+
+/** What each proxy wrote, leftmost first: `Forwarded` (RFC 7239) if present, else the `X-Forwarded-*` pair. */
+function forwardedHops(incoming: IncomingMessage): Hop[] {
+  const standard = incoming.headers.forwarded
+  if (standard !== undefined) return standard.split(',').map(parseForwardedElement)
+  const addresses = listOf(incoming.headers['x-forwarded-for'] ?? incoming.headers['x-real-ip'])
+  const schemes = listOf(incoming.headers['x-forwarded-proto'])
+  const length = Math.max(addresses.length, schemes.length, 1)
+  const fromRight = <T>(list: T[], index: number): T | undefined => list[list.length - length + index] ?? undefined
+  return Array.from({ length }, (_, index) => ({
+    address: fromRight(addresses, index),
+    scheme: (schemes.length === 1 ? schemes[0] : fromRight(schemes, index))?.toLowerCase(),
+  }))
+}
+
+function parseForwardedElement(element: string): Hop {
+  const pairs = new Map(
+    element.split(';').map((pair) => {
+      const [name = '', value = ''] = pair.split('=', 2)
+      return [name.trim().toLowerCase(), value.trim().replace(/^"(.*)"$/, '$1')] as const
+    }),
+  )
+  return { address: pairs.get('for'), scheme: pairs.get('proto')?.toLowerCase() }
+}
+
+const listOf = (value: string | string[] | undefined): string[] =>
+  value === undefined ? [] : String(value).split(',').map((part) => part.trim())

@@ -1,0 +1,139 @@
+/**
+ * The settings reader: one line a setting (`define…`), every problem reported at once and by name. Only the `config.ts` of each
+ * server uses it, and only there is the environment read.
+ */
+
+export interface Setting<Value> {
+  /** What it does, for the settings page. */
+  readonly meaning: string
+  /** What a value must look like; said when one does not. */
+  readonly expected: string
+  /** Used when the variable is absent or empty. */
+  readonly fallback: Value
+  /** Undefined when the text is not as expected. */
+  parse(text: string): Value | undefined
+}
+
+type Values<Settings> = { [Name in keyof Settings]: Settings[Name] extends Setting<infer Value> ? Value : never }
+
+/** What is wrong with one variable; never its value, which may be a secret. */
+export interface SettingProblem {
+  readonly variable: string
+  readonly expected: string
+}
+
+/** Every problem of a configuration. The process ends with exit code 2 when it meets one. */
+export class InvalidSettings extends Error {
+  override readonly name = 'InvalidSettings'
+  readonly problems: readonly SettingProblem[]
+
+  constructor(problems: readonly SettingProblem[]) {
+    super(['These settings cannot be used:', ...problems.map((p) => `  ${p.variable}: ${p.expected}`)].join('\n'))
+    this.problems = problems
+  }
+}
+
+/** Reads all `settings` from `environment`; a setting with a problem has its fallback among the values. */
+export function readSettings<Settings extends Record<string, Setting<unknown>>>(
+  settings: Settings,
+  environment: Readonly<Record<string, string | undefined>>,
+): { values: Values<Settings>; problems: SettingProblem[] } {
+  const problems: SettingProblem[] = []
+  const values = Object.entries(settings).map(([variable, setting]) => {
+    const text = environment[variable]?.trim()
+    if (text === undefined || text === '') return [variable, setting.fallback]
+    const value = setting.parse(text)
+    if (value === undefined) problems.push({ variable, expected: `expected ${setting.expected}` })
+    return [variable, value ?? setting.fallback]
+  })
+  return { values: Object.fromEntries(values), problems }
+}
+
+/** A whole number within bounds. */
+export function integer(
+  meaning: string,
+  bounds: { fallback: number; min: number; max: number; among?: readonly number[] },
+): Setting<number> {
+  const { fallback, min, max, among } = bounds
+  return {
+    meaning,
+    expected: among ? `one of ${among.join(', ')}` : `a whole number from ${min} to ${max}`,
+    fallback,
+    parse: (text) => {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max && (among?.includes(value) ?? true) ? value : undefined
+    },
+  }
+}
+
+/** `true` or `false`. */
+export const flag = (meaning: string, fallback: boolean): Setting<boolean> => ({
+  meaning,
+  expected: 'true or false',
+  fallback,
+  parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+})
+
+/** One of a few words. */
+export const oneOf = <Word extends string, Fallback extends Word | undefined>(
+  meaning: string,
+  words: readonly Word[],
+  fallback: Fallback,
+): Setting<Word | Fallback> => ({
+  meaning,
+  expected: `one of ${words.join(', ')}`,
+  fallback,
+  parse: (text) => words.find((word) => word === text),
+})
+
+/** Text that `test` accepts. */
+export const text = <Fallback extends string | undefined>(
+  meaning: string,
+  fallback: Fallback,
+  rule: { expected: string; test: (text: string) => boolean } = { expected: 'text', test: () => true },
+): Setting<string | Fallback> => ({
+  meaning,
+  expected: rule.expected,
+  fallback,
+  parse: (value) => (rule.test(value) ? value : undefined),
+})
+
+/** An http or https origin: scheme, host and port, nothing behind them. Given back as browsers write it. */
+export const origin = (meaning: string): Setting<string | undefined> => ({
+  meaning,
+  expected: 'an origin such as https://auth.example.com',
+  fallback: undefined,
+  parse: (value) => {
+    if (!URL.canParse(value)) return undefined
+    const url = new URL(value)
+    if (!/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) return undefined
+    return url.pathname === '/' ? url.origin : undefined
+  },
+})
+
+/** URLs of one of the `protocols` (with colon), comma-separated when `several`. Kept as written. */
+export const url = (
+  meaning: string,
+  protocols: readonly string[],
+  several = false,
+): Setting<string | undefined> => ({
+  meaning,
+  expected: `${several ? 'comma-separated URLs' : 'a URL'} beginning with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+  fallback: undefined,
+  parse: (value) => {
+    const parts = several ? value.split(',') : [value]
+    const fits = (part: string) => URL.canParse(part) && protocols.includes(new URL(part).protocol)
+    return parts.every((part) => fits(part.trim())) ? value : undefined
+  },
+})
+
+/** One or two secrets, comma-separated: the first is used, the second is still accepted while secrets are rotated. */
+export const secrets = (meaning: string, rule: { expected: string; test: (secret: string) => boolean }) => ({
+  meaning,
+  expected: `${rule.expected}, or two of them with a comma between`,
+  fallback: undefined,
+  parse: (value: string): readonly string[] | undefined => {
+    const all = value.split(',').map((secret) => secret.trim())
+    return all.length <= 2 && all.every(rule.test) ? all : undefined
+  },
+}) satisfies Setting<readonly string[] | undefined>
