@@ -1,0 +1,106 @@
+/**
+ * How the Redis cache connects: the options that make ioredis fail fast instead of queueing, and the choice between one server
+ * and a Cluster.
+ */
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { type CacheScripts, cacheScripts } from './redis-scripts.ts'
+import { parseRedisUrl, type RedisAddress, type RedisNode } from './redis-url.ts'
+
+/** The connections a Redis cache works with. */
+export interface RedisConnections {
+  /** Runs the scripts; reconnects by itself and refuses commands while it is not connected. */
+  readonly commands: (Redis | Cluster) & CacheScripts
+  /**
+   * Opens a connection for subscriptions to the node that runs the scripts. It does not reconnect: when it has ended, another one
+   * is opened. Undefined while that node is not known.
+   */
+  openSubscriber(): Redis | undefined
+  /** False when the scripts run on another node by now than the one that `subscriber` is connected to. */
+  isCurrent(subscriber: Redis): boolean
+}
+
+/** The hash slot of every `{keyhold}…` key (CRC16 of the tag, modulo 16384). */
+export const keyholdSlot = 6392
+
+/** A connection on which a request has had no answer for so long is taken for dead, in milliseconds. */
+export const deadAfterMs = 1000
+
+const retryDelayMs = (attempt: number): number => Math.min(50 * attempt, 250)
+
+const failFast = {
+  // Nothing here needs RESP3, and RESP2 works without a HELLO.
+  protocol: 2,
+  disableClientInfo: true,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  autoResubscribe: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: 1000,
+  socketTimeout: deadAfterMs,
+  disconnectTimeout: 100,
+  keepAlive: 5000,
+  maxLoadingRetryTime: 200,
+  // A master that has become a replica stays connected, but can't be written to: look again where the address leads.
+  reconnectOnError: (error) => error.message.startsWith('READONLY'),
+} as const satisfies RedisOptions
+
+/**
+ * Starts connecting and returns at once, whether Redis is there or not. `onError` hears why a connection failed.
+ * @throws Error when `url` is not an address of Redis
+ */
+export function connectRedis(url: string, onError: (error: Error) => void): RedisConnections {
+  const address = parseRedisUrl(url)
+  return address.cluster ? connectCluster(address, onError) : connectServer(address.nodes[0], onError)
+}
+
+function connectServer(node: RedisNode, onError: (error: Error) => void): RedisConnections {
+  const options = { ...failFast, ...login(node), host: node.host, port: node.port, db: node.db }
+  const commands = new Redis({ ...options, scripts: cacheScripts, retryStrategy: retryDelayMs })
+  commands.on('error', onError)
+  return {
+    commands: withScripts(commands),
+    openSubscriber: () => new Redis({ ...options, retryStrategy: null }),
+    isCurrent: () => true,
+  }
+}
+
+function connectCluster(address: RedisAddress, onError: (error: Error) => void): RedisConnections {
+  const { enableOfflineQueue, ...nodeOptions } = failFast
+  const [first] = address.nodes
+  const commands = new Cluster([...address.nodes.map(({ host, port }) => ({ host, port }))], {
+    redisOptions: { ...nodeOptions, ...login(first) },
+    scripts: cacheScripts,
+    enableOfflineQueue,
+    clusterRetryStrategy: retryDelayMs,
+    maxRedirections: 4,
+    slotsRefreshTimeout: 500,
+    slotsRefreshInterval: 2000,
+    // Certificates carry names: keep them instead of resolving them first.
+    ...(first.tls && { dnsLookup: (host, done) => done(null, host) }),
+  })
+  commands.on('error', onError)
+  commands.on('node error', onError)
+  const keyOfOwner = () => commands.slots[keyholdSlot]?.[0]
+  return {
+    commands: withScripts(commands),
+    openSubscriber: () => {
+      const owner = commands.nodes('master').find((node) => nodeKey(node) === keyOfOwner())
+      return owner?.duplicate({ enableOfflineQueue, lazyConnect: false, retryStrategy: null })
+    },
+    isCurrent: (subscriber) => nodeKey(subscriber) === keyOfOwner(),
+  }
+}
+
+// ioredis defines the methods named in `scripts` at run time, which its types don't show.
+const withScripts = <Client extends Redis | Cluster>(client: Client): Client & CacheScripts =>
+  client as Client & CacheScripts
+
+const nodeKey = (node: Redis): string => `${node.options.host}:${node.options.port}`
+
+function login(node: RedisNode): Pick<RedisOptions, 'username' | 'password' | 'tls'> {
+  return {
+    ...(node.username !== undefined && { username: node.username }),
+    ...(node.password !== undefined && { password: node.password }),
+    ...(node.tls && { tls: {} }),
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * The Lua scripts of the Redis cache. Each is one atomic step that learns by itself in which incarnation it runs, so that no
+ * answer given before a restart or a failover can be mixed with data found after it.
+ *
+ * An incarnation is written `<run_id>-<master_replid>`. The run_id changes with every start of a process, but a master that was
+ * demoted and promoted again keeps it while holding what another master replicated to it; the replication id changes with every
+ * promotion. The run_id in turn tells a replica, which shares its master's replication id, from that master.
+ *
+ * The scripts call INFO and TIME before they write, which needs replication by effects: Redis 5 or newer. Numbers travel as
+ * strings, because Lua prints large ones rounded. A Redis user with restricted rights needs `+info +time +get +set +publish +eval
+ * +evalsha +subscribe +unsubscribe +ping`, the keys `{keyhold}:*` and the channels `{keyhold}:*`.
+ */
+
+const prelude = `
+local function incarnation()
+  local run = redis.call('INFO', 'server'):match('run_id:(%w+)')
+  local reign = redis.call('INFO', 'replication'):match('master_replid:(%w+)')
+  return run .. '-' .. reign
+end
+local function milliseconds()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`
+
+// KEYS: the entry. ARGV: version, value, time to live in milliseconds, '1' for only if absent, moment or ''.
+const putVersioned = `${prelude}
+local here = incarnation()
+if ARGV[5] ~= '' and ARGV[5]:match('^(%S+):%d+$') ~= here then return 0 end
+local stored = redis.call('GET', KEYS[1])
+if stored then
+  local incarnation, version = stored:match('^(%S+) (%d+) ')
+  if incarnation == here and (ARGV[4] == '1' or tonumber(version) > tonumber(ARGV[1])) then return 0 end
+end
+redis.call('SET', KEYS[1], here .. ' ' .. ARGV[1] .. ' ' .. ARGV[2], 'PX', ARGV[3])
+return 1
+`
+
+// KEYS: the entry. Returns {version, value} or nil.
+const getVersioned = `${prelude}
+local stored = redis.call('GET', KEYS[1])
+if not stored then return false end
+local _, last, incarnationThen, version = stored:find('^(%S+) (%d+) ')
+if incarnationThen ~= incarnation() then return false end
+return {version, stored:sub(last + 1)}
+`
+
+// KEYS: any key of the node asked.
+const moment = `${prelude}
+return incarnation() .. ':' .. string.format('%.0f', milliseconds())
+`
+
+// KEYS: any key of the node asked. ARGV: channel, message, moment, greatest age in milliseconds.
+const publish = `${prelude}
+local then_incarnation, then_milliseconds = ARGV[3]:match('^(%S+):(%d+)$')
+if then_incarnation ~= incarnation() then return 0 end
+local age = milliseconds() - tonumber(then_milliseconds)
+if age < 0 or age > tonumber(ARGV[4]) then return 0 end
+redis.call('PUBLISH', ARGV[1], ARGV[2])
+return 1
+`
+
+/** The scripts in the form that ioredis takes them: it sends EVALSHA, and EVAL to a server that does not know the script yet. */
+export const cacheScripts = {
+  keyholdPutVersioned: { lua: putVersioned, numberOfKeys: 1 },
+  keyholdGetVersioned: { lua: getVersioned, numberOfKeys: 1 },
+  keyholdMoment: { lua: moment, numberOfKeys: 1 },
+  keyholdPublish: { lua: publish, numberOfKeys: 1 },
+}
+
+/** The methods that ioredis adds to a client for `cacheScripts`. */
+export interface CacheScripts {
+  keyholdPutVersioned(key: string, ...argv: string[]): Promise<number>
+  keyholdGetVersioned(key: string): Promise<[version: string, value: string] | null>
+  keyholdMoment(key: string): Promise<string>
+  keyholdPublish(key: string, ...argv: string[]): Promise<number>
+}

@@ -1,0 +1,59 @@
+/** Where one Redis node is and how to log in there. */
+export interface RedisNode {
+  readonly host: string
+  readonly port: number
+  readonly tls: boolean
+  readonly username?: string
+  readonly password?: string
+  /** Number of the logical database; a Cluster has only 0. */
+  readonly db: number
+}
+
+/** What a `REDIS_URL` names. In a Cluster all nodes share the credentials and the TLS choice of the first one named. */
+export interface RedisAddress {
+  readonly cluster: boolean
+  readonly nodes: readonly [RedisNode, ...RedisNode[]]
+}
+
+/**
+ * Reads `redis://…`, `rediss://…` or a comma-separated list of nodes, which stands for a Redis Cluster; a comma after a single
+ * node makes it a Cluster too. The scheme may be left out after the first node.
+ * @throws Error whose message repeats nothing of `url`, since it may contain a password
+ */
+export function parseRedisUrl(url: string): RedisAddress {
+  const [first, ...others] = url
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part, index) => parseNode(index > 0 && !part.includes('://') ? `redis://${part}` : part))
+  if (first === undefined) throw invalid()
+  return { cluster: url.includes(','), nodes: [first, ...others] }
+}
+
+function parseNode(text: string): RedisNode {
+  if (!URL.canParse(text)) throw invalid()
+  const url = new URL(text)
+  const db = url.pathname.replace(/^\//, '')
+  if (!['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '' || !/^\d*$/.test(db)) throw invalid()
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || 6379),
+    tls: url.protocol === 'rediss:',
+    ...(url.username && { username: decoded(url.username) }),
+    ...(url.password && { password: decoded(url.password) }),
+    db: Number(db),
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw invalid()
+  }
+}
+
+const invalid = (): Error =>
+  new Error(
+    'the address of Redis must be redis://host:port, rediss://host:port, or several of them separated by commas',
+  )
