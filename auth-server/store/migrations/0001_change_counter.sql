@@ -1,0 +1,1 @@
+INSERT INTO "auth"."principal_change_counter" DEFAULT VALUES;

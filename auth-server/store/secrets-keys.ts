@@ -1,0 +1,33 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+
+/** One key of `SECRETS_KEY`. The key itself is never used: every purpose has a key of its own, derived from it. */
+export interface SecretsKey {
+  /** Says which key sealed or signed something, without giving anything of it away. */
+  readonly id: string
+  /** 32 bytes for this purpose alone (HKDF-SHA256, RFC 5869). */
+  derive(purpose: string): Buffer
+}
+
+/** The keys of `SECRETS_KEY`: the first one seals and signs, all of them open and verify. */
+export type SecretsKeys = readonly [SecretsKey, ...SecretsKey[]]
+
+/**
+ * Reads `SECRETS_KEY`: 32 bytes as base64url, several separated by commas.
+ * @throws RangeError that says what was expected, without the value
+ */
+export function parseSecretsKeys(text: string): SecretsKeys {
+  const [first, ...others] = text.split(',').map((part) => secretsKey(part.trim()))
+  if (!first) throw new RangeError('expected at least one key')
+  return [first, ...others]
+}
+
+function secretsKey(text: string): SecretsKey {
+  const key = Buffer.from(text, 'base64url')
+  if (key.length !== 32 || key.toString('base64url') !== text) {
+    throw new RangeError('expected 32 bytes as base64url without padding (43 characters)')
+  }
+  return {
+    id: createHmac('sha256', key).update('keyhold key id').digest('base64url').slice(0, 8),
+    derive: (purpose) => Buffer.from(hkdfSync('sha256', key, '', `keyhold ${purpose}`, 32)),
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * One flush of the principal feed: brings the cache up to the database and says so on the channel (`shared/principals/feed.ts`).
+ *
+ * The marker is an entry that says: "in this incarnation of the cache, every record is at least as new as change `version`". Nobody
+ * puts a record where there is no marker, so an incarnation without one holds no record, and any number is true of it. What a
+ * later incarnation holds was read from the database after it began; what was flushed before that is in whatever it holds.
+ */
+import type { Cache, CacheMoment } from '../../shared/cache/cache.ts'
+import type { Clock } from '../../shared/clock.ts'
+import type { Database } from '../../shared/database/database.ts'
+import { Unavailable } from '../../shared/errors.ts'
+import { type FeedMessage, feedChannel, feedMessageMaxAgeMs } from '../../shared/principals/feed.ts'
+import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/principals/record.ts'
+import { type PrincipalFacts, principalFactsSql, toPrincipalRecord } from './principal-record.ts'
+
+/** The cache key of the marker. */
+export const feedMarkerKey = '{keyhold}:principal-feed:upTo'
+
+/** A record may stay in the cache this long. */
+export const recordTtlSeconds = 86_400
+
+/** Far longer than any record stays, so that no record outlives the marker it stands under. */
+const markerTtlSeconds = 7 * 86_400
+
+/** So many records are read and written at once. */
+const batchSize = 1000
+
+/** Where the flush looks and writes. */
+export interface FlushPorts {
+  readonly database: Database
+  readonly cache: Cache
+  readonly clock: Clock
+}
+
+/** What a flush starts from. */
+export interface FlushStart {
+  /** The change up to which this process knows the cache to be; undefined when it has never flushed. */
+  readonly cursor: number | undefined
+  /** Folded names whose records are put again although nothing changed. */
+  readonly reloads: readonly string[]
+}
+
+/** The cache holds changes that the database does not know: the database was restored from an older backup. */
+export class DatabaseBehindCache extends Error {
+  override readonly name = 'DatabaseBehindCache'
+}
+
+interface Batch {
+  readonly counter: number
+  readonly tail: readonly PrincipalFacts[]
+  readonly reloaded: readonly PrincipalFacts[]
+}
+
+const batchSql = `select json_build_object(
+  'counter', c.value,
+  'tail', coalesce((select json_agg(t.facts order by t.change_number) from (
+    select p.change_number, ${principalFactsSql('$2::text::timestamptz')} as facts from auth.principals p
+    where p.change_number > $1::text::bigint order by p.change_number limit ${batchSize}) t), '[]'),
+  'reloaded', coalesce((select json_agg(${principalFactsSql('$2::text::timestamptz')}) from auth.principals p
+    where p.username_folded in (select jsonb_array_elements_text($3::text::jsonb))), '[]')) as batch
+  from auth.principal_change_counter c`
+
+/**
+ * Puts every record that changed after the cursor into the cache, moves the marker, and publishes.
+ *
+ * @returns the change number that is now published
+ * @throws Unavailable when database or cache do not answer, or the cache's incarnation changed meanwhile
+ * @throws DatabaseBehindCache when nothing may be published at all
+ */
+export async function flushPrincipals(ports: FlushPorts, start: FlushStart): Promise<number> {
+  const { cache } = ports
+  const since = await cache.moment()
+  const marker = await establishMarker(ports, since, start.cursor)
+  const after = Math.min(start.cursor ?? marker, marker)
+  const floor = Math.max(start.cursor ?? marker, marker)
+
+  let { looked, batch } = { looked: since, batch: await readBatch(ports, after, start.reloads) }
+  let inOneBatch = true
+  while (batch.tail.length === batchSize) {
+    inOneBatch = false
+    await putRecords(cache, batch.tail, since)
+    looked = await cache.moment()
+    batch = await readBatch(ports, batch.tail[batchSize - 1]?.version ?? after, start.reloads)
+  }
+  if (batch.counter < floor) throw new DatabaseBehindCache(`change ${floor} is in the cache, not in the database`)
+  await putRecords(cache, [...batch.tail, ...batch.reloaded], since)
+  if (!inOneBatch) await assertSameIncarnation(cache, since)
+
+  const upTo = batch.counter
+  await putMarker(cache, upTo, { since })
+  const message = inOneBatch ? announcement(after, batch) : { after: upTo, upTo, changes: [] }
+  const fresh = { since: looked, maxAgeMs: feedMessageMaxAgeMs }
+  if (!(await cache.publish(feedChannel, JSON.stringify(message), fresh))) throw new Unavailable('cache')
+  return upTo
+}
+
+/** The version of the marker, which is made when this incarnation has none. */
+async function establishMarker({ cache, database }: FlushPorts, since: CacheMoment, cursor: number | undefined) {
+  const present = await cache.getVersioned(feedMarkerKey)
+  if (present) return present.version
+  await putMarker(cache, Math.min(cursor ?? Number.POSITIVE_INFINITY, await readCounter(database)), {
+    since,
+    ifAbsent: true,
+  })
+  const established = await cache.getVersioned(feedMarkerKey)
+  if (!established) throw new Unavailable('cache')
+  return established.version
+}
+
+/** False, which the caller need not look at, when a higher one is there or the incarnation is gone: `publish` tells the two apart. */
+const putMarker = (cache: Cache, version: number, options: { since: CacheMoment; ifAbsent?: boolean }) =>
+  cache.putVersioned(feedMarkerKey, { version, value: String(version) }, { ...options, ttlSeconds: markerTtlSeconds })
+
+async function readCounter(database: Database): Promise<number> {
+  const rows = await database.query<{ value: string }>('select value::text as value from auth.principal_change_counter')
+  return Number(rows[0]?.value ?? 0)
+}
+
+async function readBatch({ database, clock }: FlushPorts, after: number, reloads: readonly string[]): Promise<Batch> {
+  const now = new Date(clock.now()).toISOString()
+  const rows = await database.query<{ batch: Batch }>(batchSql, [String(after), now, JSON.stringify(reloads)])
+  return rows[0]?.batch ?? { counter: 0, tail: [], reloaded: [] }
+}
+
+async function putRecords(cache: Cache, facts: readonly PrincipalFacts[], since: CacheMoment): Promise<void> {
+  await Promise.all(facts.map((one) => putRecord(cache, toPrincipalRecord(one), since)))
+}
+
+/** Puts one record under its version, in the incarnation of `since` only; false when a newer one is there. @throws Unavailable */
+export const putRecord = (cache: Cache, record: PrincipalRecord, since: CacheMoment): Promise<boolean> =>
+  cache.putVersioned(
+    principalKey(record.username),
+    { version: record.version, value: JSON.stringify(record) },
+    { since, ttlSeconds: recordTtlSeconds },
+  )
+
+/** `publish` for nobody: it answers false in every other incarnation, which `putVersioned` cannot tell from a newer entry. */
+async function assertSameIncarnation(cache: Cache, since: CacheMoment): Promise<void> {
+  const fresh = { since, maxAgeMs: 3_600_000 }
+  if (!(await cache.publish(`${feedChannel}:incarnation`, '', fresh))) throw new Unavailable('cache')
+}
+
+/**
+ * After a tail of several batches the changes are too many for a message: `after` equal to `upTo` then tells every follower that it
+ * has missed some. This is the message for a tail that fits.
+ */
+function announcement(after: number, batch: Batch): FeedMessage {
+  const versions = new Map([...batch.reloaded, ...batch.tail].map((facts) => [facts.username, facts.version]))
+  const changes = [...versions].map(([username, version]) => ({ username: foldUsername(username), version }))
+  return { after, upTo: batch.counter, changes }
+}

@@ -1,0 +1,58 @@
+/**
+ * Builds principal records from the database. The only reader of those tables for that purpose, so that the cache, the feed and
+ * `/internal` can never disagree about what a record holds.
+ */
+import type { Clock } from '../../shared/clock.ts'
+import type { Database } from '../../shared/database/database.ts'
+import { foldUsername, type PrincipalRecord } from '../../shared/principals/record.ts'
+import { effectiveRights } from './rights.ts'
+
+/** What the tables say of a principal: a record before roles are turned into rights. */
+export interface PrincipalFacts {
+  readonly username: string
+  readonly userId: string
+  readonly enabled: boolean
+  readonly roles: readonly string[]
+  readonly rights: readonly string[]
+  readonly generation: number
+  readonly keptLogin: { readonly id: string; readonly generation: number } | null
+  readonly endedLogins: readonly string[]
+  readonly version: number
+}
+
+/**
+ * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON; `now` is the SQL of the present moment. An ended login
+ * matters as long as a token of it lives and its generation does not refuse it anyway.
+ */
+export const principalFactsSql = (now: string): string => `json_build_object(
+  'username', p.username, 'userId', p.user_id, 'generation', p.generation, 'version', p.change_number,
+  'keptLogin', case when p.kept_login_id is not null
+    then json_build_object('id', p.kept_login_id, 'generation', p.kept_login_generation) end,
+  'enabled', coalesce((select u.enabled from auth.users u where u.id = p.user_id), false),
+  'roles', coalesce((select to_json(u.roles) from auth.users u where u.id = p.user_id), '[]'),
+  'rights', coalesce((select to_json(u.rights) from auth.users u where u.id = p.user_id), '[]'),
+  'endedLogins', coalesce((select json_agg(f.id order by f.ended_at, f.id) from auth.login_families f
+    where f.user_id = p.user_id and f.ended_at is not null and f.tokens_expire_at > ${now}
+    and (f.generation = p.generation or f.id::text = p.kept_login_id)), '[]'))`
+
+const readSql = `select ${principalFactsSql('$2::text::timestamptz')} as facts
+  from auth.principals p where p.username_folded = $1`
+
+/** The record these facts make. */
+export function toPrincipalRecord(facts: PrincipalFacts): PrincipalRecord {
+  const { roles, rights, endedLogins, ...rest } = facts
+  return { schema: 1, ...rest, rights: effectiveRights(roles, rights), endedLogins: [...endedLogins] }
+}
+
+/**
+ * The record of the user of this name as the database has it now: not enabled when the user is disabled or deleted, undefined when
+ * there never was one. @throws Unavailable
+ */
+export async function readPrincipalRecord(
+  source: { database: Database; clock: Clock },
+  username: string,
+): Promise<PrincipalRecord | undefined> {
+  const now = new Date(source.clock.now()).toISOString()
+  const rows = await source.database.query<{ facts: PrincipalFacts }>(readSql, [foldUsername(username), now])
+  return rows[0] && toPrincipalRecord(rows[0].facts)
+}

@@ -1,0 +1,74 @@
+/**
+ * What a user is: the values, and the rules that hold for each alone. Knows no database.
+ */
+import { Refused } from '../../shared/errors.ts'
+import { foldUsername } from '../../shared/principals/record.ts'
+import type { MemberError } from '../../shared/problems.ts'
+import { effectiveRights, isRight, isRole, readingRights } from './rights.ts'
+
+/** The principal behind key-signed tokens that name no user (CONTRACT section 3): no password, never created or deleted. */
+export const anonymousUsername = 'anonymous'
+
+/** A user as administrators see one. Times in milliseconds. */
+export interface User {
+  readonly id: string
+  readonly username: string
+  readonly roles: readonly string[]
+  /** Direct rights only. */
+  readonly rights: readonly string[]
+  readonly enabled: boolean
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** True when `username` names the reserved principal, in any case. */
+export const isAnonymous = (username: string): boolean => foldUsername(username) === anonymousUsername
+
+const usernameForm = /^[A-Za-z0-9._@-]{1,64}$/
+
+/** True when `username` can be a user's name: 1 to 64 of `[A-Za-z0-9._@-]`. */
+export const isUsername = (username: string): boolean => usernameForm.test(username)
+
+/** What is wrong with a name for a new user. */
+export const usernameProblems = (username: string): MemberError[] =>
+  isUsername(username)
+    ? []
+    : [{ pointer: '/username', code: 'username-form', message: 'must be 1 to 64 letters, digits or any of . _ @ -' }]
+
+/** What is wrong with the roles and direct rights that `username` is to have. */
+export function grantProblems(
+  username: string,
+  roles: readonly string[] = [],
+  rights: readonly string[] = [],
+): MemberError[] {
+  const unknown = [
+    ...roles.flatMap((role, at) =>
+      isRole(role) ? [] : [{ pointer: `/roles/${at}`, code: 'unknown-role', message: 'is not a role' }],
+    ),
+    ...rights.flatMap((right, at) =>
+      isRight(right) ? [] : [{ pointer: `/rights/${at}`, code: 'unknown-right', message: 'is not a right' }],
+    ),
+  ]
+  if (unknown.length > 0 || !isAnonymous(username)) return unknown
+  const beyondReading = (pointer: string) => ({
+    pointer,
+    code: 'reading-rights-only',
+    message: `the principal ${anonymousUsername} can be given reading rights only`,
+  })
+  return [
+    ...roles.flatMap((role, at) =>
+      effectiveRights([role], []).every((right) => readingRights.has(right)) ? [] : [beyondReading(`/roles/${at}`)],
+    ),
+    ...rights.flatMap((right, at) => (readingRights.has(right) ? [] : [beyondReading(`/rights/${at}`)])),
+  ]
+}
+
+/** Does nothing when there are no problems. @throws Refused `invalid-value` with all of them in `errors` */
+export function refuseProblems(problems: readonly MemberError[]): void {
+  if (problems.length > 0) {
+    throw new Refused('invalid-value', 'some values cannot be accepted', { members: { errors: problems } })
+  }
+}
+
+/** The same values, each once: what is stored of roles and rights. */
+export const distinct = (values: readonly string[]): string[] => [...new Set(values)]
