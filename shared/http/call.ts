@@ -75,6 +75,7 @@ function linesOf(rawHeaders: readonly string[], name: string): string[] {
 }
 
 async function readLimited(incoming: IncomingMessage): Promise<Buffer> {
+  if (incoming.headers['content-length'] === undefined && incoming.headers['transfer-encoding'] === undefined) return noBytes
   if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge()
   const chunks: Buffer[] = []
   let size = 0
@@ -85,6 +86,8 @@ async function readLimited(incoming: IncomingMessage): Promise<Buffer> {
   }
   return Buffer.concat(chunks)
 }
+
+const noBytes = Buffer.alloc(0)
 
 const bodyTooLarge = () =>
   new Refused('body-too-large', `A body may have at most ${maxBodyBytes} bytes.`, { headers: { connection: 'close' } })

@@ -1,0 +1,104 @@
+/**
+ * What the deal server remembers, as the pipeline sees it: deals, the commands that clients named, and the events. Loading is one
+ * statement, committing is one statement; the store fulfils this (`store/`).
+ */
+import type { Deal } from './deal.ts'
+import type { DealEvent } from './events.ts'
+
+/** A command id belongs to the user who chose it; the user's immutable id, not the name. */
+export interface CommandKey {
+  readonly principalId: string
+  readonly commandId: string
+}
+
+/** One event as it is kept. */
+export interface EventRecord {
+  /** UUIDv7, for consumers to tell duplicates. */
+  readonly id: string
+  /** Per deal, without gaps, from 1. */
+  readonly sequence: number
+  readonly event: DealEvent
+}
+
+/** What a command came to. It is answered again, unchanged, whenever the same command is sent again. */
+export type CommandOutcome =
+  | {
+      readonly state: 'succeeded'
+      /** False: the deal was in the target state already. */
+      readonly changed: boolean
+      /** The deal as the command left it. */
+      readonly deal: Deal
+      readonly events: readonly { readonly id: string; readonly type: string; readonly sequence: number }[]
+    }
+  | {
+      readonly state: 'refused'
+      readonly code: string
+      readonly detail: string
+      readonly members: Readonly<Record<string, unknown>>
+    }
+
+/** Who sent a command, how and when. */
+export interface CommandContext {
+  readonly key: CommandKey | undefined
+  readonly actor: string
+  readonly useCase: string
+  readonly style: string
+  readonly requestId: string
+  /** RFC 3339. */
+  readonly at: string
+}
+
+/** A command that its client named, with what came of it. */
+export interface CommandRecord {
+  readonly key: CommandKey
+  readonly dealId: string
+  readonly useCase: string
+  readonly params: Readonly<Record<string, unknown>>
+  /** SHA-256 (base64url) over use case, deal and parameters as sent. */
+  readonly fingerprint: string
+  /** Undefined once the answer has expired; the fingerprint stays. */
+  readonly outcome: CommandOutcome | undefined
+  readonly style: string
+  readonly requestId: string
+  readonly requestedBy: string
+  readonly requestedAt: string
+  readonly expiresAt: string
+}
+
+export interface Loaded {
+  readonly deal: Deal | undefined
+  readonly command: CommandRecord | undefined
+}
+
+/** Everything one accepted command writes, in one statement: all of it or nothing. */
+export interface DealCommit {
+  /** The version the decision was made on; undefined for a new deal. */
+  readonly expectedVersion: number | undefined
+  readonly deal: Deal
+  readonly events: readonly EventRecord[]
+  readonly context: CommandContext
+  readonly command: CommandRecord | undefined
+}
+
+/**
+ * `version-lost`, `deal-exists`: another command came first, load and decide anew. `command-taken`: so did one of the same id, load
+ * and replay it. Nothing was written in any of the three.
+ */
+export type CommitResult = 'committed' | 'version-lost' | 'deal-exists' | 'command-taken'
+
+export interface DealFilter {
+  readonly status?: Deal['status'] | undefined
+  readonly held?: boolean | undefined
+  readonly limit: number
+}
+
+export interface DealRepository {
+  /** @throws Unavailable */
+  load(dealId: string | undefined, key: CommandKey | undefined): Promise<Loaded>
+  /** @throws Unavailable; then the command may have been committed all the same, and only its id can tell */
+  commit(commit: DealCommit): Promise<CommitResult>
+  /** Keeps a command that changes no deal: a refusal, or "it is the state already". @throws Unavailable */
+  keepCommand(command: CommandRecord): Promise<'committed' | 'command-taken'>
+  /** Deals that are not deleted, newest first. @throws Unavailable */
+  list(filter: DealFilter): Promise<Deal[]>
+}

@@ -1,0 +1,58 @@
+import { Refused } from '../../shared/errors.ts'
+
+/** How long a command may wait for those before it on the same deal, in milliseconds. */
+const maxWaitMs = 5_000
+
+/** Runs work of one key one after another, in order of arrival; work of different keys does not wait for each other. */
+export interface KeyedQueue {
+  /** @throws Refused `command-in-progress` when the turn does not come within five seconds; `work` is then never run */
+  run<Result>(key: string, work: () => Promise<Result>): Promise<Result>
+}
+
+/** A queue for this process; across processes the version guard of the commit decides. */
+export function createKeyedQueue(): KeyedQueue {
+  const waiting = new Map<string, (() => void)[]>()
+
+  const next = (key: string) => {
+    const start = waiting.get(key)?.shift()
+    if (start) start()
+    else waiting.delete(key)
+  }
+
+  const turn = (key: string): Promise<void> | undefined => {
+    const queue = waiting.get(key)
+    if (!queue) {
+      waiting.set(key, [])
+      return undefined
+    }
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        queue.splice(queue.indexOf(start), 1)
+        reject(commandInProgress())
+      }, maxWaitMs)
+      queue.push(start)
+    })
+  }
+
+  return {
+    run: async (key, work) => {
+      const wait = turn(key)
+      if (wait) await wait
+      try {
+        return await work()
+      } finally {
+        next(key)
+      }
+    },
+  }
+}
+
+const commandInProgress = () =>
+  new Refused('command-in-progress', 'Other commands on this deal were still running after five seconds. Try again.', {
+    headers: { 'retry-after': '1' },
+    members: { final: false },
+  })

@@ -1,0 +1,55 @@
+import { Refused } from '../../shared/errors.ts'
+import type { HttpCall } from '../../shared/http/call.ts'
+import type { Deal } from '../domain/deal.ts'
+import { representDeal } from './represent-deal.ts'
+
+/** The strong validator of a deal (RFC 9110 §8.8.3). */
+export const etagOf = (deal: Deal): string => `"${deal.version}"`
+
+/** `If-Match` and `If-None-Match` as sent: `*`, or entity tags. */
+export interface Preconditions {
+  readonly ifMatch: '*' | readonly string[] | undefined
+  readonly ifNoneMatch: '*' | readonly string[] | undefined
+}
+
+/** @throws Refused `invalid-parameter` for a field that is not a list of entity tags */
+export const preconditionsOf = (call: HttpCall): Preconditions => ({
+  ifMatch: parseTags('If-Match', call.header('if-match')),
+  ifNoneMatch: parseTags('If-None-Match', call.header('if-none-match')),
+})
+
+/** A weak tag is accepted as its strong form: proxies weaken tags when they compress. */
+const listOfTags = /^\s*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*\s*$/
+
+function parseTags(field: string, value: string | undefined): '*' | string[] | undefined {
+  if (value === undefined) return undefined
+  if (value.trim() === '*') return '*'
+  if (!listOfTags.test(value)) throw new Refused('invalid-parameter', `${field} must be * or a list of entity tags.`)
+  return value.match(/"[^"]*"/g)?.map((tag) => tag.replace(/-gz"$/, '"')) ?? []
+}
+
+/**
+ * Refuses a command whose precondition the deal does not meet (RFC 9110 §13.1): the answer shows the present state.
+ * @throws Refused `precondition-failed`
+ */
+export function requirePreconditions(deal: Deal | undefined, { ifMatch, ifNoneMatch }: Preconditions): void {
+  const etag = deal === undefined ? undefined : etagOf(deal)
+  if (matches(etag, ifMatch) === false) throw preconditionFailed('If-Match', deal)
+  if (matches(etag, ifNoneMatch) === true) throw preconditionFailed('If-None-Match', deal)
+}
+
+/** True when a GET may be answered with 304. */
+export const isUnchanged = (deal: Deal, { ifNoneMatch }: Preconditions): boolean =>
+  matches(etagOf(deal), ifNoneMatch) === true
+
+function matches(etag: string | undefined, tags: '*' | readonly string[] | undefined): boolean | undefined {
+  if (tags === undefined) return undefined
+  if (etag === undefined) return false
+  return tags === '*' || tags.includes(etag)
+}
+
+function preconditionFailed(field: string, deal: Deal | undefined): Refused {
+  const members = deal === undefined ? {} : { dealId: deal.id, current: representDeal(deal) }
+  const headers = deal === undefined ? {} : { etag: etagOf(deal) }
+  return new Refused('precondition-failed', `${field} does not hold for the deal as it is now.`, { members, headers })
+}

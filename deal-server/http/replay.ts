@@ -1,0 +1,34 @@
+import { Refused } from '../../shared/errors.ts'
+import { fingerprintOf } from './fingerprint.ts'
+import type { CommandRecord } from '../domain/repository.ts'
+import type { Undertaking } from './command-steps.ts'
+import type { AnsweredCommand, CommandInvocation } from './invocation.ts'
+
+/** What the command id of this invocation stands for. */
+export const contentOf = ({ bound, dealId }: CommandInvocation) =>
+  fingerprintOf({ useCase: bound.command.name, dealId: dealId ?? null, params: bound.params })
+
+/**
+ * The stored outcome of a command that was sent before, whatever has become of the deal since.
+ * @throws Refused the stored refusal; `command-id-reused`; `command-expired`
+ */
+export function replay(command: CommandRecord, { invocation }: Undertaking): AnsweredCommand {
+  const { outcome } = command
+  if (command.fingerprint !== contentOf(invocation)) {
+    throw new Refused('command-id-reused', 'This command id was used for another command. Choose a new one.', {
+      members: { commandId: command.key.commandId, dealId: command.dealId, useCase: command.useCase },
+    })
+  }
+  if (outcome === undefined) {
+    throw new Refused('command-expired', 'This command was carried out; its answer is no longer kept.', {
+      members: { commandId: command.key.commandId, dealId: command.dealId },
+    })
+  }
+  if (outcome.state === 'refused') {
+    throw new Refused(outcome.code, outcome.detail, { members: outcome.members, headers: replayedHeader })
+  }
+  return { outcome, replayed: true }
+}
+
+/** Says that the command has not run now (draft-ietf-httpapi-idempotency-key-header leaves the name open; Stripe's is used). */
+export const replayedHeader = { 'idempotent-replayed': 'true' } as const

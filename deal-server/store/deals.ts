@@ -1,0 +1,114 @@
+/**
+ * The repository of deals over PostgreSQL: loads and commits are gathered over concurrent callers, one statement a batch. Owns the SQL
+ * of the deal server, and knows nothing of HTTP.
+ */
+import { and, desc, eq, isNull, type SQL } from 'drizzle-orm'
+import { type Database, DatabaseError, violates } from '../../shared/database/database.ts'
+import type { Deal } from '../domain/deal.ts'
+import type { CommandKey, CommitResult, DealCommit, DealFilter, DealRepository, Loaded } from '../domain/repository.ts'
+import { gather } from './gather.ts'
+import { type CommandRow, commandOfRow, type DealRow, dealOfRow, rowOfCommand, rowOfDeal, rowsOfEvents } from './rows.ts'
+import { deals } from './schema.ts'
+import { commitStatement, keepCommandStatement, loadStatement, readDealsStatement } from './statements.ts'
+
+const batchRules = {
+  maxItems: 64,
+  maxInFlight: 4,
+  spoiltByOne: (error: unknown) => error instanceof DatabaseError,
+}
+
+/** The repository; one per process, so that all callers share its batches. */
+export function createDealRepository(database: Database): DealRepository {
+  const readDeal = gather<string, Deal | undefined>({ ...batchRules, run: (ids) => readDeals(database, ids) })
+  const loadOne = gather<LoadItem, Loaded>({ ...batchRules, run: (items) => loadAll(database, items) })
+  const commitOne = gather<DealCommit, CommitResult>({
+    ...batchRules,
+    key: ({ deal }) => deal.id,
+    run: (commits) => commitAll(database, commits),
+  })
+  return {
+    load: async (dealId, key) => {
+      if (key !== undefined) return loadOne({ dealId, key })
+      return { deal: dealId === undefined ? undefined : await readDeal(dealId), command: undefined }
+    },
+    commit: commitOne,
+    keepCommand: async (command) => {
+      const rows = await database.query(keepCommandStatement, [JSON.stringify(rowOfCommand(command))])
+      return rows.length === 1 ? 'committed' : 'command-taken'
+    },
+    list: (filter) => list(database, filter),
+  }
+}
+
+interface LoadItem {
+  readonly dealId: string | undefined
+  readonly key: CommandKey
+}
+
+async function readDeals(database: Database, ids: readonly string[]): Promise<(Deal | undefined)[]> {
+  const rows = await database.query<{ deal: DealRow }>(readDealsStatement, [`{${ids.join(',')}}`])
+  const found = new Map(rows.map(({ deal }) => [deal.id, dealOfRow(deal)]))
+  return ids.map((id) => found.get(id))
+}
+
+async function loadAll(database: Database, items: readonly LoadItem[]): Promise<Loaded[]> {
+  const input = items.map(({ dealId, key }, ordinal) => ({
+    ordinal,
+    deal_id: dealId ?? null,
+    principal_id: key.principalId,
+    command_id: key.commandId,
+  }))
+  type Row = { ordinal: number; deal: DealRow | null; command: CommandRow | null }
+  const rows = await database.query<Row>(loadStatement, [JSON.stringify(input)])
+  const results: Loaded[] = items.map(() => ({ deal: undefined, command: undefined }))
+  for (const { ordinal, deal, command } of rows) {
+    results[ordinal] = { deal: deal ? dealOfRow(deal) : undefined, command: command ? commandOfRow(command) : undefined }
+  }
+  return results
+}
+
+async function commitAll(database: Database, commits: readonly DealCommit[]): Promise<CommitResult[]> {
+  const input = commits.map((commit) => ({
+    expected_version: commit.expectedVersion ?? null,
+    deal: rowOfDeal(commit.deal),
+    events: rowsOfEvents(commit),
+    command: commit.command ? rowOfCommand(commit.command) : null,
+  }))
+  try {
+    const rows = await database.query<{ id: string }>(commitStatement, [JSON.stringify(input)])
+    const written = new Set(rows.map(({ id }) => id))
+    return commits.map(({ deal }) => (written.has(deal.id) ? 'committed' : 'version-lost'))
+  } catch (error) {
+    if (commits.length > 1) throw error
+    if (violates(error, 'commands_pkey')) return ['command-taken']
+    if (violates(error, 'deals_pkey')) return ['deal-exists']
+    if (violates(error, 'events_of_deal')) return ['version-lost']
+    throw error
+  }
+}
+
+async function list(database: Database, { status, held, limit }: DealFilter): Promise<Deal[]> {
+  const conditions: SQL[] = [isNull(deals.deletedAt)]
+  if (status !== undefined) conditions.push(eq(deals.status, status))
+  if (held !== undefined) conditions.push(eq(deals.held, held))
+  return database.drizzle
+    .select()
+    .from(deals)
+    .where(and(...conditions))
+    .orderBy(desc(deals.createdAt), desc(deals.id))
+    .limit(limit)
+    .then((rows) => rows.map(withTimesAsWritten))
+}
+
+/** Drizzle gives times in PostgreSQL's own form. */
+const withTimesAsWritten = (row: typeof deals.$inferSelect): Deal => {
+  const time = (text: string) => new Date(text).toISOString()
+  return {
+    ...row,
+    heldAt: row.heldAt && time(row.heldAt),
+    createdAt: time(row.createdAt),
+    updatedAt: time(row.updatedAt),
+    deletedAt: row.deletedAt && time(row.deletedAt),
+    purgeAt: row.purgeAt && time(row.purgeAt),
+  }
+}

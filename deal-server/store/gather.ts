@@ -1,0 +1,87 @@
+/**
+ * Gathers what concurrent callers ask for into one statement: the calls of one turn of the event loop go together, and while `maxInFlight`
+ * batches are under way, whatever comes meanwhile forms the next one. A lone caller waits for nobody.
+ */
+
+export interface GatherOptions<Item, Result> {
+  /** One result per item, in order. */
+  run(items: readonly Item[]): Promise<readonly Result[]>
+  /** True for an error of one item that spoiled its batch: the items are then run one by one, and each gets its own error. */
+  spoiltByOne(error: unknown): boolean
+  /** Two items with one key never share a batch. */
+  key?(item: Item): string
+  readonly maxItems: number
+  readonly maxInFlight: number
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** A function that asks for one item and is answered from a batch. */
+export function gather<Item, Result>(options: GatherOptions<Item, Result>): (item: Item) => Promise<Result> {
+  let waiting: Waiting<Item, Result>[] = []
+  let inFlight = 0
+  let scheduled = false
+
+  const schedule = () => {
+    if (scheduled || inFlight >= options.maxInFlight || waiting.length === 0) return
+    scheduled = true
+    setImmediate(() => {
+      scheduled = false
+      void start()
+      schedule()
+    })
+  }
+
+  const start = async () => {
+    const [batch, rest] = takeBatch(waiting, options)
+    if (batch.length === 0) return
+    waiting = rest
+    inFlight += 1
+    await settle(batch, options)
+    inFlight -= 1
+    schedule()
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject })
+      schedule()
+    })
+}
+
+function takeBatch<Item, Result>(
+  waiting: Waiting<Item, Result>[],
+  { key, maxItems }: GatherOptions<Item, Result>,
+): [Waiting<Item, Result>[], Waiting<Item, Result>[]] {
+  if (!key) return [waiting.slice(0, maxItems), waiting.slice(maxItems)]
+  const keys = new Set<string>()
+  const batch: Waiting<Item, Result>[] = []
+  const rest: Waiting<Item, Result>[] = []
+  for (const entry of waiting) {
+    const itemKey = key(entry.item)
+    if (batch.length < maxItems && !keys.has(itemKey)) {
+      keys.add(itemKey)
+      batch.push(entry)
+    } else rest.push(entry)
+  }
+  return [batch, rest]
+}
+
+async function settle<Item, Result>(
+  batch: readonly Waiting<Item, Result>[],
+  options: GatherOptions<Item, Result>,
+): Promise<void> {
+  try {
+    const results = await options.run(batch.map(({ item }) => item))
+    batch.forEach(({ resolve }, index) => {
+      resolve(results[index] as Result)
+    })
+  } catch (error) {
+    if (batch.length > 1 && options.spoiltByOne(error)) await Promise.all(batch.map((entry) => settle([entry], options)))
+    else for (const { reject } of batch) reject(error)
+  }
+}

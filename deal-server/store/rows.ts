@@ -1,0 +1,145 @@
+/** Rows as PostgreSQL writes them in JSON, to and from what the domain knows. Column names are those of `schema.ts`. */
+import type { Deal } from '../domain/deal.ts'
+import type { CommandOutcome, CommandRecord, DealCommit } from '../domain/repository.ts'
+
+/** A row of `deals.deals` as `to_json` gives it: times in PostgreSQL's ISO form. */
+export interface DealRow {
+  readonly id: string
+  readonly name: string
+  readonly price: number
+  readonly currency: string
+  readonly description: string | null
+  readonly completion_date: string | null
+  readonly owner_id: string
+  readonly status: Deal['status']
+  readonly held: boolean
+  readonly hold_reason: string | null
+  readonly hold_reason_code: string | null
+  readonly held_at: string | null
+  readonly held_by: string | null
+  readonly penalty_total: number
+  readonly version: number
+  readonly sequence: number
+  readonly created_at: string
+  readonly created_by: string
+  readonly updated_at: string
+  readonly updated_by: string
+  readonly deleted_at: string | null
+  readonly purge_at: string | null
+}
+
+/** A row of `deals.commands`. */
+export interface CommandRow {
+  readonly principal_id: string
+  readonly command_id: string
+  readonly deal_id: string
+  readonly use_case: string
+  readonly params: Readonly<Record<string, unknown>>
+  readonly fingerprint: string
+  readonly outcome: CommandOutcome | null
+  readonly style: string
+  readonly request_id: string
+  readonly requested_by: string
+  readonly requested_at: string
+  readonly expires_at: string
+}
+
+const time = (text: string): string => new Date(text).toISOString()
+const timeOrNull = (text: string | null): string | null => (text === null ? null : time(text))
+
+export const dealOfRow = (row: DealRow): Deal => ({
+  id: row.id,
+  name: row.name,
+  price: row.price,
+  currency: row.currency,
+  description: row.description,
+  completionDate: row.completion_date,
+  ownerId: row.owner_id,
+  status: row.status,
+  held: row.held,
+  holdReason: row.hold_reason,
+  holdReasonCode: row.hold_reason_code,
+  heldAt: timeOrNull(row.held_at),
+  heldBy: row.held_by,
+  penaltyTotal: row.penalty_total,
+  version: row.version,
+  sequence: row.sequence,
+  createdAt: time(row.created_at),
+  createdBy: row.created_by,
+  updatedAt: time(row.updated_at),
+  updatedBy: row.updated_by,
+  deletedAt: timeOrNull(row.deleted_at),
+  purgeAt: timeOrNull(row.purge_at),
+})
+
+export const rowOfDeal = (deal: Deal): DealRow => ({
+  id: deal.id,
+  name: deal.name,
+  price: deal.price,
+  currency: deal.currency,
+  description: deal.description,
+  completion_date: deal.completionDate,
+  owner_id: deal.ownerId,
+  status: deal.status,
+  held: deal.held,
+  hold_reason: deal.holdReason,
+  hold_reason_code: deal.holdReasonCode,
+  held_at: deal.heldAt,
+  held_by: deal.heldBy,
+  penalty_total: deal.penaltyTotal,
+  version: deal.version,
+  sequence: deal.sequence,
+  created_at: deal.createdAt,
+  created_by: deal.createdBy,
+  updated_at: deal.updatedAt,
+  updated_by: deal.updatedBy,
+  deleted_at: deal.deletedAt,
+  purge_at: deal.purgeAt,
+})
+
+export const commandOfRow = (row: CommandRow): CommandRecord => ({
+  key: { principalId: row.principal_id, commandId: row.command_id },
+  dealId: row.deal_id,
+  useCase: row.use_case,
+  params: row.params,
+  fingerprint: row.fingerprint,
+  outcome: row.outcome ?? undefined,
+  style: row.style,
+  requestId: row.request_id,
+  requestedBy: row.requested_by,
+  requestedAt: time(row.requested_at),
+  expiresAt: time(row.expires_at),
+})
+
+export const rowOfCommand = (command: CommandRecord): CommandRow => ({
+  principal_id: command.key.principalId,
+  command_id: command.key.commandId,
+  deal_id: command.dealId,
+  use_case: command.useCase,
+  params: command.params,
+  fingerprint: command.fingerprint,
+  outcome: command.outcome ?? null,
+  style: command.style,
+  request_id: command.requestId,
+  requested_by: command.requestedBy,
+  requested_at: command.requestedAt,
+  expires_at: command.expiresAt,
+})
+
+/** The rows of `deals.events` that a commit writes; position and transaction are the database's. */
+export const rowsOfEvents = ({ deal, events, context }: DealCommit) =>
+  events.map(({ id, sequence, event }) => ({
+    id,
+    deal_id: deal.id,
+    sequence,
+    deal_version: deal.version,
+    type: event.type,
+    data: event.data,
+    currency: deal.currency,
+    occurred_at: context.at,
+    actor: context.actor,
+    use_case: context.useCase,
+    style: context.style,
+    command_id: context.key?.commandId ?? null,
+    correlation_id: context.requestId,
+  }))

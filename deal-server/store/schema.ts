@@ -1,0 +1,124 @@
+/**
+ * The deal server's tables, in a PostgreSQL schema of their own that the auth server never reads. The checks repeat what the domain
+ * guarantees, so that no other writer can break it.
+ */
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  bigserial,
+  boolean,
+  char,
+  check,
+  customType,
+  date,
+  index,
+  integer,
+  json,
+  jsonb,
+  pgSchema,
+  primaryKey,
+  text,
+  timestamp,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
+
+/** All tables of the deal server live here. */
+export const dealsSchema = pgSchema('deals')
+
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
+/** Whole minor units; below 2^53, so exact as a JavaScript number. */
+const minorUnits = (name: string) => bigint(name, { mode: 'number' })
+const transactionId = customType<{ data: string }>({ dataType: () => 'xid8' })
+
+/** One row per deal: its present state. */
+export const deals = dealsSchema.table(
+  'deals',
+  {
+    id: uuid('id').primaryKey(),
+    name: text('name').notNull(),
+    price: minorUnits('price').notNull(),
+    currency: char('currency', { length: 3 }).notNull(),
+    description: text('description'),
+    completionDate: date('completion_date', { mode: 'string' }),
+    ownerId: text('owner_id').notNull(),
+    status: text('status', { enum: ['open', 'completed', 'cancelled'] }).notNull(),
+    held: boolean('held').notNull(),
+    holdReason: text('hold_reason'),
+    holdReasonCode: text('hold_reason_code'),
+    heldAt: time('held_at'),
+    heldBy: text('held_by'),
+    penaltyTotal: minorUnits('penalty_total').notNull(),
+    version: integer('version').notNull(),
+    sequence: integer('sequence').notNull(),
+    createdAt: time('created_at').notNull(),
+    createdBy: text('created_by').notNull(),
+    updatedAt: time('updated_at').notNull(),
+    updatedBy: text('updated_by').notNull(),
+    deletedAt: time('deleted_at'),
+    purgeAt: time('purge_at'),
+  },
+  (table) => [
+    check('deals_held_has_reason', sql`${table.held} = (${table.holdReason} is not null)`),
+    check('deals_held_is_open', sql`not (${table.held} and ${table.status} <> 'open')`),
+    check('deals_price_range', sql`${table.price} between 0 and 999999999999999`),
+    check('deals_penalty_range', sql`${table.penaltyTotal} between 0 and 999999999999999`),
+    check('deals_status', sql`${table.status} in ('open', 'completed', 'cancelled')`),
+    index('deals_newest').on(table.createdAt.desc(), table.id.desc()).where(sql`${table.deletedAt} is null`),
+    index('deals_by_status').on(table.status, table.createdAt.desc(), table.id.desc()).where(sql`${table.deletedAt} is null`),
+  ],
+)
+
+/** One row per command that its client named. Rows outlive their answers, so that a late duplicate never runs again. */
+export const commands = dealsSchema.table(
+  'commands',
+  {
+    principalId: text('principal_id').notNull(),
+    commandId: text('command_id').notNull(),
+    dealId: uuid('deal_id').notNull(),
+    useCase: text('use_case').notNull(),
+    params: jsonb('params').notNull(),
+    fingerprint: text('fingerprint').notNull(),
+    /** Text, not jsonb: a replay is the stored answer byte for byte, members in their order. Null once it has expired. */
+    outcome: json('outcome'),
+    style: text('style').notNull(),
+    requestId: uuid('request_id').notNull(),
+    requestedBy: text('requested_by').notNull(),
+    requestedAt: time('requested_at').notNull(),
+    expiresAt: time('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'commands_pkey', columns: [table.principalId, table.commandId] }),
+    index('commands_of_deal').on(table.dealId, table.requestedAt),
+  ],
+)
+
+/** What happened to each deal, for ever: its history, and the outbox that live readers follow. */
+export const events = dealsSchema.table(
+  'events',
+  {
+    position: bigserial('position', { mode: 'number' }).primaryKey(),
+    /** The writing transaction: a reader shows only rows below the oldest one still running. */
+    xid: transactionId('xid').notNull().default(sql`pg_current_xact_id()`),
+    id: uuid('id').notNull(),
+    dealId: uuid('deal_id').notNull(),
+    sequence: integer('sequence').notNull(),
+    dealVersion: integer('deal_version').notNull(),
+    type: text('type').notNull(),
+    data: json('data').notNull(),
+    /** Of the amounts in `data`, which are minor units. */
+    currency: char('currency', { length: 3 }).notNull(),
+    occurredAt: time('occurred_at').notNull(),
+    actor: text('actor').notNull(),
+    useCase: text('use_case').notNull(),
+    style: text('style').notNull(),
+    commandId: text('command_id'),
+    /** Common to all events of one command. */
+    correlationId: uuid('correlation_id').notNull(),
+    schemaVersion: integer('schema_version').notNull().default(1),
+  },
+  (table) => [
+    unique('events_of_deal').on(table.dealId, table.sequence),
+    index('events_in_order').on(table.xid, table.position),
+  ],
+)

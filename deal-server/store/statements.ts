@@ -1,0 +1,65 @@
+/**
+ * The hot statements: each is prepared once and runs for a whole batch, which comes as one JSON text.
+ *
+ * The parts of a statement share one snapshot, and "0 rows" rolls nothing back (deal model 2.2): so the deal's guarded update or insert
+ * comes first, and command row and events are inserted from what it returned. A lost version then writes nothing; a taken command id
+ * raises 23505 and undoes the whole statement. Deals are locked in the order of their ids first, so that two batches cannot
+ * wait for each other.
+ */
+import { getTableColumns } from 'drizzle-orm'
+import { deals, events } from './schema.ts'
+
+/** `$1`: text of a uuid array. */
+export const readDealsStatement = 'select to_json(d) as deal from deals.deals d where d.id = any($1::text::uuid[])'
+
+/** `$1`: `[{ordinal, deal_id, principal_id, command_id}]`. */
+export const loadStatement = `
+  select i.ordinal, to_json(d) as deal, to_json(c) as command
+  from json_to_recordset($1::text::json) as i(ordinal int, deal_id uuid, principal_id text, command_id text)
+  left join deals.deals d on d.id = i.deal_id
+  left join deals.commands c on c.principal_id = i.principal_id and c.command_id = i.command_id`
+
+const columnsOf = (table: typeof deals | typeof events) => Object.values(getTableColumns(table)).map(({ name }) => name)
+const mutableDealColumns = columnsOf(deals).filter((name) => name !== 'id')
+const ownEventColumns = new Set(['position', 'xid', 'schema_version'])
+const eventColumns = columnsOf(events).filter((name) => !ownEventColumns.has(name))
+
+/** `$1`: `[{expected_version, deal, events, command}]`; gives the id of each deal that was written. */
+export const commitStatement = `
+  with input as (
+    select i.expected_version, i.events, i.command, r.*
+    from json_to_recordset($1::text::json) as i(expected_version int, deal json, events json, command json),
+      json_populate_record(null::deals.deals, i.deal) as r
+  ),
+  locked as materialized (
+    select d.id from deals.deals d
+    where d.id = any(array(select id from input where expected_version is not null)) order by d.id for update
+  ),
+  updated as (
+    update deals.deals d set ${mutableDealColumns.map((name) => `${name} = i.${name}`).join(', ')}
+    from input i join locked l on l.id = i.id
+    where d.id = i.id and d.version = i.expected_version
+    returning d.id
+  ),
+  inserted as (
+    insert into deals.deals (id, ${mutableDealColumns.join(', ')})
+    select id, ${mutableDealColumns.join(', ')} from input where expected_version is null
+    returning id
+  ),
+  written as (select id from updated union all select id from inserted),
+  remembered as (
+    insert into deals.commands
+    select r.* from input i join written w on w.id = i.id, json_populate_record(null::deals.commands, i.command) as r
+    where i.command is not null
+  ),
+  happened as (
+    insert into deals.events (${eventColumns.join(', ')})
+    select ${eventColumns.map((name) => `e.${name}`).join(', ')}
+    from input i join written w on w.id = i.id, json_populate_recordset(null::deals.events, i.events) as e
+  )
+  select id from written`
+
+/** `$1`: a command row. Gives a row unless the command id is taken. */
+export const keepCommandStatement = `
+  insert into deals.commands select * from json_populate_record(null::deals.commands, $1::text::json)
+  on conflict do nothing returning command_id`

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import { requireOpen } from '../domain/deal.ts'
+import { defineDealCommand } from './define-use-case.ts'
+import { reasonCode, reasonText } from './parameters.ts'
+
+/** Holds a deal; on a held one, replaces the reason. Reason and code are compared as a pair. */
+export const holdDeal = defineDealCommand({
+  name: 'HoldDeal',
+  summary: 'Hold a deal, so that price and date stay and it cannot be completed',
+  right: 'deal.hold',
+  verb: 'hold',
+  stateName: 'holded',
+  params: z.strictObject({ reason: reasonText, reasonCode: reasonCode.nullable().optional() }),
+  guard: requireOpen,
+  decide: (deal, params) => {
+    const closed = requireOpen(deal)
+    if (closed) return closed
+    const reason = { reason: params.reason, code: params.reasonCode ?? null }
+    if (!deal.held || deal.holdReason === null) return [{ type: 'deal.held', data: reason }]
+    const old = { reason: deal.holdReason, code: deal.holdReasonCode }
+    if (old.reason === reason.reason && old.code === reason.code) return []
+    return [{ type: 'deal.hold-reason-changed', data: { old, new: reason } }]
+  },
+})

@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import { requireOpen } from '../domain/deal.ts'
+import { defineDealCommand } from './define-use-case.ts'
+
+/** Lets a held deal go on; a deal that is not held stays as it is. */
+export const unholdDeal = defineDealCommand({
+  name: 'UnholdDeal',
+  summary: 'End the hold of a deal',
+  right: 'deal.unhold',
+  verb: 'unhold',
+  stateName: 'unholded',
+  params: z.strictObject({}),
+  guard: requireOpen,
+  decide: (deal, _params, { now }) => {
+    const closed = requireOpen(deal)
+    if (closed) return closed
+    if (!deal.held || deal.heldAt === null) return []
+    const heldForSeconds = Math.max(0, Math.floor((Date.parse(now) - Date.parse(deal.heldAt)) / 1000))
+    return [{ type: 'deal.unheld', data: { heldForSeconds } }]
+  },
+})

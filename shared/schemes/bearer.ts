@@ -1,0 +1,40 @@
+/** Bearer access tokens (RFC 6750; the token itself: RFC 9068). */
+import { Refused } from '../errors.ts'
+import type { AccessTokenVerdict, VerifyAccessToken } from '../tokens/verify-access-token.ts'
+import { authorizationOf, realm, type Scheme, type VerifiedCredential } from './scheme.ts'
+
+export interface BearerPorts {
+  readonly verify: VerifyAccessToken
+  /** Looks once more for a key that a token names; true when it is there now. */
+  findKey(kid: string): Promise<boolean>
+}
+
+const challenge = `Bearer realm="${realm}"`
+const refusedChallenge = `${challenge}, error="invalid_token"`
+
+/** `Authorization: Bearer <ACCESS_TOKEN>`; tokens in a body or in the URL (RFC 6750 §2.2, §2.3) are not accepted. */
+export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => ({
+  name: 'bearer',
+  challenge,
+  find: (call) => authorizationOf(call, 'bearer'),
+  verify: (token) => {
+    const verdict = verify(token)
+    if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
+      return findKey(verdict.unknownKid).then((found) => credentialOf(found ? verify(token) : verdict))
+    }
+    return credentialOf(verdict)
+  },
+})
+
+/** @throws Refused `token-expired`, `invalid-token`; neither repeats anything of the token */
+function credentialOf(verdict: AccessTokenVerdict): VerifiedCredential {
+  const headers = { 'www-authenticate': [refusedChallenge] }
+  if (verdict.ok) {
+    const { sub, gen, sid, exp } = verdict.claims
+    return { username: sub, generation: gen, loginId: sid, expiresAt: exp * 1000 }
+  }
+  if (verdict.problem === 'token-expired') {
+    throw new Refused('token-expired', 'The access token has expired. Get a new one with the refresh token.', { headers })
+  }
+  throw new Refused('invalid-token', `The access token is not accepted: ${verdict.reason}.`, { headers })
+}
