@@ -4,11 +4,12 @@
  *
  * An incarnation is written `<run_id>-<master_replid>`. The run_id changes with every start of a process, but a master that was
  * demoted and promoted again keeps it while holding what another master replicated to it; the replication id changes with every
- * promotion. The run_id in turn tells a replica, which shares its master's replication id, from that master.
+ * promotion. The run_id in turn tells a replica, which shares its master's replication id, from that master. The replication id
+ * also changes when a master gets its first replica: the cache is then empty once more than it needs to be.
  *
  * The scripts call INFO and TIME before they write, which needs replication by effects: Redis 5 or newer. Numbers travel as
  * strings, because Lua prints large ones rounded. A Redis user with restricted rights needs `+info +time +get +set +publish +eval
- * +evalsha +subscribe +unsubscribe +ping`, the keys `{keyhold}:*` and the channels `{keyhold}:*`.
+ * +evalsha +subscribe +unsubscribe +ping`, in a Cluster `+cluster`, the keys `{keyhold}:*` and the channels `{keyhold}:*`.
  */
 
 const prelude = `
