@@ -2,7 +2,7 @@
  * The cache port: what both servers keep in Redis, or in this process when there is no Redis. A cache may lose anything at any
  * time and is never the system of record. Adapters: `redis-cache.ts`, `memory-cache.ts`; one suite runs over both.
  *
- * An *incarnation* is one running Redis process (its `run_id`). What it holds after a restart from a dump, or what a replica brings
+ * An *incarnation* is one reign of one running Redis process. What it holds after a restart from a dump, or what a replica brings
  * when it takes over, may be older than what was once written; nothing here believes anything across incarnations.
  */
 
