@@ -16,7 +16,7 @@ export interface ListenOptions {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
-  readonly origin: () => string
+  readonly origin: string
   readonly ids: IdSource
 }
 
@@ -90,7 +90,7 @@ function problemOfClientError(error: NodeJS.ErrnoException): Occurrence {
 }
 
 function renderProblem(occurrence: Occurrence, options: ListenOptions) {
-  const context = { origin: options.origin(), requestId: options.ids.uuid() }
+  const context = { origin: options.origin, requestId: options.ids.uuid() }
   const document = problemDocument(sharedProblems, occurrence, context)
   const headers = {
     'content-type': 'application/problem+json',

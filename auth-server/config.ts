@@ -1,0 +1,80 @@
+/** The auth server's settings: one line each, defaults included. The only place of this server that reads the environment. */
+import { availableParallelism } from 'node:os'
+import {
+  commonSettings,
+  listenerOrigin,
+  type Mode,
+  missingSecrets,
+  missingSettings,
+} from '../shared/common-settings.ts'
+import { integer, readSettings, type SettingProblem, secrets, text, url } from '../shared/settings.ts'
+
+const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.from(key, 'base64url').length === 32
+
+export const authSettings = {
+  ...commonSettings,
+  AUTH_DATABASE_URL: url('the PostgreSQL database of the auth server', ['postgres:', 'postgresql:']),
+  KEYS_DIR: text('the key ring', './keys'),
+  KEYS_PASSPHRASE: text('encrypts the private keys in KEYS_DIR', undefined),
+  SECRETS_KEY: secrets('encrypts at rest what must be recoverable', {
+    expected: '32 bytes as base64url (43 characters)',
+    test: isSecretsKey,
+  }),
+  ACCESS_TOKEN_TTL: integer('life of an access token in seconds', { fallback: 1800, min: 1, max: 86_400 }),
+  REFRESH_TOKEN_TTL: integer('life of a refresh token in seconds', { fallback: 86_400, min: 1, max: 31_536_000 }),
+  LOGIN_MAX_TTL: integer('life of a login in seconds, however often refreshed', {
+    fallback: 2_592_000,
+    min: 1,
+    max: 315_360_000,
+  }),
+  HASH_CONCURRENCY: integer('Argon2 hashes at once', {
+    fallback: Math.max(1, availableParallelism() - 1),
+    min: 1,
+    max: 64,
+  }),
+  KEY_BITS: integer('size of newly generated RSA keys', {
+    fallback: 2048,
+    min: 2048,
+    max: 4096,
+    among: [2048, 3072, 4096],
+  }),
+}
+
+/** The settings of one auth server process, defaults worked out. */
+export type AuthConfig = ReturnType<typeof readAuthConfig>['config']
+
+/** The configuration and everything that is wrong with it. */
+export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, string | undefined>> = process.env) {
+  const { values, problems } = readSettings(authSettings, environment)
+  const { AUTH_DATABASE_URL, REDIS_URL, SERVICE_SECRET, SECRETS_KEY } = values
+  const all: SettingProblem[] = [
+    ...problems,
+    ...missingSettings(mode, values, { AUTH_DATABASE_URL, REDIS_URL }),
+    ...missingSecrets(values, { SERVICE_SECRET, SECRETS_KEY }),
+  ]
+  const publicOrigin = values.AUTH_PUBLIC_ORIGIN ?? listenerOrigin(values.HOST, values.AUTH_PORT)
+  const config = {
+    host: values.HOST,
+    port: values.AUTH_PORT,
+    publicOrigin,
+    issuer: values.ISSUER ?? publicOrigin,
+    audience: values.AUDIENCE,
+    databaseUrl: AUTH_DATABASE_URL,
+    redisUrl: REDIS_URL,
+    dataDir: values.DATA_DIR,
+    keysDir: values.KEYS_DIR,
+    keysPassphrase: values.KEYS_PASSPHRASE,
+    keyBits: values.KEY_BITS,
+    serviceSecrets: SERVICE_SECRET,
+    secretsKeys: SECRETS_KEY,
+    accessTokenTtlSeconds: values.ACCESS_TOKEN_TTL,
+    refreshTokenTtlSeconds: values.REFRESH_TOKEN_TTL,
+    loginMaxTtlSeconds: values.LOGIN_MAX_TTL,
+    hashConcurrency: values.HASH_CONCURRENCY,
+    expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
+    transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },
+    log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
+    production: values.NODE_ENV === 'production',
+  }
+  return { config, problems: all }
+}

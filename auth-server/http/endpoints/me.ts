@@ -1,0 +1,30 @@
+/** GET /me: who the caller is, by whichever scheme. */
+import { rfc3339 } from '../../../shared/clock.ts'
+import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
+import type { Route } from '../../../shared/http/routes.ts'
+import { requireSecureTransport } from '../../../shared/http/transport.ts'
+import type { Authenticate } from '../../../shared/schemes/authenticate.ts'
+
+export interface MePorts {
+  readonly authenticate: Authenticate
+  /** The user's roles. */
+  rolesOf(username: string): Promise<readonly string[]>
+}
+
+export const meRoute = ({ authenticate, rolesOf }: MePorts): Route => ({
+  methods: ['GET'],
+  path: '/me',
+  handle: async (call) => {
+    requireSecureTransport(call.peer)
+    const { username, rights, scheme, expiresAt } = await authenticate(call)
+    const roles = await rolesOf(username)
+    const me = {
+      username,
+      roles,
+      rights: [...rights],
+      scheme,
+      expiresAt: expiresAt === undefined ? null : rfc3339(expiresAt),
+    }
+    return jsonAnswer(200, me, noStore)
+  },
+})

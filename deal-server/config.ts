@@ -1,0 +1,57 @@
+/** The deal server's settings: one line each, defaults included. The only place of this server that reads the environment. */
+import { commonSettings, isLoopbackHost, listenerOrigin, type Mode, missingSecrets, missingSettings } from '../shared/common-settings.ts'
+import { integer, readSettings, type SettingProblem, text, url } from '../shared/settings.ts'
+import { currencyExponents } from './domain/currency.ts'
+
+export const dealSettings = {
+  ...commonSettings,
+  DEAL_DATABASE_URL: url('the PostgreSQL database of the deal server', ['postgres:', 'postgresql:']),
+  AUTH_URL: url('where the deal server finds the auth server; by default its public origin', ['http:', 'https:']),
+  RECORD_MAX_AGE: integer('seconds a principal record is used while the auth server cannot be reached', {
+    fallback: 300,
+    min: 0,
+    max: 86_400,
+  }),
+  DEFAULT_CURRENCY: text('the currency of deals created without one', 'EUR', {
+    expected: 'an ISO 4217 code',
+    test: (code) => currencyExponents.has(code),
+  }),
+}
+
+/** The settings of one deal server process, defaults worked out. */
+export type DealConfig = ReturnType<typeof readDealConfig>['config']
+
+/** The configuration and everything that is wrong with it. */
+export function readDealConfig(mode: Mode, environment: Readonly<Record<string, string | undefined>> = process.env) {
+  const { values, problems } = readSettings(dealSettings, environment)
+  const { DEAL_DATABASE_URL, REDIS_URL, SERVICE_SECRET } = values
+  const authOrigin = values.AUTH_PUBLIC_ORIGIN ?? listenerOrigin(values.HOST, values.AUTH_PORT)
+  const authUrl = (values.AUTH_URL ?? authOrigin).replace(/\/+$/, '')
+  const all: SettingProblem[] = [
+    ...problems,
+    ...missingSettings(mode, values, { DEAL_DATABASE_URL, REDIS_URL }),
+    ...missingSecrets(values, { SERVICE_SECRET }),
+  ]
+  const insecure = authUrl.startsWith('http:') && !isLoopbackHost(new URL(authUrl).hostname)
+  if (insecure && !values.ALLOW_INSECURE_HTTP) {
+    all.push({ variable: 'AUTH_URL', expected: 'must be https unless on loopback, or ALLOW_INSECURE_HTTP says otherwise' })
+  }
+  const config = {
+    host: values.HOST,
+    port: values.DEAL_PORT,
+    publicOrigin: values.DEAL_PUBLIC_ORIGIN ?? listenerOrigin(values.HOST, values.DEAL_PORT),
+    issuer: values.ISSUER ?? authOrigin,
+    audience: values.AUDIENCE,
+    authUrl,
+    databaseUrl: DEAL_DATABASE_URL,
+    redisUrl: REDIS_URL,
+    dataDir: values.DATA_DIR,
+    serviceSecrets: SERVICE_SECRET,
+    recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
+    defaultCurrency: values.DEFAULT_CURRENCY,
+    expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
+    transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },
+    log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
+  }
+  return { config, problems: all }
+}

@@ -1,0 +1,37 @@
+/** The process of one deal server on PostgreSQL and Redis: read the configuration, create, listen, drain on a signal. */
+import { join } from 'node:path'
+import { openCache } from '../shared/cache/open-cache.ts'
+import { systemClock } from '../shared/clock.ts'
+import { migrateDatabase } from '../shared/database/migrate.ts'
+import { openPostgres } from '../shared/database/postgres.ts'
+import { generatedSecret } from '../shared/generated-secrets.ts'
+import { listen } from '../shared/http/listen.ts'
+import { createIdSource } from '../shared/ids.ts'
+import { createLog } from '../shared/log.ts'
+import { closeOnSignal, endWith, requireSettings } from '../shared/process.ts'
+import { readDealConfig } from './config.ts'
+import { createDealServer } from './server.ts'
+
+const { config, problems } = readDealConfig('alone')
+requireSettings(problems)
+const log = createLog(config.log)
+const ids = createIdSource(systemClock)
+const database = openPostgres(config.databaseUrl ?? '')
+const cache = openCache({ redisUrl: config.redisUrl, clock: systemClock })
+try {
+  await migrateDatabase(database, { migrationsFolder: join(import.meta.dirname, 'store/migrations'), schema: 'deals' })
+} catch (error) {
+  log.fatal({ err: error }, 'the database could not be prepared')
+  endWith(1, 'The database of the deal server cannot be reached or prepared: see the log.')
+}
+const serviceSecret = config.serviceSecrets?.[0] ?? (await generatedSecret(config.dataDir, 'service-secret'))
+const server = createDealServer(config, { database, cache, clock: systemClock, ids, log, serviceSecret })
+await server.start()
+const listening = await listen({ app: server.app, host: config.host, port: config.port, origin: config.publicOrigin, ids })
+log.info(`deal server on ${config.publicOrigin}`)
+
+closeOnSignal(log, async () => {
+  await listening.drain()
+  await server.stop()
+  await Promise.all([database.close(), cache.close()])
+})

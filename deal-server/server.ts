@@ -1,0 +1,105 @@
+/** The composition root of the deal server: the one place that sees all its parts, in production and in tests. */
+import type { Cache } from '../shared/cache/cache.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Database } from '../shared/database/database.ts'
+import { Refused, Unavailable } from '../shared/errors.ts'
+import { healthRoutes } from '../shared/http/health.ts'
+import { createApp } from '../shared/http/routes.ts'
+import type { IdSource } from '../shared/ids.ts'
+import type { Log } from '../shared/log.ts'
+import { createAuthenticate } from '../shared/schemes/authenticate.ts'
+import { createBearerScheme } from '../shared/schemes/bearer.ts'
+import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
+import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
+import { createAuthClient } from './access/auth-client.ts'
+import { createKeyStore } from './access/key-store.ts'
+import { createPrincipalFeed } from './access/principal-feed.ts'
+import { createPrincipalRecords } from './access/principal-records.ts'
+import type { DealConfig } from './config.ts'
+import { createFindEmployees } from './http/employees.ts'
+import { createKeyedQueue } from './http/keyed-queue.ts'
+import { createPipeline } from './http/pipeline.ts'
+import { createDealProblems } from './http/problems.ts'
+import { actionSubResourceRoutes } from './http/styles/action-sub-resource.ts'
+import { resourceRoutes } from './http/styles/resource.ts'
+import { createDealRepository } from './store/deals.ts'
+import { commands } from './use-cases/index.ts'
+
+/** What differs between production and tests. */
+export interface DealResources {
+  readonly database: Database
+  readonly cache: Cache
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly log: Log
+  /** SERVICE_SECRET: the one that is used. */
+  readonly serviceSecret: string
+  readonly fetch?: typeof globalThis.fetch
+}
+
+export type DealServer = ReturnType<typeof createDealServer>
+
+/** A deal server that does not listen yet. */
+export function createDealServer(config: DealConfig, resources: DealResources) {
+  const { database, cache, clock, ids, log } = resources
+  const fetch = resources.fetch ?? globalThis.fetch
+  const authClient = createAuthClient({ authUrl: config.authUrl, secret: resources.serviceSecret, clock, ids, fetch })
+  const keys = createKeyStore({ authClient, clock, log })
+  const feed = createPrincipalFeed({ cache, clock, log })
+  const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs: config.recordMaxAgeMs })
+  const verify = createAccessTokenVerifier({ keys, issuer: config.issuer, audience: config.audience, clock })
+  const bearer = createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey })
+  const pipeline = createPipeline({
+    authenticate: createAuthenticate([bearer], principals),
+    repository: createDealRepository(database),
+    findEmployees: createFindEmployees(principals),
+    queue: createKeyedQueue(),
+    clock,
+    ids,
+    defaultCurrency: config.defaultCurrency,
+  })
+  const styleRoutes = [...resourceRoutes, ...actionSubResourceRoutes(commands)]
+  const health = healthRoutes([
+    { name: 'database', required: true, check: () => database.ping() },
+    { name: 'cache', required: false, check: () => cache.ping() },
+    { name: 'keys', required: true, check: () => requireThat(keys.size() > 0, 'keys') },
+    { name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') },
+  ])
+  const app = createApp({
+    routes: [
+      ...health,
+      ...styleRoutes.map((route) => ({ ...route, handle: (call: Parameters<typeof pipeline>[0]) => pipeline(call, route) })),
+    ],
+    problems: createDealProblems(config.expiredTokenStatus),
+    transport: config.transport,
+    origin: config.publicOrigin,
+    clock,
+    ids,
+    log,
+    unknownPath: refuseUnknownPath,
+  })
+  return {
+    app,
+    /** Follows the auth server: its keys and the feed of principals. Does not wait for an auth server that is not there yet. */
+    start: async () => {
+      await Promise.all([feed.start(), keys.refresh()])
+      keys.start()
+    },
+    stop: async () => {
+      keys.stop()
+      await feed.stop()
+    },
+  }
+}
+
+function requireThat(condition: boolean, dependency: string): void {
+  if (!condition) throw new Unavailable(dependency)
+}
+
+const versions = ['v1']
+
+function refuseUnknownPath(path: string): Refused {
+  const version = /^\/rest\/([^/]+)/.exec(path)?.[1]
+  if (version === undefined || versions.includes(version)) return new Refused('not-found', 'There is no such route.')
+  return new Refused('unknown-version', `Versions served: ${versions.join(', ')}.`, { members: { versions } })
+}

@@ -1,0 +1,72 @@
+/** Settings that both servers read. Each server's `config.ts` adds its own. */
+import { parseTrustedProxies, type TrustedProxies } from './http/transport.ts'
+import { logLevels } from './log.ts'
+import { flag, integer, oneOf, origin, type Setting, type SettingProblem, secrets, text, url } from './settings.ts'
+
+const trustProxy: Setting<TrustedProxies> = {
+  meaning: 'proxies whose forwarding headers are believed: how many hops, or their addresses as CIDRs',
+  expected: 'a number of hops, or comma-separated CIDRs',
+  fallback: { hops: 0 },
+  parse: parseTrustedProxies,
+}
+
+const isListenHost = (host: string) => /^[A-Za-z0-9.:-]{1,253}$/.test(host)
+
+export const commonSettings = {
+  AUTH_PORT: integer("the auth server's port", { fallback: 4000, min: 1, max: 65_535 }),
+  DEAL_PORT: integer("the deal server's port", { fallback: 4001, min: 1, max: 65_535 }),
+  HOST: text('the address to listen on', '127.0.0.1', { expected: 'a host name or address', test: isListenHost }),
+  AUTH_PUBLIC_ORIGIN: origin('the origin under which clients see the auth server'),
+  DEAL_PUBLIC_ORIGIN: origin('the origin under which clients see the deal server'),
+  ISSUER: text('the claim iss of access tokens; by default the public origin of the auth server', undefined),
+  AUDIENCE: text('the claim aud of access tokens', 'deals'),
+  DATA_DIR: text('where the embedded database, generated secrets and demo data are kept', './data'),
+  REDIS_URL: url('the cache: one Redis, or comma-separated nodes of a Redis Cluster', ['redis:', 'rediss:'], true),
+  SERVICE_SECRET: secrets("authenticates the deal server at the auth server's /internal", {
+    expected: 'at least 32 characters without comma',
+    test: (secret) => Buffer.byteLength(secret) >= 32,
+  }),
+  EXPIRED_TOKEN_STATUS: integer('the status for an expired token', { fallback: 400, min: 400, max: 401, among: [400, 401] }),
+  TRUST_PROXY: trustProxy,
+  ALLOW_INSECURE_HTTP: flag('accept credentials over plain HTTP from anywhere', false),
+  LOG_LEVEL: oneOf('how much is logged', logLevels, 'info'),
+  LOG_FORMAT: oneOf('pretty on a terminal, json elsewhere, unless said', ['json', 'pretty'], undefined),
+  NODE_ENV: text('production refuses embedded defaults, generated secrets and demo data', 'development'),
+}
+
+/** Which process reads the settings: both servers on embedded defaults, or one server alone on PostgreSQL and Redis. */
+export type Mode = 'together' | 'alone'
+
+/** An origin of a listener as a URL shows it. */
+export function listenerOrigin(host: string, port: number): string {
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `http://${shown}:${port}`
+}
+
+/** True for an address or name that only this machine can reach. */
+export const isLoopbackHost = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
+
+/** A problem for each variable without which a mode cannot run. */
+export function missingSettings(
+  mode: Mode,
+  values: { readonly NODE_ENV: string },
+  needed: Readonly<Record<string, unknown>>,
+): SettingProblem[] {
+  if (mode === 'together' && values.NODE_ENV !== 'production') return []
+  const because = values.NODE_ENV === 'production' ? 'in production' : 'for a server that runs alone'
+  return Object.entries(needed)
+    .filter(([, value]) => value === undefined)
+    .map(([variable]) => ({ variable, expected: `must be set ${because}` }))
+}
+
+/** Generated secrets are for development only. */
+export function missingSecrets(
+  values: { readonly NODE_ENV: string },
+  needed: Readonly<Record<string, unknown>>,
+): SettingProblem[] {
+  if (values.NODE_ENV !== 'production') return []
+  return Object.entries(needed)
+    .filter(([, value]) => value === undefined)
+    .map(([variable]) => ({ variable, expected: 'must be set in production, where no secret is generated' }))
+}

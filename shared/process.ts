@@ -1,0 +1,34 @@
+import type { Log } from './log.ts'
+import { InvalidSettings, type SettingProblem } from './settings.ts'
+
+/** Ends the process with exit code 2 and names every problem, when there is one. */
+export function requireSettings(problems: readonly SettingProblem[]): void {
+  if (problems.length === 0) return
+  const distinct = new Map(problems.map((problem) => [problem.variable, problem]))
+  endWith(2, new InvalidSettings([...distinct.values()]).message)
+}
+
+/** Says why on standard error and ends the process. */
+export function endWith(exitCode: number, message: string): never {
+  process.stderr.write(`${message}\n`)
+  process.exit(exitCode)
+}
+
+/** Calls `close` on SIGINT or SIGTERM and exits with 0 when it is done; a second signal does not wait. */
+export function closeOnSignal(log: Log, close: () => Promise<void>): void {
+  let closing = false
+  const handle = (signal: NodeJS.Signals) => {
+    if (closing) process.exit(1)
+    closing = true
+    log.info(`${signal}: finishing what is under way`)
+    close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'the server did not close in order')
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGINT', handle)
+  process.on('SIGTERM', handle)
+}
