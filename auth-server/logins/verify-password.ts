@@ -5,10 +5,10 @@ import { and, eq } from 'drizzle-orm'
 import type { Database } from '../../shared/database/database.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { foldUsername } from '../../shared/principals/record.ts'
+import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
 import { users } from '../store/schema.ts'
 import { isUsername } from '../users/user.ts'
-import type { PasswordHashing } from './password-hashing.ts'
-import { exceedsPasswordLimit } from './password-policy.ts'
 
 /** A user whose password has just been proved. */
 export interface PasswordHolder {

@@ -8,6 +8,7 @@ import type { Database, Drizzle } from '../../shared/database/database.ts'
 import { Refused } from '../../shared/errors.ts'
 import { foldUsername } from '../../shared/principals/record.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
+import { isUsername } from './user.ts'
 
 /** A row of `principals`, locked until the transaction ends. */
 export type LockedPrincipal = typeof principals.$inferSelect
@@ -56,7 +57,7 @@ export function changePrincipal<Result>(
     const [principal] = await transaction
       .select()
       .from(principals)
-      .where(eq(principals.usernameFolded, foldUsername(username)))
+      .where(isUsername(username) ? eq(principals.usernameFolded, foldUsername(username)) : sql`false`)
       .for('no key update')
     if (!principal) throw new Refused('not-found', 'there is no such user')
     const { result, change } = await work(transaction, principal)

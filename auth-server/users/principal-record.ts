@@ -6,6 +6,7 @@ import type { Clock } from '../../shared/clock.ts'
 import type { Database } from '../../shared/database/database.ts'
 import { foldUsername, type PrincipalRecord } from '../../shared/principals/record.ts'
 import { effectiveRights } from './rights.ts'
+import { isUsername } from './user.ts'
 
 /** What the tables say of a principal: a record before roles are turned into rights. */
 export interface PrincipalFacts {
@@ -52,6 +53,7 @@ export async function readPrincipalRecord(
   source: { database: Database; clock: Clock },
   username: string,
 ): Promise<PrincipalRecord | undefined> {
+  if (!isUsername(username)) return undefined
   const now = new Date(source.clock.now()).toISOString()
   const rows = await source.database.query<{ facts: PrincipalFacts }>(readSql, [foldUsername(username), now])
   return rows[0] && toPrincipalRecord(rows[0].facts)

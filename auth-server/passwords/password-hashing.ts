@@ -1,6 +1,6 @@
 /**
  * Hashes and verifies passwords with Argon2id, so many at once that other requests stay fast, and so many waiting that nobody waits
- * for long. Knows nothing of users.
+ * for long. This folder owns how passwords are judged and kept; it must not know whose they are.
  */
 import { randomBytes } from 'node:crypto'
 import { hash as argon2Hash, verify as argon2Verify, parseOptions } from '@node-rs/argon2'

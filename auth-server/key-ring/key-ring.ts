@@ -1,0 +1,158 @@
+/**
+ * The key ring: which key signs, which keys verify, and what is published of them. Owns `KEYS_DIR`: `keyring.json` and one PKCS#8
+ * file for each key pair. Follows changes that operators make there, and keeps the ring it has when a new one cannot be used. Knows
+ * nothing of tokens.
+ */
+import type { KeyObject } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '../../shared/log.ts'
+import type { VerificationKeys } from '../../shared/tokens/verify-access-token.ts'
+import type { KeyEntry, KeyUse } from './keyring-file.ts'
+import { type KeyRingPlace, type LoadedKey, loadKeys, readKeyRingText } from './load-key-ring.ts'
+
+/** A public key as JWK (RFC 7517 §4, RFC 7518 §6.3.1): public members only. */
+export interface PublicJwk {
+  readonly kty: 'RSA'
+  readonly kid: string
+  readonly use: 'sig'
+  readonly alg: string
+  readonly n: string
+  readonly e: string
+}
+
+/** A JWK Set (RFC 7517 §5). Never empty. */
+export interface JwkSet {
+  readonly keys: readonly PublicJwk[]
+}
+
+/** What is told of a key: its entry without the file. Times are RFC 3339. */
+export type KeyStatus = Omit<KeyEntry, 'file'>
+
+/** The key ring as it is now; every answer may differ from the one before when operators have changed it. */
+export interface KeyRing {
+  /** The active key of this use. */
+  signingKey(use: KeyUse): { readonly kid: string; readonly privateKey: KeyObject }
+  /** The keys that verify this use: pending, active and retired ones. */
+  verificationKeys(use: KeyUse): VerificationKeys
+  /** What is published of this use, the active key first. */
+  jwkSet(use: KeyUse): JwkSet
+  /** A published key as PEM (SPKI); undefined when there is none of this kid. */
+  publicKeyPem(kid: string): string | undefined
+  status(): readonly KeyStatus[]
+  /** Why what now is in the folder cannot be used; undefined when the ring in use is the one in the folder. */
+  problem(): string | undefined
+  /** Ends the watching. */
+  close(): Promise<void>
+}
+
+/** How often `keyring.json` is looked at, in milliseconds. */
+const watchIntervalMs = 500
+
+/** Opens the ring in this folder and follows its changes. @throws KeyRingError */
+export async function openKeyRing(place: KeyRingPlace, log: Pick<Log, 'info' | 'error'>): Promise<KeyRing> {
+  const text = await readKeyRingText(place.directory)
+  const ring = new WatchedKeyRing(place, log, { text, keys: await loadKeys(text, place) })
+  ring.watch()
+  return ring
+}
+
+interface Snapshot {
+  readonly text: string
+  readonly keys: readonly LoadedKey[]
+}
+
+class WatchedKeyRing implements KeyRing {
+  readonly #place: KeyRingPlace
+  readonly #log: Pick<Log, 'info' | 'error'>
+  readonly #stop = new AbortController()
+  #snapshot: Snapshot
+  #problem: string | undefined
+  #watching: Promise<void> = Promise.resolve()
+  #verifying: Readonly<Record<KeyUse, ReadonlyMap<string, KeyObject>>>
+
+  constructor(place: KeyRingPlace, log: Pick<Log, 'info' | 'error'>, snapshot: Snapshot) {
+    this.#place = place
+    this.#log = log
+    this.#snapshot = snapshot
+    this.#verifying = verifyingKeys(snapshot.keys)
+  }
+
+  signingKey(use: KeyUse): { kid: string; privateKey: KeyObject } {
+    const key = this.#of(use).find(({ entry }) => entry.state === 'active')
+    if (!key) throw new Error(`no active key for ${use}`)
+    return { kid: key.entry.kid, privateKey: key.privateKey }
+  }
+
+  verificationKeys(use: KeyUse): VerificationKeys {
+    return { key: (kid) => this.#verifying[use].get(kid) }
+  }
+
+  jwkSet(use: KeyUse): JwkSet {
+    return { keys: this.#of(use).toSorted(activeFirst).map(publicJwk) }
+  }
+
+  publicKeyPem(kid: string): string | undefined {
+    const key = this.#snapshot.keys.find(({ entry }) => entry.kid === kid)
+    return key?.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  }
+
+  status(): readonly KeyStatus[] {
+    return this.#snapshot.keys.map(({ entry: { file: _file, ...status } }) => status)
+  }
+
+  problem(): string | undefined {
+    return this.#problem
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#watching
+  }
+
+  /** Begins to look at the folder. */
+  watch(): void {
+    this.#watching = this.#poll()
+  }
+
+  #of(use: KeyUse): LoadedKey[] {
+    return this.#snapshot.keys.filter(({ entry }) => entry.use === use)
+  }
+
+  async #poll(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      await sleep(watchIntervalMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (!signal.aborted) await this.#reload()
+    }
+  }
+
+  async #reload(): Promise<void> {
+    try {
+      const text = await readKeyRingText(this.#place.directory)
+      if (text !== this.#snapshot.text) {
+        this.#snapshot = { text, keys: await loadKeys(text, this.#place) }
+        this.#verifying = verifyingKeys(this.#snapshot.keys)
+        this.#log.info({ kids: this.#snapshot.keys.map(({ entry }) => entry.kid) }, 'key ring: changed')
+      }
+      this.#problem = undefined
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : 'unknown error'
+      if (problem !== this.#problem) this.#log.error(`key ring: keeping the former one: ${problem}`)
+      this.#problem = problem
+    }
+  }
+}
+
+function verifyingKeys(keys: readonly LoadedKey[]) {
+  const of = (use: KeyUse) =>
+    new Map(keys.filter(({ entry }) => entry.use === use).map(({ entry, publicKey }) => [entry.kid, publicKey]))
+  return { jwt: of('jwt'), 'key-signed': of('key-signed') }
+}
+
+const activeFirst = (a: LoadedKey, b: LoadedKey) =>
+  Number(b.entry.state === 'active') - Number(a.entry.state === 'active')
+
+function publicJwk({ entry, publicKey }: LoadedKey): PublicJwk {
+  const { n = '', e = '' } = publicKey.export({ format: 'jwk' })
+  return { kty: 'RSA', kid: entry.kid, use: 'sig', alg: entry.alg, n, e }
+}

@@ -1,0 +1,82 @@
+/**
+ * The form of `keyring.json`, and what must hold of it as a whole. Knows no files beyond that text.
+ */
+import { z } from 'zod'
+
+/** What a key pair is for; one never serves both (`notes/protocol.md`, "Key-signed tokens", 2). */
+export const keyUses = ['jwt', 'key-signed'] as const
+
+/** `jwt` signs access tokens; `key-signed` makes key-signed tokens. */
+export type KeyUse = (typeof keyUses)[number]
+
+/** Published only; signs; verifies only; gone (CONTRACT section 8). */
+export const keyStates = ['pending', 'active', 'retired', 'removed'] as const
+
+/**
+ * The JWK's `alg` (RFC 7517 §4.4). Key-signed tokens are no JWS: a name of our own keeps their keys out of every JWT library's hands.
+ */
+export const algOfUse = { jwt: 'RS256', 'key-signed': 'kst1' } as const satisfies Record<KeyUse, string>
+
+/** The name of the file in `KEYS_DIR`. */
+export const keyRingFileName = 'keyring.json'
+
+const moment = z.iso.datetime()
+
+const entrySchema = z.strictObject({
+  /** JWK Thumbprint (RFC 7638). */
+  kid: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+  use: z.enum(keyUses),
+  alg: z.enum(Object.values(algOfUse)),
+  state: z.enum(keyStates),
+  createdAt: moment,
+  publishedAt: moment.nullable(),
+  activatedAt: moment.nullable(),
+  retiredAt: moment.nullable(),
+  /** When a retired key is to be removed. */
+  removeAt: moment.nullable(),
+  /** PKCS#8 PEM file in the same folder. */
+  file: z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9._-]*\.pem$/),
+})
+
+const fileSchema = z.strictObject({
+  /** Says that this file is ours, and its layout. */
+  keyholdKeyRing: z.literal(1),
+  keys: z.array(entrySchema).min(1),
+})
+
+/** One key of `keyring.json`. Times are RFC 3339. */
+export type KeyEntry = z.infer<typeof entrySchema>
+
+/** The whole of `keyring.json`. */
+export type KeyRingFile = z.infer<typeof fileSchema>
+
+/** A key ring that cannot be used: says which file, what is wrong and what was expected; never anything of a key. */
+export class KeyRingError extends Error {
+  override readonly name = 'KeyRingError'
+}
+
+/** The key ring in this text. @throws KeyRingError naming `path` */
+export function parseKeyRingFile(text: string, path: string): KeyRingFile {
+  const parsed = fileSchema.safeParse(parseJson(text, path))
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the whole'}: ${issue.message}`)
+    throw new KeyRingError(`${path} is not a Keyhold key ring: ${problems.join('; ')}`)
+  }
+  const { keys } = parsed.data
+  if (new Set(keys.map((key) => key.kid)).size < keys.length) throw new KeyRingError(`${path} names one kid twice`)
+  for (const use of keyUses) {
+    const active = keys.filter((key) => key.use === use && key.state === 'active').length
+    if (active !== 1) throw new KeyRingError(`${path} must have one active key for ${use}, and has ${active}`)
+  }
+  const foreign = keys.find((key) => key.alg !== algOfUse[key.use])
+  if (foreign) throw new KeyRingError(`${path}: key ${foreign.kid} must have alg ${algOfUse[foreign.use]}`)
+  return parsed.data
+}
+
+function parseJson(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new KeyRingError(`${path} is not JSON; expected the key ring that Keyhold wrote`)
+  }
+}

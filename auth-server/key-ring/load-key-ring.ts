@@ -1,0 +1,82 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { calculateJwkThumbprint } from 'jose'
+import { type KeyEntry, KeyRingError, keyRingFileName, parseKeyRingFile } from './keyring-file.ts'
+
+/** A key pair with its entry; the public half alone leaves this process. */
+export interface LoadedKey {
+  readonly entry: KeyEntry
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
+}
+
+/** Where a key ring is and how it is opened. */
+export interface KeyRingPlace {
+  /** `KEYS_DIR`. */
+  readonly directory: string
+  /** `KEYS_PASSPHRASE`. */
+  readonly passphrase?: string | undefined
+}
+
+/** Shorter moduli are refused (RFC 7518 §3.3). */
+const minModulusBits = 2048
+
+/** The text of `keyring.json`. @throws KeyRingError when there is none or it cannot be read */
+export async function readKeyRingText(directory: string): Promise<string> {
+  const path = join(directory, keyRingFileName)
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new KeyRingError(`${path} cannot be read (${codeOf(error)}); expected a key ring made by Keyhold`)
+  }
+}
+
+/** Every key of this `keyring.json` but the removed ones. @throws KeyRingError for the first one that cannot be used */
+export function loadKeys(text: string, place: KeyRingPlace): Promise<LoadedKey[]> {
+  const { keys } = parseKeyRingFile(text, join(place.directory, keyRingFileName))
+  return Promise.all(keys.filter((entry) => entry.state !== 'removed').map((entry) => loadKey(entry, place)))
+}
+
+async function loadKey(entry: KeyEntry, place: KeyRingPlace): Promise<LoadedKey> {
+  const path = join(place.directory, entry.file)
+  const privateKey = readPrivateKey(await readPrivateFile(path), path, place.passphrase)
+  const { modulusLength = 0, publicExponent } = privateKey.asymmetricKeyDetails ?? {}
+  if (privateKey.asymmetricKeyType !== 'rsa' || modulusLength < minModulusBits || publicExponent !== 65_537n) {
+    throw new KeyRingError(`${path} must be an RSA key of at least ${minModulusBits} bits with exponent 65537`)
+  }
+  const publicKey = createPublicKey(privateKey)
+  const thumbprint = await calculateJwkThumbprint(publicKey.export({ format: 'jwk' }))
+  if (thumbprint !== entry.kid)
+    throw new KeyRingError(`${path} is not the key ${entry.kid} that ${keyRingFileName} names`)
+  return { entry, publicKey, privateKey }
+}
+
+async function readPrivateFile(path: string): Promise<string> {
+  let mode: number
+  let text: string
+  try {
+    mode = (await stat(path)).mode
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw new KeyRingError(`${path} cannot be read (${codeOf(error)}), and ${keyRingFileName} names it`)
+  }
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+    throw new KeyRingError(`${path} can be read by others (mode ${(mode & 0o777).toString(8)}); expected 600`)
+  }
+  return text
+}
+
+function readPrivateKey(pem: string, path: string, passphrase: string | undefined): KeyObject {
+  const encrypted = pem.includes('ENCRYPTED PRIVATE KEY')
+  if (encrypted && passphrase === undefined) throw new KeyRingError(`${path} is encrypted; expected KEYS_PASSPHRASE`)
+  try {
+    return createPrivateKey(encrypted ? { key: pem, passphrase } : { key: pem })
+  } catch {
+    const expected = encrypted ? 'that KEYS_PASSPHRASE opens' : 'in PKCS#8 PEM form'
+    throw new KeyRingError(`${path} cannot be used; expected a private key ${expected}`)
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown error'

@@ -1,0 +1,94 @@
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../shared/clock.ts'
+import type { Database } from '../../shared/database/database.ts'
+import { Refused, Unavailable } from '../../shared/errors.ts'
+import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import { passwordProblems } from '../passwords/password-policy.ts'
+import { users } from '../store/schema.ts'
+import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
+import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import { isAnonymous, refuseProblems } from '../users/user.ts'
+import { userRow } from '../users/user-rows.ts'
+import { verifyPassword } from './verify-password.ts'
+
+/** What changing a password needs. */
+export interface ChangePasswordPorts {
+  readonly database: Database
+  readonly hashing: PasswordHashing
+  readonly clock: Clock
+  readonly publisher: Pick<PrincipalPublisher, 'settle'>
+}
+
+/** How often a change starts over because the password was changed while the old one was being checked. */
+const maxAttempts = 3
+
+/** A user's own change of password. */
+export interface OwnPasswordChange {
+  readonly username: string
+  readonly oldPassword: string
+  readonly newPassword: string
+  /** The login or session that asks, with the generation of its credential: it alone stays alive. Null when there is none. */
+  readonly login: LoginGeneration | null
+}
+
+/** New passwords. Each change has been announced when its promise resolves. Everything throws Unavailable. */
+export interface PasswordChanges {
+  /** By the user, against the old one; ends the user's other logins. @throws Refused `invalid-value`, `wrong-password` */
+  change(change: OwnPasswordChange): Promise<void>
+  /**
+   * By an administrator; ends everything the user holds.
+   * @throws Refused `invalid-value`, `reserved-user`, `not-found`
+   */
+  reset(change: { readonly username: string; readonly newPassword: string }): Promise<void>
+}
+
+/** Changing passwords over these ports. */
+export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChanges {
+  return {
+    async change(change) {
+      refuseProblems(passwordProblems(change.newPassword, '/newPassword'))
+      await ports.publisher.settle(await changeOwn(ports, change))
+    },
+    async reset({ username, newPassword }) {
+      refuseProblems(passwordProblems(newPassword, '/newPassword'))
+      if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no password')
+      const { changeNumber } = await store(ports, { username, passwordHash: await ports.hashing.hash(newPassword) })
+      await ports.publisher.settle(changeNumber)
+    },
+  }
+}
+
+async function changeOwn(ports: ChangePasswordPorts, change: OwnPasswordChange): Promise<number> {
+  const { username, oldPassword: password, login } = change
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const holder = await verifyPassword(ports, { username, password })
+    if (!holder) throw new Refused('wrong-password', 'the old password is not right')
+    const passwordHash = await ports.hashing.hash(change.newPassword)
+    const changed = await store(ports, { username, passwordHash, replaces: holder.passwordHash, login })
+    if (changed.result === 'stored') return changed.changeNumber
+  }
+  throw new Unavailable('database')
+}
+
+interface StoredPassword {
+  readonly username: string
+  readonly passwordHash: string
+  /** Store it only in place of this hash. */
+  readonly replaces?: string
+  readonly login?: LoginGeneration | null
+}
+
+function store(
+  { database, clock }: ChangePasswordPorts,
+  stored: StoredPassword,
+): Promise<Changed<'stored' | 'outdated'>> {
+  const { username, passwordHash, replaces, login } = stored
+  return changePrincipal(database, username, async (transaction, principal) => {
+    const before = await userRow(transaction, principal.userId)
+    if (replaces !== undefined && before.passwordHash !== replaces) return { result: 'outdated' }
+    const updatedAt = new Date(clock.now())
+    await transaction.update(users).set({ passwordHash, updatedAt }).where(eq(users.id, before.id))
+    const keptLogin = login && isCurrent(principal, login) ? login : null
+    return { result: 'stored', change: { raiseGeneration: { keptLogin } } }
+  })
+}

@@ -1,0 +1,59 @@
+import { loginClientId } from '../../shared/tokens/access-token.ts'
+import type { IssueAccessToken } from '../tokens/access-tokens.ts'
+import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
+import type { TokenTimes } from './family.ts'
+
+/** What `/login` and `/refresh` answer (RFC 6749 §5.1, and `refresh_expires_in` of our own). Durations in seconds. */
+export interface TokenAnswer {
+  readonly access_token: string
+  readonly refresh_token: string
+  readonly token_type: 'Bearer'
+  readonly expires_in: number
+  readonly refresh_expires_in: number
+}
+
+/** A login of which tokens are issued. */
+export interface TokenLogin {
+  readonly id: string
+  /** As created. */
+  readonly username: string
+  readonly generation: number
+}
+
+/** A login's new access token beside its refresh token. */
+export async function answerWith(
+  issueAccessToken: IssueAccessToken,
+  login: TokenLogin,
+  { refreshToken, times }: { refreshToken: string; times: TokenTimes },
+): Promise<TokenAnswer> {
+  const accessToken = await issueAccessToken({
+    username: login.username,
+    loginId: login.id,
+    generation: login.generation,
+    clientId: loginClientId,
+    issuedAt: times.issuedAt,
+    expiresAt: times.accessExpiresAt,
+  })
+  return {
+    access_token: accessToken,
+    refresh_token: refreshToken,
+    token_type: 'Bearer',
+    expires_in: times.accessExpiresAt - times.issuedAt,
+    refresh_expires_in: times.refreshExpiresAt - times.issuedAt,
+  }
+}
+
+/** The refresh token of this counter in the login's family. */
+export const issueRefreshToken = (
+  refreshTokens: RefreshTokens,
+  login: TokenLogin,
+  { counter, times }: { counter: number; times: TokenTimes },
+): Promise<string> =>
+  refreshTokens.issue({
+    username: login.username,
+    loginId: login.id,
+    counter,
+    generation: login.generation,
+    issuedAt: times.issuedAt,
+    expiresAt: times.refreshExpiresAt,
+  })

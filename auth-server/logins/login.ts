@@ -1,0 +1,95 @@
+import { type Clock, unixSeconds } from '../../shared/clock.ts'
+import { Refused } from '../../shared/errors.ts'
+import type { IdSource } from '../../shared/ids.ts'
+import type { IssueAccessToken } from '../tokens/access-tokens.ts'
+import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
+import { type LoginLifetimes, tokenTimes } from './family.ts'
+import type { FamilyStore } from './family-store.ts'
+import { answerWith, issueRefreshToken, type TokenAnswer } from './issue-tokens.ts'
+import { type PasswordHolder, rehashPassword, type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
+
+/** So many ended logins of a user are remembered (CONTRACT section 9). */
+export const maxEndedLogins = 1000
+
+/** How often a login starts over because the user was changed while the password was being checked. */
+const maxAttempts = 3
+
+const maxUserAgentLength = 256
+
+/** A login as it arrives. */
+export interface LoginRequest {
+  readonly username: string
+  readonly password: string
+  readonly clientAddress?: string | undefined
+  readonly userAgent?: string | undefined
+}
+
+/** What a login needs. */
+export interface LoginPorts extends VerifyPasswordPorts {
+  readonly families: FamilyStore
+  readonly issueAccessToken: IssueAccessToken
+  readonly refreshTokens: RefreshTokens
+  readonly lifetimes: LoginLifetimes
+  readonly clock: Clock
+  readonly ids: IdSource
+}
+
+/**
+ * Logs in with name and password.
+ *
+ * @throws Refused `invalid-credentials`, the same in content and time, for an unknown user, a wrong password, a disabled user and one
+ *   without a password; `too-many-logins` when too many ended logins of the user are still remembered
+ * @throws Unavailable
+ */
+export type LogIn = (request: LoginRequest) => Promise<TokenAnswer>
+
+/** Login over these ports. */
+export function createLogIn(ports: LoginPorts): LogIn {
+  return async (request) => {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const holder = await verifyPassword(ports, request)
+      if (!holder) break
+      await refuseTooManyLogins(ports, holder)
+      const answer = await startLogin(ports, holder, request)
+      if (answer) {
+        await rehashPassword(ports, holder, request.password)
+        return answer
+      }
+    }
+    throw new Refused('invalid-credentials', 'the user name or the password is not right')
+  }
+}
+
+async function startLogin(
+  ports: LoginPorts,
+  holder: PasswordHolder,
+  { clientAddress, userAgent }: LoginRequest,
+): Promise<TokenAnswer | undefined> {
+  const issuedAt = unixSeconds(ports.clock.now())
+  const expiresAt = issuedAt + ports.lifetimes.loginMaxTtlSeconds
+  const times = tokenTimes(ports.lifetimes, issuedAt, expiresAt)
+  const id = ports.ids.uuid()
+  const started = await ports.families.start({
+    id,
+    userId: holder.userId,
+    passwordHash: holder.passwordHash,
+    expiresAt,
+    times,
+    clientAddress,
+    userAgent: userAgent?.replaceAll('\0', '').slice(0, maxUserAgentLength),
+  })
+  if (!started) return undefined
+  const login = { id, username: holder.username, generation: started.generation }
+  const refreshToken = await issueRefreshToken(ports.refreshTokens, login, { counter: 0, times })
+  return answerWith(ports.issueAccessToken, login, { refreshToken, times })
+}
+
+async function refuseTooManyLogins({ families, clock }: LoginPorts, { userId }: PasswordHolder): Promise<void> {
+  const now = clock.now()
+  const { count, firstExpiry } = await families.endedLogins(userId, now)
+  if (count < maxEndedLogins) return
+  const retryAfter = Math.max(1, Math.ceil(((firstExpiry ?? now) - now) / 1000))
+  throw new Refused('too-many-logins', 'too many logins of this user have ended within the lifetime of their tokens', {
+    headers: { 'Retry-After': String(retryAfter) },
+  })
+}

@@ -1,0 +1,34 @@
+import { Refused } from '../../shared/errors.ts'
+import type { VerifyAccessToken } from '../../shared/tokens/verify-access-token.ts'
+import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
+import { type EndLoginPorts, endLogin } from './end-login.ts'
+import type { FamilyStore } from './family-store.ts'
+
+/** What a logout needs. */
+export interface LogoutPorts extends EndLoginPorts {
+  readonly families: FamilyStore
+  readonly refreshTokens: RefreshTokens
+  readonly verifyAccessToken: VerifyAccessToken
+}
+
+/**
+ * Ends the login of either of its tokens. The access token may have expired and the refresh token may be used up, as long as they
+ * were issued here; a login that has ended, or is no longer known, is no error.
+ *
+ * @throws Refused `invalid-token` for any other text
+ * @throws Unavailable
+ */
+export type LogOut = (token: string) => Promise<void>
+
+/** Logging out over these ports. */
+export function createLogOut(ports: LogoutPorts): LogOut {
+  return async (token) => {
+    const loginId = (await ports.refreshTokens.read(token))?.loginId ?? loginIdOf(ports.verifyAccessToken(token))
+    if (loginId === undefined) throw new Refused('invalid-token', 'this is no token of this server')
+    const family = await ports.families.find(loginId)
+    if (family) await endLogin(ports, { id: family.id, username: family.username, reason: 'logout' })
+  }
+}
+
+const loginIdOf = (verdict: ReturnType<VerifyAccessToken>): string | undefined =>
+  verdict.ok || verdict.problem === 'token-expired' ? verdict.claims.sid : undefined

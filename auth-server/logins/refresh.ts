@@ -1,0 +1,100 @@
+import { type Clock, unixSeconds } from '../../shared/clock.ts'
+import { Refused, Unavailable } from '../../shared/errors.ts'
+import type { Sealing } from '../store/sealing.ts'
+import type { IssueAccessToken } from '../tokens/access-tokens.ts'
+import type { RefreshTokenContent, RefreshTokens } from '../tokens/refresh-tokens.ts'
+import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import { type EndLoginPorts, endLogin } from './end-login.ts'
+import { decideRefresh, type Family, type LoginLifetimes, retryWindowMs, tokenTimes } from './family.ts'
+import type { FamilyStore } from './family-store.ts'
+import { answerWith, issueRefreshToken, type TokenAnswer } from './issue-tokens.ts'
+
+/** What a refresh needs. */
+export interface RefreshPorts extends EndLoginPorts {
+  readonly families: FamilyStore
+  readonly issueAccessToken: IssueAccessToken
+  readonly refreshTokens: RefreshTokens
+  readonly sealing: Sealing
+  readonly lifetimes: LoginLifetimes
+  readonly publisher: Pick<PrincipalPublisher, 'settle' | 'reloaded'>
+  readonly clock: Clock
+}
+
+/**
+ * Trades a refresh token for a new pair (RFC 6749 §6), or, when its answer was lost a moment ago, for the same refresh token again with
+ * a fresh access token. The user's record is read anew and replaced before this resolves.
+ *
+ * @throws Refused `invalid_grant` (RFC 6749 §5.2) for whatever is no live refresh token; one that was used up before its predecessor
+ *   ends its login
+ * @throws Unavailable
+ */
+export type Refresh = (refreshToken: string) => Promise<TokenAnswer>
+
+/** Every lost race means that another caller rotated the same family meanwhile. */
+const maxAttempts = 8
+
+/** Refreshing over these ports. */
+export function createRefresh(ports: RefreshPorts): Refresh {
+  return async (refreshToken) => {
+    const presented = await ports.refreshTokens.read(refreshToken)
+    if (!presented) throw invalidGrant()
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const family = await ports.families.find(presented.loginId)
+      if (!family) throw invalidGrant()
+      const answer = await takeStep(ports, family, presented)
+      if (answer) {
+        await ports.publisher.reloaded(family.username)
+        return answer
+      }
+    }
+    throw new Unavailable('database')
+  }
+}
+
+/** One attempt; undefined when the family changed under it. */
+async function takeStep(
+  ports: RefreshPorts,
+  family: Family,
+  presented: RefreshTokenContent,
+): Promise<TokenAnswer | undefined> {
+  switch (decideRefresh(family, presented, ports.clock.now())) {
+    case 'rotate':
+      return rotate(ports, family)
+    case 'repeat':
+      return repeat(ports, family, presented.counter)
+    case 'reuse':
+      await endLogin(ports, { id: family.id, username: family.username, reason: 'reuse' })
+      throw invalidGrant()
+    case 'refuse':
+      throw invalidGrant()
+  }
+}
+
+async function rotate(ports: RefreshPorts, family: Family): Promise<TokenAnswer | undefined> {
+  const now = ports.clock.now()
+  const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
+  const successor = family.counter + 1
+  const refreshToken = await issueRefreshToken(ports.refreshTokens, family, { counter: successor, times })
+  const sealed = ports.sealing.seal(refreshToken, placeOf(family.id, successor))
+  const rotation = { counter: family.counter, sealed, times, now }
+  if (!(await ports.families.rotate(family.id, rotation))) return undefined
+  return answerWith(ports.issueAccessToken, family, { refreshToken, times })
+}
+
+async function repeat(ports: RefreshPorts, family: Family, counter: number): Promise<TokenAnswer | undefined> {
+  const now = ports.clock.now()
+  const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
+  const { accessExpiresAt } = times
+  const retry = { counter, rotatedSince: now - retryWindowMs, accessExpiresAt }
+  const repeated = await ports.families.repeat(family.id, retry)
+  if (!repeated) return undefined
+  const refreshToken = ports.sealing.open(repeated.sealed, placeOf(family.id, counter + 1))
+  const refreshExpiresAt = unixSeconds(repeated.refreshExpiresAt)
+  return answerWith(ports.issueAccessToken, family, { refreshToken, times: { ...times, refreshExpiresAt } })
+}
+
+/** A sealed token belongs to its family and counter. */
+const placeOf = (familyId: string, counter: number) => ({ purpose: 'refresh-token', row: `${familyId}/${counter}` })
+
+const invalidGrant = () =>
+  new Refused('invalid_grant', 'the refresh token is not valid, has expired or was used before')

@@ -1,0 +1,73 @@
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../shared/clock.ts'
+import type { Database } from '../../shared/database/database.ts'
+import { users } from '../store/schema.ts'
+import { type Changed, changePrincipal, type PrincipalChange } from './principal-change.ts'
+import { distinct, type User } from './user.ts'
+import { isEnabledAdmin, toUser, userRow, verifyAdminLeft } from './user-rows.ts'
+
+/** What is to be replaced of a user; what is left out stays. Roles and rights have been checked. */
+export interface UserPatch {
+  readonly roles?: readonly string[] | undefined
+  readonly rights?: readonly string[] | undefined
+  readonly enabled?: boolean | undefined
+}
+
+const endEverything = { raiseGeneration: { keptLogin: null } } as const satisfies PrincipalChange
+
+/**
+ * Replaces roles, direct rights or enabled. Disabling ends everything the user holds.
+ * @throws Refused `not-found`, `last-admin`
+ */
+export function changeUser(
+  { database, clock }: { database: Database; clock: Clock },
+  username: string,
+  patch: UserPatch,
+): Promise<Changed<User>> {
+  return changePrincipal(database, username, async (transaction, principal) => {
+    const before = await userRow(transaction, principal.userId)
+    const after = {
+      ...before,
+      roles: patch.roles ? distinct(patch.roles) : before.roles,
+      rights: patch.rights ? distinct(patch.rights) : before.rights,
+      enabled: patch.enabled ?? before.enabled,
+      updatedAt: new Date(clock.now()),
+    }
+    if (sameGrants(before, after)) return { result: toUser(before) }
+    const { roles, rights, enabled, updatedAt } = after
+    await transaction.update(users).set({ roles, rights, enabled, updatedAt }).where(eq(users.id, before.id))
+    const change: PrincipalChange = {
+      ...(before.enabled && !after.enabled && endEverything),
+      ...(isEnabledAdmin(before) && !isEnabledAdmin(after) && { verify: verifyAdminLeft }),
+    }
+    return { result: toUser(after), change }
+  })
+}
+
+/** Deletes a user and everything it holds; its principal stays, disabled. @throws Refused `not-found`, `last-admin` */
+export function deleteUser(database: Database, username: string): Promise<Changed<void>> {
+  return changePrincipal(database, username, async (transaction, principal) => {
+    const before = await userRow(transaction, principal.userId)
+    await transaction.delete(users).where(eq(users.id, before.id))
+    return {
+      result: undefined,
+      change: { ...endEverything, ...(isEnabledAdmin(before) && { verify: verifyAdminLeft }) },
+    }
+  })
+}
+
+/** Ends every token, key-signed token and session of a user. @throws Refused `not-found` */
+export function endAllLogins(database: Database, username: string): Promise<Changed<void>> {
+  return changePrincipal(database, username, async (transaction, principal) => {
+    await userRow(transaction, principal.userId)
+    return { result: undefined, change: endEverything }
+  })
+}
+
+type Grants = Pick<User, 'roles' | 'rights' | 'enabled'>
+
+const sameGrants = (a: Grants, b: Grants) =>
+  a.enabled === b.enabled && sameValues(a.roles, b.roles) && sameValues(a.rights, b.rights)
+
+const sameValues = (a: readonly string[], b: readonly string[]) =>
+  a.length === b.length && a.every((value) => b.includes(value))

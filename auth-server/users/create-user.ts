@@ -1,0 +1,69 @@
+import type { Clock } from '../../shared/clock.ts'
+import { type Database, violates } from '../../shared/database/database.ts'
+import { Refused } from '../../shared/errors.ts'
+import type { IdSource } from '../../shared/ids.ts'
+import { foldUsername } from '../../shared/principals/record.ts'
+import { principals, users } from '../store/schema.ts'
+import type { Changed } from './principal-change.ts'
+import { numberChange } from './principal-change.ts'
+import { anonymousUsername, distinct, type User } from './user.ts'
+import { toUser } from './user-rows.ts'
+
+/** A user to be stored; its values have been checked. */
+export interface NewUser {
+  readonly username: string
+  /** Null for a principal that cannot log in. */
+  readonly passwordHash: string | null
+  readonly roles: readonly string[]
+  readonly rights: readonly string[]
+  readonly enabled: boolean
+}
+
+/** What creating needs. */
+export interface CreateUserPorts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly ids: IdSource
+}
+
+/**
+ * Stores a new user together with its principal, whose row may be left over from a deleted user of the same name: generation and
+ * version then go on counting. @throws Refused `user-exists`
+ */
+export async function insertUser(ports: CreateUserPorts, user: NewUser): Promise<Changed<User>> {
+  const now = new Date(ports.clock.now())
+  const row = {
+    ...user,
+    id: ports.ids.uuid(),
+    usernameFolded: foldUsername(user.username),
+    roles: distinct(user.roles),
+    rights: distinct(user.rights),
+    createdAt: now,
+    updatedAt: now,
+  }
+  const { usernameFolded, username, id: userId } = row
+  try {
+    const changeNumber = await ports.database.transaction(async (transaction) => {
+      await transaction
+        .insert(principals)
+        .values({ usernameFolded, username, userId })
+        .onConflictDoUpdate({ target: principals.usernameFolded, set: { username, userId } })
+      await transaction.insert(users).values(row)
+      return numberChange(transaction, usernameFolded, {})
+    })
+    return { result: toUser(row), changeNumber }
+  } catch (error) {
+    if (violates(error, 'users_username_folded')) throw new Refused('user-exists', 'there is a user of this name')
+    throw error
+  }
+}
+
+/** Makes the reserved principal `anonymous` when it is missing; to be called at every start. */
+export async function ensureAnonymous(ports: CreateUserPorts): Promise<void> {
+  const anonymous = { username: anonymousUsername, passwordHash: null, roles: [], rights: [], enabled: true }
+  try {
+    await insertUser(ports, anonymous)
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+  }
+}

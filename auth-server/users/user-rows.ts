@@ -1,0 +1,83 @@
+import { and, asc, eq, gt, ne, sql } from 'drizzle-orm'
+import type { Database, Drizzle } from '../../shared/database/database.ts'
+import { Refused } from '../../shared/errors.ts'
+import { foldUsername } from '../../shared/principals/record.ts'
+import { users } from '../store/schema.ts'
+import { adminRole } from './rights.ts'
+import { anonymousUsername, isUsername, type User } from './user.ts'
+
+/** A row of `users`. */
+export type UserRow = typeof users.$inferSelect
+
+/** A page of users, by folded name. */
+export interface UserPage {
+  readonly items: readonly User[]
+  /** Folded name to go on after; undefined on the last page. */
+  readonly next: string | undefined
+}
+
+/** The user in this row, without anything secret. */
+export const toUser = (row: UserRow): User => ({
+  id: row.id,
+  username: row.username,
+  roles: row.roles,
+  rights: row.rights,
+  enabled: row.enabled,
+  createdAt: row.createdAt.getTime(),
+  updatedAt: row.updatedAt.getTime(),
+})
+
+/** The refusal for a name that no user has. */
+export const noSuchUser = () => new Refused('not-found', 'there is no such user')
+
+/** The row of this user. @throws Refused `not-found` */
+export async function userRow(source: Drizzle, userId: string): Promise<UserRow> {
+  const [row] = await source.select().from(users).where(eq(users.id, userId))
+  if (!row) throw noSuchUser()
+  return row
+}
+
+/** The user of this name. @throws Refused `not-found` */
+export async function readUser(database: Database, username: string): Promise<User> {
+  if (!isUsername(username)) throw noSuchUser()
+  const [row] = await database.drizzle
+    .select()
+    .from(users)
+    .where(eq(users.usernameFolded, foldUsername(username)))
+  if (!row) throw noSuchUser()
+  return toUser(row)
+}
+
+/** The users whose folded names come after `after`, in their order, at most `limit`. */
+export async function listUsers(database: Database, page: { after?: string; limit: number }): Promise<UserPage> {
+  const folded = sql`${users.usernameFolded} collate "C"`
+  const rows = await database.drizzle
+    .select()
+    .from(users)
+    .where(page.after === undefined ? undefined : gt(folded, page.after))
+    .orderBy(asc(folded))
+    .limit(page.limit + 1)
+  const items = rows.slice(0, page.limit)
+  return { items: items.map(toUser), next: rows.length > page.limit ? items.at(-1)?.usernameFolded : undefined }
+}
+
+/** True when there is no user but the reserved one: a server that has just been set up. */
+export async function hasNoUsers(database: Database): Promise<boolean> {
+  const someone = ne(users.usernameFolded, anonymousUsername)
+  const rows = await database.drizzle.select({ id: users.id }).from(users).where(someone).limit(1)
+  return rows.length === 0
+}
+
+/** True for an enabled user of the role `admin`. */
+export const isEnabledAdmin = (user: Pick<UserRow, 'enabled' | 'roles'>): boolean =>
+  user.enabled && user.roles.includes(adminRole)
+
+/**
+ * Refuses when no enabled admin is left. Only sound once the change has its number: then nobody else can take one away at the same
+ * time. @throws Refused `last-admin`
+ */
+export async function verifyAdminLeft(transaction: Drizzle): Promise<void> {
+  const admins = and(eq(users.enabled, true), sql`${adminRole} = any(${users.roles})`)
+  const left = await transaction.select({ id: users.id }).from(users).where(admins).limit(1)
+  if (left.length === 0) throw new Refused('last-admin', 'at least one enabled admin must be left')
+}

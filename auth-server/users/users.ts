@@ -1,0 +1,88 @@
+/**
+ * Users: who there is, what each may do, and how their principals change. This folder owns users, roles, rights and principal
+ * records, and what is announced of them; it must not know HTTP, tokens, nor how a login works beyond its generation.
+ *
+ * Here: what administrators and users themselves can do. Every change has been announced when its promise resolves.
+ */
+
+import { Refused } from '../../shared/errors.ts'
+import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import { passwordProblems } from '../passwords/password-policy.ts'
+import { changeUser, deleteUser, endAllLogins, type UserPatch } from './change-user.ts'
+import { type CreateUserPorts, insertUser } from './create-user.ts'
+import type { Changed } from './principal-change.ts'
+import type { PrincipalPublisher } from './principal-publisher.ts'
+import { grantProblems, isAnonymous, refuseProblems, type User, usernameProblems } from './user.ts'
+import { hasNoUsers, listUsers, readUser, type UserPage } from './user-rows.ts'
+
+/** A user to be created, as asked for. */
+export interface UserRequest {
+  readonly username: string
+  readonly password: string
+  readonly roles?: readonly string[] | undefined
+  readonly rights?: readonly string[] | undefined
+  /** True when left out. */
+  readonly enabled?: boolean | undefined
+}
+
+/**
+ * What can be done with users. Names are looked up folding ASCII case. Everything throws Unavailable, and Refused `not-found` for a
+ * name that no user has.
+ */
+export interface Users {
+  /** @throws Refused `invalid-value` with `errors`, `user-exists` */
+  create(request: UserRequest): Promise<User>
+  read(username: string): Promise<User>
+  list(page: { after?: string; limit: number }): Promise<UserPage>
+  /** Replaces each member that is there. Disabling ends everything the user holds. @throws Refused `invalid-value`, `last-admin` */
+  patch(username: string, patch: UserPatch): Promise<User>
+  /** @throws Refused `last-admin`, `reserved-user` */
+  delete(username: string): Promise<void>
+  /** Ends every token, key-signed token and session of the user. */
+  logOutEverywhere(username: string): Promise<void>
+  /** True on a server that has just been set up. */
+  isEmpty(): Promise<boolean>
+}
+
+/** What users need. */
+export interface UsersPorts extends CreateUserPorts {
+  readonly hashing: PasswordHashing
+  readonly publisher: Pick<PrincipalPublisher, 'settle'>
+}
+
+/** Users over these ports. */
+export function createUsers(ports: UsersPorts): Users {
+  const { database, publisher } = ports
+  const settled = async <Result>(change: Promise<Changed<Result>>): Promise<Result> => {
+    const { result, changeNumber } = await change
+    await publisher.settle(changeNumber)
+    return result
+  }
+  return {
+    create: (request) => settled(createUser(ports, request)),
+    read: (username) => readUser(database, username),
+    list: (page) => listUsers(database, page),
+    patch: async (username, patch) => {
+      refuseProblems(grantProblems(username, patch.roles, patch.rights))
+      return settled(changeUser(ports, username, patch))
+    },
+    delete: async (username) => {
+      if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user cannot be deleted')
+      await settled(deleteUser(database, username))
+    },
+    logOutEverywhere: (username) => settled(endAllLogins(database, username)),
+    isEmpty: () => hasNoUsers(database),
+  }
+}
+
+async function createUser(ports: UsersPorts, request: UserRequest): Promise<Changed<User>> {
+  const { username, password, roles = [], rights = [], enabled = true } = request
+  const problems = [
+    usernameProblems(username),
+    passwordProblems(password, '/password'),
+    grantProblems(username, roles, rights),
+  ]
+  refuseProblems(problems.flat())
+  const passwordHash = await ports.hashing.hash(password)
+  return insertUser(ports, { username, passwordHash, roles, rights, enabled })
+}

@@ -1,0 +1,96 @@
+import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createPasswordChanges } from '../../../auth-server/logins/change-password.ts'
+import type { LoginLifetimes } from '../../../auth-server/logins/family.ts'
+import { createFamilyStore } from '../../../auth-server/logins/family-store.ts'
+import { createLogIn } from '../../../auth-server/logins/login.ts'
+import { createLogOut } from '../../../auth-server/logins/logout.ts'
+import { createRefresh } from '../../../auth-server/logins/refresh.ts'
+import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
+import { createSealing } from '../../../auth-server/store/sealing.ts'
+import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { createAccessTokenIssuer } from '../../../auth-server/tokens/access-tokens.ts'
+import { createRefreshTokens } from '../../../auth-server/tokens/refresh-tokens.ts'
+import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
+import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
+import { readPrincipalRecord } from '../../../auth-server/users/principal-record.ts'
+import { createUsers } from '../../../auth-server/users/users.ts'
+import type { Cache } from '../../../shared/cache/cache.ts'
+import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
+import { type Clock, systemClock } from '../../../shared/clock.ts'
+import type { Database } from '../../../shared/database/database.ts'
+import { createIdSource } from '../../../shared/ids.ts'
+import { createAccessTokenVerifier } from '../../../shared/tokens/verify-access-token.ts'
+
+/** What test servers are called. */
+export const issuer = 'https://auth.example'
+
+/** Whom test tokens are for. */
+export const audience = 'deals'
+
+/** A password that the policy accepts. */
+export const goodPassword = 'correct horse battery'
+
+/** One signing key for all tests of a file. */
+export const testKey = generateTestKey()
+
+/** A signing key under a kid of the right form. */
+export function generateTestKey(): { kid: string; privateKey: KeyObject; publicKey: KeyObject } {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const kid = createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('base64url')
+  return { kid, privateKey, publicKey }
+}
+
+const quiet = { info: () => undefined, warn: () => undefined }
+
+/** What a test server is made of; what is left out gets a default. */
+export interface CoreOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly cache?: Cache
+  readonly lifetimes?: Partial<LoginLifetimes>
+  /** In place of one over `cache`. */
+  readonly publisher?: PrincipalPublisher
+}
+
+/** All services of an auth server over one database, as `server.ts` wires them; made anew it is the server after a restart. */
+export type AuthCore = ReturnType<typeof createAuthCore>
+
+const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
+
+/** Wires an auth server without HTTP. Hashing is cheap. */
+export function createAuthCore(options: CoreOptions) {
+  const { database, clock, cache = createMemoryCache(systemClock) } = options
+  const ids = createIdSource(clock)
+  const publisher = options.publisher ?? createPrincipalPublisher({ database, cache, clock, log: quiet })
+  const hashing = createPasswordHashing({
+    concurrency: 2,
+    maxQueued: 1000,
+    parameters: { memoryKib: 64, passes: 1, lanes: 1 },
+  })
+  const lifetimes = {
+    accessTokenTtlSeconds: 1800,
+    refreshTokenTtlSeconds: 86_400,
+    loginMaxTtlSeconds: 2_592_000,
+    ...options.lifetimes,
+  }
+  const refreshTokens = createRefreshTokens({ secretsKeys, ids, issuer })
+  const issueAccessToken = createAccessTokenIssuer({ keys: { signingKey: () => testKey }, ids, issuer, audience })
+  const keys = { key: (kid: string) => (kid === testKey.kid ? testKey.publicKey : undefined) }
+  const verifyAccessToken = createAccessTokenVerifier({ keys, issuer, audience, clock })
+  const families = createFamilyStore(database)
+  const shared = { database, clock, ids, publisher, hashing, families, refreshTokens, issueAccessToken, lifetimes }
+  return {
+    ...shared,
+    cache,
+    users: createUsers(shared),
+    passwords: createPasswordChanges(shared),
+    logIn: createLogIn(shared),
+    refresh: createRefresh({ ...shared, sealing: createSealing(secretsKeys) }),
+    logOut: createLogOut({ ...shared, verifyAccessToken }),
+    verifyAccessToken,
+    record: (username: string) => readPrincipalRecord({ database, clock }, username),
+    ensureAnonymous: () => ensureAnonymous(shared),
+  }
+}

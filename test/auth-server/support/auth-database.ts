@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+import { describe } from 'vitest'
+import type { Database } from '../../../shared/database/database.ts'
+import { migrateDatabase } from '../../../shared/database/migrate.ts'
+import { openPostgres } from '../../../shared/database/postgres.ts'
+import { openTestEngine } from '../../support/embedded-engine.ts'
+import { createScratchDatabase } from '../../support/scratch-database.ts'
+
+/** A migrated database of a test's own. */
+export interface TestDatabase {
+  readonly database: Database
+  dispose(): Promise<void>
+}
+
+const migrationsFolder = join(import.meta.dirname, '../../../auth-server/store/migrations')
+
+async function openEmbedded(): Promise<TestDatabase> {
+  const engine = await openTestEngine()
+  const database = engine.database()
+  await migrateDatabase(database, { migrationsFolder, schema: 'auth' })
+  return { database, dispose: () => engine.close() }
+}
+
+async function openScratch(serverUrl: string): Promise<TestDatabase> {
+  const scratch = await createScratchDatabase(serverUrl)
+  const database = openPostgres(scratch.url)
+  await migrateDatabase(database, { migrationsFolder, schema: 'auth' })
+  return {
+    database,
+    dispose: async () => {
+      await database.close()
+      await scratch.drop()
+    },
+  }
+}
+
+/** Runs a suite over the embedded engine and, when TEST_DATABASE_URL is set, over PostgreSQL. */
+export function describeOnDatabases(name: string, suite: (open: () => Promise<TestDatabase>) => void): void {
+  describe(`${name} (embedded engine)`, () => suite(openEmbedded))
+  const serverUrl = process.env.TEST_DATABASE_URL
+  if (serverUrl !== undefined) describe(`${name} (PostgreSQL)`, () => suite(() => openScratch(serverUrl)))
+}

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { allRights } from '../../../auth-server/users/rights.ts'
+import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+describeOnDatabases('users', (open) => {
+  let opened: TestDatabase
+  let core: AuthCore
+  let serial = 0
+  const name = (prefix = 'user') => `${prefix}-${++serial}`
+
+  beforeAll(async () => {
+    opened = await open()
+    core = createAuthCore({ database: opened.database, clock: createTestClock() })
+    await core.ensureAnonymous()
+  })
+  afterAll(() => opened.dispose())
+
+  const create = (username: string, grants: { roles?: string[]; rights?: string[] } = {}) =>
+    core.users.create({ username, password: goodPassword, ...grants })
+
+  it('is empty but for the reserved user on a new database', async () => {
+    expect(await core.users.isEmpty()).toBe(true)
+    await core.ensureAnonymous()
+    expect(await core.users.read('anonymous')).toMatchObject({ roles: [], rights: [], enabled: true })
+  })
+
+  it('keeps a user as created and finds it in any case', async () => {
+    const user = await create('Alice.B', { roles: ['viewer', 'viewer'], rights: ['deal.create'] })
+    expect(await core.users.read('aLICE.b')).toEqual(user)
+    expect(user).toMatchObject({ username: 'Alice.B', roles: ['viewer'], rights: ['deal.create'], enabled: true })
+    expect(await core.users.isEmpty()).toBe(false)
+    expect(await core.record('ALICE.B')).toMatchObject({
+      username: 'Alice.B',
+      userId: user.id,
+      enabled: true,
+      rights: ['deal.read', 'deal.history.read', 'deal.create'],
+      generation: 1,
+      keptLogin: null,
+      endedLogins: [],
+    })
+  })
+
+  it('refuses a second user of the same name in another case', async () => {
+    const username = name()
+    await create(username)
+    const attempts = await Promise.allSettled([create(username.toUpperCase()), create(username)])
+    for (const attempt of attempts) expect(attempt).toMatchObject({ reason: { code: 'user-exists' } })
+    expect((await core.users.read(username)).username).toBe(username)
+  })
+
+  it('creates one user of a name that several ask for at once', async () => {
+    const username = name()
+    const attempts = await Promise.allSettled(Array.from({ length: 6 }, () => create(username)))
+    expect(attempts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  it.each([
+    ['', '/username', 'username-form'],
+    ['a b', '/username', 'username-form'],
+    ['é', '/username', 'username-form'],
+    ['a\0', '/username', 'username-form'],
+    ['x'.repeat(65), '/username', 'username-form'],
+  ])('refuses the name %j', async (username, pointer, code) => {
+    await expect(create(username)).rejects.toMatchObject({
+      code: 'invalid-value',
+      members: { errors: [{ pointer, code }] },
+    })
+  })
+
+  it('names every wrong value at once', async () => {
+    const request = { username: 'a/b', password: 'short', roles: ['viewer', 'king'], rights: ['deal.steal'] }
+    await expect(core.users.create(request)).rejects.toMatchObject({
+      code: 'invalid-value',
+      members: {
+        errors: [
+          { pointer: '/username', code: 'username-form' },
+          { pointer: '/password', code: 'password-too-short' },
+          { pointer: '/roles/1', code: 'unknown-role' },
+          { pointer: '/rights/0', code: 'unknown-right' },
+        ],
+      },
+    })
+  })
+
+  it('replaces the members that are given, and numbers only what changed', async () => {
+    const username = name()
+    await create(username, { roles: ['viewer'], rights: ['deal.hold'] })
+    const before = await core.record(username)
+    expect(await core.users.patch(username, { roles: ['viewer'] })).toMatchObject({ roles: ['viewer'] })
+    expect(await core.record(username)).toEqual(before)
+    await core.users.patch(username, { roles: [] })
+    const after = await core.record(username)
+    expect(after).toMatchObject({ rights: ['deal.hold'], generation: before?.generation })
+    expect(after?.version).toBeGreaterThan(before?.version ?? 0)
+  })
+
+  it('raises the generation when a user is disabled, and not when it is enabled again', async () => {
+    const username = name()
+    await create(username)
+    await core.users.patch(username, { enabled: false })
+    expect(await core.record(username)).toMatchObject({ enabled: false, generation: 2 })
+    await core.users.patch(username, { enabled: true })
+    expect(await core.record(username)).toMatchObject({ enabled: true, generation: 2 })
+    await core.users.logOutEverywhere(username)
+    expect(await core.record(username)).toMatchObject({ generation: 3 })
+  })
+
+  it('goes on counting when a deleted name is created anew', async () => {
+    const username = name()
+    const first = await create(username, { roles: ['agent'] })
+    await core.users.delete(username)
+    await expect(core.users.read(username)).rejects.toMatchObject({ code: 'not-found' })
+    await expect(core.users.delete(username)).rejects.toMatchObject({ code: 'not-found' })
+    const gone = await core.record(username)
+    expect(gone).toMatchObject({ enabled: false, rights: [], userId: first.id, generation: 2 })
+    const second = await create(username.toUpperCase())
+    const anew = await core.record(username)
+    expect(anew).toMatchObject({ enabled: true, userId: second.id, username: username.toUpperCase() })
+    expect(second.id).not.toBe(first.id)
+    expect(anew?.generation).toBeGreaterThan(1)
+    expect(anew?.version).toBeGreaterThan(gone?.version ?? 0)
+  })
+
+  it('says not-found for whoever never was', async () => {
+    for (const username of ['nobody', '', 'a\0', 'x'.repeat(100_000)]) {
+      for (const attempt of [
+        () => core.users.read(username),
+        () => core.users.patch(username, { enabled: true }),
+        () => core.users.delete(username),
+        () => core.users.logOutEverywhere(username),
+        () => core.passwords.reset({ username, newPassword: goodPassword }),
+      ]) {
+        await expect(attempt()).rejects.toMatchObject({ code: 'not-found' })
+      }
+      expect(await core.record(username)).toBeUndefined()
+    }
+  })
+
+  it('gives the reserved user reading rights only, no password and no end', async () => {
+    const { users, passwords } = core
+    await users.patch('anonymous', { roles: ['viewer'], rights: ['task.read-any'] })
+    expect((await core.record('Anonymous'))?.rights).toEqual(['deal.read', 'deal.history.read', 'task.read-any'])
+    await expect(users.patch('ANONYMOUS', { roles: ['viewer', 'agent'] })).rejects.toMatchObject({
+      members: { errors: [{ pointer: '/roles/1', code: 'reading-rights-only' }] },
+    })
+    await expect(users.patch('anonymous', { rights: ['deal.hold'] })).rejects.toMatchObject({ code: 'invalid-value' })
+    await expect(users.delete('Anonymous')).rejects.toMatchObject({ code: 'reserved-user' })
+    await expect(create('Anonymous')).rejects.toMatchObject({ code: 'user-exists' })
+    const reset = passwords.reset({ username: 'anonymous', newPassword: goodPassword })
+    await expect(reset).rejects.toMatchObject({ code: 'reserved-user' })
+    await users.logOutEverywhere('anonymous')
+    expect((await core.record('anonymous'))?.generation).toBe(2)
+    await users.patch('anonymous', { roles: [], rights: [] })
+  })
+
+  it('lists users by folded name, page by page', async () => {
+    const [a, b, c] = [name('List-B'), name('list-a'), name('LIST-C')]
+    for (const username of [a, b, c]) await create(username)
+    const names: string[] = []
+    for (let after: string | undefined; ; ) {
+      const page = await core.users.list({ limit: 2, ...(after !== undefined && { after }) })
+      names.push(...page.items.map((user) => user.username.toLowerCase()))
+      expect(page.items.length).toBeLessThanOrEqual(2)
+      after = page.next
+      if (after === undefined) break
+    }
+    expect(names).toEqual([...new Set(names)].sort())
+    expect(names).toEqual(expect.arrayContaining([a, b, c].map((one) => one.toLowerCase())))
+  })
+
+  it('gives an admin every right', async () => {
+    const username = name('admin')
+    await create(username, { roles: ['admin'] })
+    expect((await core.record(username))?.rights).toEqual(allRights)
+    await create(name('other-admin'), { roles: ['admin'] })
+    await core.users.delete(username)
+  })
+
+  it('keeps one enabled admin, whatever happens at once', async () => {
+    const listed = await core.users.list({ limit: 1000 })
+    const admins = listed.items.filter((user) => user.roles.includes('admin')).map((user) => user.username)
+    for (let more = 0; more < 3; more += 1) {
+      admins.push((await create(name('admin'), { roles: ['admin'] })).username)
+    }
+    const ways = [
+      (username: string) => core.users.delete(username),
+      (username: string) => core.users.patch(username, { enabled: false }),
+      (username: string) => core.users.patch(username, { roles: ['viewer'] }),
+    ]
+    const attempts = await Promise.allSettled(admins.map((username, at) => ways[at % ways.length]?.(username)))
+    const refused = attempts.filter(({ status }) => status === 'rejected')
+    expect(refused).toHaveLength(1)
+    expect(refused[0]).toMatchObject({ reason: { code: 'last-admin' } })
+  })
+})
