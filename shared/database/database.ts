@@ -8,24 +8,41 @@ import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 export type Drizzle = PgDatabase<PgQueryResultHKT>
 
 export interface Database {
-  /** Query builder for whatever is not on the hot path. Rejects like `query`. */
+  /**
+   * Query builder for whatever is not on the hot path. Rejects like `query`, its transactions and savepoints too. What `execute`
+   * and writes without `returning` resolve to differs between engines: do not look at it.
+   */
   readonly drizzle: Drizzle
 
   /**
    * Runs one statement, prepared once per text and then reused. Statements of concurrent callers are pipelined.
-   * Parameters are text, number, boolean or null: composite values go as JSON text and are cast in SQL (`$1::text::jsonb`).
+   * Parameters are text, number, boolean or null, and reach PostgreSQL as text: composite values go as JSON text and are cast in
+   * SQL (`$1::text::jsonb`).
    * Columns of type json and jsonb come parsed; other types differ between engines, so hot statements select JSON or text.
    *
    * @throws DatabaseError for whatever PostgreSQL refuses (its SQLSTATE and constraint, never a parameter)
-   * @throws Unavailable when the database cannot be reached or does not answer in time
+   * @throws Unavailable when the database cannot be reached or does not answer in time; a write may then have taken effect or not
    */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>
 
   /**
    * Runs `work` in one transaction on a connection of its own; rolls back when it throws. Serialization failures (40001) and
-   * deadlocks (40P01) are retried up to three times, so `work` may run more than once.
+   * deadlocks (40P01) are retried up to three times, so `work` may run more than once. What `work` throws comes out unchanged.
+   * Inside, use `transaction` alone: where one session serves everybody, `query` would wait for ever for the transaction to end.
    */
   transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result>
+
+  /**
+   * Runs `work` while no other instance runs work of the same name on this database: migrations, maintenance. It gets a session
+   * of its own without time limits; transactions are its own to open, and nothing is retried.
+   *
+   * @throws Unavailable when another instance stays at it for longer than `waitTimeoutMs` milliseconds (60,000)
+   */
+  exclusively<Result>(
+    name: string,
+    work: (drizzle: Drizzle) => Promise<Result>,
+    options?: { readonly waitTimeoutMs?: number },
+  ): Promise<Result>
 
   /** Resolves when the database answers, rejects with Unavailable otherwise. */
   ping(): Promise<void>

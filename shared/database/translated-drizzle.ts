@@ -1,0 +1,93 @@
+/**
+ * Makes a Drizzle database reject with the errors of the port. Done once where the database is opened, at the two places that
+ * everything passes (a session prepares each statement, a transaction is committed), so that no repository can forget it.
+ */
+import { DrizzleQueryError } from 'drizzle-orm'
+import type { PgPreparedQuery, PgTransactionConfig, PreparedQueryConfig } from 'drizzle-orm/pg-core'
+import { DatabaseError, type Drizzle } from './database.ts'
+import { translateDriverError } from './driver-errors.ts'
+
+type Transaction = Parameters<Parameters<Drizzle['transaction']>[0]>[0]
+type OnFailure = (error: unknown) => void
+
+const translated = new WeakSet<object>()
+
+/** Makes `database`, its transactions and their savepoints reject with translated errors. Returns the same object. */
+export const translateErrors = (database: Drizzle): Drizzle => {
+  translateStatements(database._.session)
+  translateTransaction(database)
+  return database
+}
+
+const translateStatements = (session: Drizzle['_']['session'], onFailure: OnFailure = () => {}): void => {
+  if (translated.has(session)) return
+  translated.add(session)
+  const prepareQuery = session.prepareQuery.bind(session)
+  session.prepareQuery = <T extends PreparedQueryConfig>(...statement: Parameters<typeof prepareQuery>) =>
+    translateStatement(prepareQuery<T>(...statement), onFailure)
+}
+
+const translateStatement = <T extends PreparedQueryConfig>(
+  prepared: PgPreparedQuery<T>,
+  onFailure: OnFailure,
+): PgPreparedQuery<T> => {
+  const execute = prepared.execute.bind(prepared)
+  prepared.execute = async (placeholders) => {
+    try {
+      return await execute(placeholders)
+    } catch (error) {
+      // Drizzle wraps whatever its driver throws; anything else was thrown by the mapping of a column.
+      const failure = error instanceof DrizzleQueryError ? translateDriverError(error) : error
+      onFailure(failure)
+      throw failure
+    }
+  }
+  return prepared
+}
+
+const translateTransaction = (database: Drizzle): void => {
+  const transact = database.transaction.bind(database)
+  database.transaction = async <Result>(
+    work: (transaction: Transaction) => Promise<Result>,
+    config?: PgTransactionConfig,
+  ): Promise<Result> => {
+    const outcome: Outcome = {}
+    try {
+      return await transact((transaction) => attempt(transaction, work, outcome), config)
+    } catch (error) {
+      throw failureOf(error, outcome)
+    }
+  }
+}
+
+/** What is known when Drizzle's `transaction` rejects. */
+interface Outcome {
+  /** What the callback threw: its own business, whatever it looks like. */
+  thrown?: unknown
+  /** The first statement's failure, which made PostgreSQL abort the transaction. */
+  failure?: unknown
+}
+
+const attempt = async <Result>(
+  transaction: Transaction,
+  work: (transaction: Transaction) => Promise<Result>,
+  outcome: Outcome,
+): Promise<Result> => {
+  translateStatements(transaction._.session, (failure) => {
+    outcome.failure ??= failure
+  })
+  translateTransaction(transaction)
+  try {
+    return await work(transaction)
+  } catch (error) {
+    outcome.thrown = error
+    throw error
+  }
+}
+
+const failureOf = (error: unknown, outcome: Outcome): unknown => {
+  if ('thrown' in outcome && error === outcome.thrown) return error
+  const own = translateDriverError(error)
+  const rolledBackInstead = own instanceof DatabaseError && own.sqlState === '25P02'
+  return rolledBackInstead ? (outcome.failure ?? own) : own
+}
