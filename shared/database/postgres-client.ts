@@ -1,0 +1,73 @@
+/** How a postgres.js client of one connection is made, and the socket it runs on. */
+import { connect, type Socket } from 'node:net'
+import postgres from 'postgres'
+
+/** A postgres.js client of one connection. */
+export type PostgresClient = postgres.Sql
+
+export interface PostgresClientOptions {
+  /** How long a caller waits at most; the server's own limits are derived from it. Milliseconds. */
+  readonly answerTimeoutMs: number
+  /** Gives the connected socket; asked again whenever postgres.js wants to reconnect. */
+  readonly openSocket: () => Promise<Socket>
+  /** Called when an established connection has ended. */
+  readonly onClose: () => void
+}
+
+/** postgres.js takes a function that opens the socket; its types leave that out. */
+type Options = postgres.Options<Record<string, postgres.PostgresType>> & { socket: () => Promise<Socket> }
+
+/**
+ * A client that has not connected yet. Its statements end at four fifths of the time a caller waits, so that a slow statement
+ * is told from a silent server. `fetch_types` stays off: postgres.js leaves a rejection unhandled when a connection ends meanwhile.
+ */
+export const createClient = (url: string, options: PostgresClientOptions): PostgresClient => {
+  const settings: Options = {
+    max: 1,
+    socket: options.openSocket,
+    onclose: options.onClose,
+    onnotice: () => {},
+    fetch_types: false,
+    connect_timeout: 0,
+    idle_timeout: 0,
+    max_lifetime: null,
+    backoff: () => 0,
+    connection: {
+      application_name: 'keyhold',
+      TimeZone: 'UTC',
+      statement_timeout: Math.round(options.answerTimeoutMs * 0.8),
+      idle_in_transaction_session_timeout: options.answerTimeoutMs * 2,
+    },
+  }
+  return postgres(url, settings)
+}
+
+/**
+ * Refuses what cannot be the address of one PostgreSQL server, without repeating it: it may hold a password.
+ *
+ * @throws TypeError
+ */
+export const checkUrl = (url: string): void => {
+  if (!URL.canParse(url)) throw new TypeError('the database URL is not a valid URL of one server')
+  const { protocol } = new URL(url)
+  if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
+    throw new TypeError('the database URL must begin with postgres:// or postgresql://')
+  }
+}
+
+/** A socket on its way to the client's server. `host` is where postgres.js looks for the name to check a certificate against. */
+export const createSocket = (client: PostgresClient): Socket => {
+  const { path } = client.options
+  const [host = 'localhost'] = client.options.host
+  const [port = 5432] = client.options.port
+  return path ? connect(path) : Object.assign(connect({ host, port, noDelay: true }), { host, port })
+}
+
+/** Resolves when the socket is connected. @throws the socket's error when it cannot be */
+export const connected = (socket: Socket): Promise<void> =>
+  new Promise((resolve, reject) => {
+    socket.once('connect', resolve)
+    socket.once('close', () => reject(new Error('the connection was given up')))
+    // Stays: an error between two owners of the socket must not go unhandled.
+    socket.on('error', reject)
+  })

@@ -1,0 +1,134 @@
+/**
+ * The database port on a PostgreSQL server. Hot statements are pipelined over a few sessions used in rotation; transactions
+ * and the query builder borrow sessions of a pool. Nobody waits for a server that is known to be away, and no restart is needed
+ * when it is back.
+ */
+import type { Database, Drizzle, Parameter } from './database.ts'
+import { unavailable } from './driver-errors.ts'
+import { parameterText } from './parameter-text.ts'
+import { Availability } from './postgres-availability.ts'
+import { checkUrl, type PostgresClient } from './postgres-client.ts'
+import { adaptToDrizzle, drizzleOver } from './postgres-drizzle.ts'
+import { runExclusively } from './postgres-exclusive.ts'
+import { PostgresSession } from './postgres-session.ts'
+import { SessionPool } from './postgres-session-pool.ts'
+import { retryConflicts } from './transaction-retry.ts'
+
+export interface PostgresOptions {
+  /** Sessions over which hot statements are pipelined. */
+  readonly pipelines?: number
+  /** Sessions for transactions and the query builder. */
+  readonly sessions?: number
+  /**
+   * How long a silent server is waited for, in milliseconds. Single statements end at four fifths of it. A write which rejects
+   * with Unavailable may or may not have taken effect: only a statement that can be repeated may be retried.
+   */
+  readonly answerTimeoutMs?: number
+}
+
+/**
+ * Opens the database at `url`. Connects when first used, so it does not reject while the server is away: `ping` tells.
+ *
+ * @throws TypeError when `url` is not the address of a PostgreSQL server
+ */
+export const openPostgres = (url: string, options: PostgresOptions = {}): Database => {
+  checkUrl(url)
+  return new PostgresDatabase(url, options)
+}
+
+const PROBE_INTERVAL_MS = 250
+
+/** `simple` is missing in the types of postgres.js: without it, a statement that has no parameters is never prepared. */
+const PREPARED = { prepare: true, simple: false }
+
+class PostgresDatabase implements Database {
+  readonly concurrentSessions = true
+  readonly drizzle: Drizzle
+  readonly #url: string
+  readonly #answerTimeoutMs: number
+  readonly #availability: Availability
+  readonly #pipelines: (PostgresSession | undefined)[]
+  readonly #pool: SessionPool
+  #next = 0
+
+  constructor(url: string, { pipelines = 4, sessions = 8, answerTimeoutMs = 5000 }: PostgresOptions) {
+    this.#url = url
+    this.#answerTimeoutMs = answerTimeoutMs
+    this.#pipelines = new Array(pipelines).fill(undefined)
+    this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs: PROBE_INTERVAL_MS })
+    this.#pool = new SessionPool({
+      open: () => this.#open(adaptToDrizzle),
+      size: sessions,
+      waitTimeoutMs: answerTimeoutMs,
+    })
+    this.drizzle = drizzleOver(async (work) => {
+      this.#availability.check()
+      return this.#pool.lend(work)
+    })
+  }
+
+  async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    this.#availability.check()
+    const values = parameters.map(parameterText)
+    return this.#pipeline().run((client) => client.unsafe<Row[]>(text, values, PREPARED))
+  }
+
+  transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result> {
+    return retryConflicts(() => this.drizzle.transaction(work))
+  }
+
+  async ping(): Promise<void> {
+    await this.query('select 1')
+  }
+
+  async exclusively<Result>(
+    name: string,
+    work: (drizzle: Drizzle) => Promise<Result>,
+    options: { waitTimeoutMs?: number } = {},
+  ): Promise<Result> {
+    this.#availability.check()
+    const session = this.#open(adaptToDrizzle)
+    try {
+      return await runExclusively(session, { name, waitTimeoutMs: options.waitTimeoutMs ?? 60_000 }, work)
+    } finally {
+      await session.close()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#availability.stop(unavailable('closed'))
+    await Promise.all([this.#pool.close(), ...this.#pipelines.map((session) => session?.close())])
+  }
+
+  #pipeline(): PostgresSession {
+    const index = this.#next++ % this.#pipelines.length
+    const current = this.#pipelines[index]
+    if (current !== undefined && !current.lost) return current
+    const opened = this.#open(sendAsText)
+    this.#pipelines[index] = opened
+    return opened
+  }
+
+  #open(prepare: (client: PostgresClient) => void): PostgresSession {
+    return new PostgresSession({
+      url: this.#url,
+      answerTimeoutMs: this.#answerTimeoutMs,
+      prepare,
+      onUnreachable: (reason) => this.#availability.suspend(reason),
+    })
+  }
+
+  async #probe(): Promise<void> {
+    const session = this.#open(() => {})
+    try {
+      await session.run((client) => client.unsafe('select 1'))
+    } finally {
+      session.discard()
+    }
+  }
+}
+
+/** Parameters arrive as text: postgres.js must not rewrite them, as it would times, JSON and booleans by the type of the column. */
+const sendAsText = (client: PostgresClient): void => {
+  client.options.serializers = {}
+}
