@@ -74,7 +74,6 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
     transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },
     log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
-    production: values.NODE_ENV === 'production',
   }
   return { config, problems: all }
 }

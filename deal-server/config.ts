@@ -1,5 +1,12 @@
 /** The deal server's settings: one line each, defaults included. The only place of this server that reads the environment. */
-import { commonSettings, isLoopbackHost, listenerOrigin, type Mode, missingSecrets, missingSettings } from '../shared/common-settings.ts'
+import {
+  commonSettings,
+  isLoopbackHost,
+  listenerOrigin,
+  type Mode,
+  missingSecrets,
+  missingSettings,
+} from '../shared/common-settings.ts'
 import { integer, readSettings, type SettingProblem, text, url } from '../shared/settings.ts'
 import { currencyExponents } from './domain/currency.ts'
 
@@ -34,7 +41,10 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
   ]
   const insecure = authUrl.startsWith('http:') && !isLoopbackHost(new URL(authUrl).hostname)
   if (insecure && !values.ALLOW_INSECURE_HTTP) {
-    all.push({ variable: 'AUTH_URL', expected: 'must be https unless on loopback, or ALLOW_INSECURE_HTTP says otherwise' })
+    all.push({
+      variable: 'AUTH_URL',
+      expected: 'must be https unless on loopback, or ALLOW_INSECURE_HTTP says otherwise',
+    })
   }
   const config = {
     host: values.HOST,

@@ -27,7 +27,13 @@ try {
 const serviceSecret = config.serviceSecrets?.[0] ?? (await generatedSecret(config.dataDir, 'service-secret'))
 const server = createDealServer(config, { database, cache, clock: systemClock, ids, log, serviceSecret })
 await server.start()
-const listening = await listen({ app: server.app, host: config.host, port: config.port, origin: config.publicOrigin, ids })
+const listening = await listen({
+  app: server.app,
+  host: config.host,
+  port: config.port,
+  origin: config.publicOrigin,
+  ids,
+})
 log.info(`deal server on ${config.publicOrigin}`)
 
 closeOnSignal(log, async () => {

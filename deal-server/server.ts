@@ -68,7 +68,10 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   const app = createApp({
     routes: [
       ...health,
-      ...styleRoutes.map((route) => ({ ...route, handle: (call: Parameters<typeof pipeline>[0]) => pipeline(call, route) })),
+      ...styleRoutes.map((route) => ({
+        ...route,
+        handle: (call: Parameters<typeof pipeline>[0]) => pipeline(call, route),
+      })),
     ],
     problems: createDealProblems(config.expiredTokenStatus),
     transport: config.transport,

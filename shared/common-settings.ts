@@ -26,7 +26,12 @@ export const commonSettings = {
     expected: 'at least 32 characters without comma',
     test: (secret) => Buffer.byteLength(secret) >= 32,
   }),
-  EXPIRED_TOKEN_STATUS: integer('the status for an expired token', { fallback: 400, min: 400, max: 401, among: [400, 401] }),
+  EXPIRED_TOKEN_STATUS: integer('the status for an expired token', {
+    fallback: 400,
+    min: 400,
+    max: 401,
+    among: [400, 401],
+  }),
   TRUST_PROXY: trustProxy,
   ALLOW_INSECURE_HTTP: flag('accept credentials over plain HTTP from anywhere', false),
   LOG_LEVEL: oneOf('how much is logged', logLevels, 'info'),

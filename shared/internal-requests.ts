@@ -47,7 +47,11 @@ export function isSignedInternally(
   })
 }
 
-function macOf({ method, target, body }: InternalRequest, secret: string, stamp: { time: string; nonce: string }): Buffer {
+function macOf(
+  { method, target, body }: InternalRequest,
+  secret: string,
+  stamp: { time: string; nonce: string },
+): Buffer {
   const bodyDigest = createHash('sha256').update(body).digest('base64url')
   return createHmac('sha256', secret)
     .update(['keyhold-internal-1', method, target, stamp.time, stamp.nonce, bodyDigest].join('\n'))

@@ -31,7 +31,9 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
   const usePretty = (settings.format ?? (process.stdout.isTTY ? 'pretty' : 'json')) === 'pretty'
   const stream =
     destination ??
-    (usePretty ? pretty({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true }) : pino.destination(1))
+    (usePretty
+      ? pretty({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true })
+      : pino.destination(1))
   return pino(
     {
       level: settings.level,

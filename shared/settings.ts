@@ -112,11 +112,7 @@ export const origin = (meaning: string): Setting<string | undefined> => ({
 })
 
 /** URLs of one of the `protocols` (with colon), comma-separated when `several`. Kept as written. */
-export const url = (
-  meaning: string,
-  protocols: readonly string[],
-  several = false,
-): Setting<string | undefined> => ({
+export const url = (meaning: string, protocols: readonly string[], several = false): Setting<string | undefined> => ({
   meaning,
   expected: `${several ? 'comma-separated URLs' : 'a URL'} beginning with ${protocols.map((p) => `${p}//`).join(' or ')}`,
   fallback: undefined,
@@ -128,12 +124,13 @@ export const url = (
 })
 
 /** One or two secrets, comma-separated: the first is used, the second is still accepted while secrets are rotated. */
-export const secrets = (meaning: string, rule: { expected: string; test: (secret: string) => boolean }) => ({
-  meaning,
-  expected: `${rule.expected}, or two of them with a comma between`,
-  fallback: undefined,
-  parse: (value: string): readonly string[] | undefined => {
-    const all = value.split(',').map((secret) => secret.trim())
-    return all.length <= 2 && all.every(rule.test) ? all : undefined
-  },
-}) satisfies Setting<readonly string[] | undefined>
+export const secrets = (meaning: string, rule: { expected: string; test: (secret: string) => boolean }) =>
+  ({
+    meaning,
+    expected: `${rule.expected}, or two of them with a comma between`,
+    fallback: undefined,
+    parse: (value: string): readonly string[] | undefined => {
+      const all = value.split(',').map((secret) => secret.trim())
+      return all.length <= 2 && all.every(rule.test) ? all : undefined
+    },
+  }) satisfies Setting<readonly string[] | undefined>

@@ -3,7 +3,7 @@ import { type ProblemEntry, type SharedProblemCode, sharedProblems } from '../..
 
 /** Codes of the auth server's own. `invalid_grant` is spelt as in RFC 6749 §5.2. */
 export type AuthProblemCode =
-  | 'conflict'
+  | 'reserved-user'
   | 'invalid-credentials'
   | 'invalid_grant'
   | 'last-admin'
@@ -16,8 +16,8 @@ const authProblems = {
   invalid_grant: { status: 400, title: 'The refresh token is not accepted' },
   'invalid-credentials': { status: 401, title: 'User name or password is not right' },
   'wrong-password': { status: 403, title: 'The old password is not right' },
-  conflict: { status: 409, title: 'The request does not fit the present state' },
   'last-admin': { status: 409, title: 'The last enabled admin cannot be removed' },
+  'reserved-user': { status: 409, title: 'The principal anonymous is neither created nor deleted' },
   'user-exists': { status: 409, title: 'There is a user of this name already' },
   'too-many-logins': { status: 429, title: 'Too many ended logins of this user are still remembered' },
 } as const satisfies Record<AuthProblemCode | SharedProblemCode, ProblemEntry>

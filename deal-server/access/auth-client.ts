@@ -39,7 +39,10 @@ export function createAuthClient({ authUrl, secret, clock, ids, fetch }: AuthCli
   return {
     principal: async (username) => {
       const target = `/internal/principals/${encodeURIComponent(username)}`
-      const authorization = signInternalRequest({ method: 'GET', target, body: '' }, { secret, clock, nonce: ids.secret(18) })
+      const authorization = signInternalRequest(
+        { method: 'GET', target, body: '' },
+        { secret, clock, nonce: ids.secret(18) },
+      )
       const { status, text } = await get(target, { authorization })
       if (status === 404) return undefined
       const record = status === 200 ? parsePrincipalRecord(text) : undefined

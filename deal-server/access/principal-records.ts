@@ -8,7 +8,12 @@ import { LRUCache } from 'lru-cache'
 import type { Cache } from '../../shared/cache/cache.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
-import { foldUsername, type PrincipalRecord, parsePrincipalRecord, principalKey } from '../../shared/principals/record.ts'
+import {
+  foldUsername,
+  type PrincipalRecord,
+  parsePrincipalRecord,
+  principalKey,
+} from '../../shared/principals/record.ts'
 import type { Principals } from '../../shared/schemes/authenticate.ts'
 import type { AuthClient } from './auth-client.ts'
 import type { PrincipalFeed } from './principal-feed.ts'

@@ -48,7 +48,9 @@ export interface Occasion {
 
 /** Refuses a change of a completed or cancelled deal. */
 export const requireOpen = (deal: Deal): DealRefusal | undefined =>
-  deal.status === 'open' ? undefined : refuse('deal-closed', `The deal is ${deal.status}; only an open deal can be changed.`)
+  deal.status === 'open'
+    ? undefined
+    : refuse('deal-closed', `The deal is ${deal.status}; only an open deal can be changed.`)
 
 /** The state after the events of one accepted command: version + 1, sequence + one per event. */
 export function applyEvents(deal: Deal | undefined, events: readonly DealEvent[], occasion: Occasion): Deal {
@@ -82,8 +84,19 @@ const evolutions: {
     heldAt: at,
     heldBy: actor,
   }),
-  'deal.hold-reason-changed': (deal, { new: { reason, code } }) => ({ ...deal, holdReason: reason, holdReasonCode: code }),
-  'deal.unheld': (deal) => ({ ...deal, held: false, holdReason: null, holdReasonCode: null, heldAt: null, heldBy: null }),
+  'deal.hold-reason-changed': (deal, { new: { reason, code } }) => ({
+    ...deal,
+    holdReason: reason,
+    holdReasonCode: code,
+  }),
+  'deal.unheld': (deal) => ({
+    ...deal,
+    held: false,
+    holdReason: null,
+    holdReasonCode: null,
+    heldAt: null,
+    heldBy: null,
+  }),
   'deal.deleted': (deal, { purgeAt }, { at }) => ({ ...deal, deletedAt: at, purgeAt }),
 }
 

@@ -16,4 +16,6 @@ export const refuse = (code: DealRefusalCode, detail: string): DealRefusal => ne
 
 /** A value that turns out to be unacceptable only beside the deal, such as a price with too many decimals for its currency. */
 export const refuseValue = (member: string, code: string, message: string): DealRefusal =>
-  new Refused('invalid-value', `/${member}: ${message}`, { members: { errors: [{ pointer: `/${member}`, code, message }] } })
+  new Refused('invalid-value', `/${member}: ${message}`, {
+    members: { errors: [{ pointer: `/${member}`, code, message }] },
+  })

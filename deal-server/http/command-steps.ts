@@ -48,7 +48,11 @@ const passingRefusals = new Set(['employee-unknown', 'date-out-of-range'])
  * Hands the facts to the pure decision and works out the deal's next state.
  * @throws Refused for a refusal that is not kept
  */
-export async function decide(ports: DecisionPorts, undertaking: Undertaking, before: Deal | undefined): Promise<Decided> {
+export async function decide(
+  ports: DecisionPorts,
+  undertaking: Undertaking,
+  before: Deal | undefined,
+): Promise<Decided> {
   const { invocation, caller, dealId, key } = undertaking
   const { bound } = invocation
   const employees = await ports.findEmployees(bound.employees)
@@ -77,12 +81,12 @@ export async function decide(ports: DecisionPorts, undertaking: Undertaking, bef
 }
 
 /** The facts a client needs beside a refusal by the deal's state (deal model 1.6). */
-function refusalMembers(refusal: Refused, { invocation, dealId }: Undertaking, deal: Deal | undefined) {
+function refusalMembers(refusal: Refused, { invocation }: Undertaking, deal: Deal | undefined) {
   const allowed = commands.filter(({ guard }) => deal && guard && guard(deal) === undefined).map(({ name }) => name)
   return {
     ...memberErrorsBelow(invocation.bound.at, refusal),
     useCase: invocation.bound.command.name,
-    dealId,
+    ...(invocation.dealId === undefined ? {} : { dealId: invocation.dealId }),
     ...(deal ? { currentStatus: deal.status, held: deal.held, allowed } : {}),
   }
 }

@@ -1,5 +1,5 @@
-import type { Principals } from '../../shared/schemes/authenticate.ts'
 import { foldUsername } from '../../shared/principals/record.ts'
+import type { Principals } from '../../shared/schemes/authenticate.ts'
 
 /** Which of these names are enabled users': folded name → name as created. @throws Unavailable when nobody can tell */
 export type FindEmployees = (usernames: readonly string[]) => Promise<ReadonlyMap<string, string>>
@@ -9,6 +9,8 @@ export function createFindEmployees(principals: Principals): FindEmployees {
   return async (usernames) => {
     const records = await Promise.all(usernames.map((username) => principals.get(username)))
     const known = records.filter((record) => record?.enabled && foldUsername(record.username) !== 'anonymous')
-    return new Map(known.flatMap((record) => (record ? [[foldUsername(record.username), record.username] as const] : [])))
+    return new Map(
+      known.flatMap((record) => (record ? [[foldUsername(record.username), record.username] as const] : [])),
+    )
   }
 }

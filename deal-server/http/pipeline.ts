@@ -8,7 +8,7 @@ import type { Answer } from '../../shared/http/answer.ts'
 import type { HttpCall } from '../../shared/http/call.ts'
 import { requireSecureTransport } from '../../shared/http/transport.ts'
 import type { IdSource } from '../../shared/ids.ts'
-import type { Authenticate, Caller } from '../../shared/schemes/authenticate.ts'
+import { type Authenticate, type Caller, requireRight } from '../../shared/schemes/authenticate.ts'
 import type { DealRepository } from '../domain/repository.ts'
 import { commitDecision, decide, type Undertaking } from './command-steps.ts'
 import type { FindEmployees } from './employees.ts'
@@ -37,7 +37,8 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
   return async (call, route) => {
     await call.readBody() /*                                       limits: 413 */
     requireSecureTransport(call.peer) /*                           transport: 403 */
-    const caller = await ports.authenticate(call) /*               find, verify, principal record: 400, 401, 429, 403 cross-site */
+    const caller =
+      await ports.authenticate(call) /*               find, verify, principal record: 400, 401, 429, 403 cross-site */
     const invocation = await route.decode(call) /*                 parse and schema: 400, 415, 422 */
     if (invocation.kind === 'query') {
       requireRight(caller, invocation.right) /*                    right: 403 */
@@ -85,12 +86,4 @@ function load(repository: DealRepository, { invocation, dealId, key }: Undertaki
 function requireDeal<Deal extends { deletedAt: string | null }>(deal: Deal | undefined, dealId: string): Deal {
   if (deal?.deletedAt === null) return deal
   throw new Refused('not-found', 'There is no such deal.', { members: { dealId } })
-}
-
-function requireRight(caller: Caller, right: string): void {
-  if (caller.rights.has(right)) return
-  throw new Refused('missing-right', `This needs the right ${right}.`, {
-    members: { missingRight: right, missingRights: [right] },
-    headers: caller.scheme === 'bearer' ? { 'www-authenticate': ['Bearer realm="keyhold", error="insufficient_scope"'] } : {},
-  })
 }

@@ -27,7 +27,9 @@ const dealProblems = {
 } as const satisfies Record<DealProblemCode | SharedProblemCode, ProblemEntry>
 
 /** The table, with the status the operator chose for expired tokens (EXPIRED_TOKEN_STATUS). */
-export const createDealProblems = (expiredTokenStatus: number): Record<DealProblemCode | SharedProblemCode, ProblemEntry> => ({
+export const createDealProblems = (
+  expiredTokenStatus: number,
+): Record<DealProblemCode | SharedProblemCode, ProblemEntry> => ({
   ...dealProblems,
   'token-expired': { ...dealProblems['token-expired'], status: expiredTokenStatus },
 })

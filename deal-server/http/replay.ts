@@ -1,7 +1,7 @@
 import { Refused } from '../../shared/errors.ts'
-import { fingerprintOf } from './fingerprint.ts'
 import type { CommandRecord } from '../domain/repository.ts'
 import type { Undertaking } from './command-steps.ts'
+import { fingerprintOf } from './fingerprint.ts'
 import type { AnsweredCommand, CommandInvocation } from './invocation.ts'
 
 /** What the command id of this invocation stands for. */

@@ -7,7 +7,15 @@ import { type Database, DatabaseError, violates } from '../../shared/database/da
 import type { Deal } from '../domain/deal.ts'
 import type { CommandKey, CommitResult, DealCommit, DealFilter, DealRepository, Loaded } from '../domain/repository.ts'
 import { gather } from './gather.ts'
-import { type CommandRow, commandOfRow, type DealRow, dealOfRow, rowOfCommand, rowOfDeal, rowsOfEvents } from './rows.ts'
+import {
+  type CommandRow,
+  commandOfRow,
+  type DealRow,
+  dealOfRow,
+  rowOfCommand,
+  rowOfDeal,
+  rowsOfEvents,
+} from './rows.ts'
 import { deals } from './schema.ts'
 import { commitStatement, keepCommandStatement, loadStatement, readDealsStatement } from './statements.ts'
 
@@ -62,7 +70,10 @@ async function loadAll(database: Database, items: readonly LoadItem[]): Promise<
   const rows = await database.query<Row>(loadStatement, [JSON.stringify(input)])
   const results: Loaded[] = items.map(() => ({ deal: undefined, command: undefined }))
   for (const { ordinal, deal, command } of rows) {
-    results[ordinal] = { deal: deal ? dealOfRow(deal) : undefined, command: command ? commandOfRow(command) : undefined }
+    results[ordinal] = {
+      deal: deal ? dealOfRow(deal) : undefined,
+      command: command ? commandOfRow(command) : undefined,
+    }
   }
   return results
 }

@@ -81,7 +81,8 @@ async function settle<Item, Result>(
       resolve(results[index] as Result)
     })
   } catch (error) {
-    if (batch.length > 1 && options.spoiltByOne(error)) await Promise.all(batch.map((entry) => settle([entry], options)))
+    if (batch.length > 1 && options.spoiltByOne(error))
+      await Promise.all(batch.map((entry) => settle([entry], options)))
     else for (const { reject } of batch) reject(error)
   }
 }

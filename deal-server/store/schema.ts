@@ -65,7 +65,9 @@ export const deals = dealsSchema.table(
     check('deals_penalty_range', sql`${table.penaltyTotal} between 0 and 999999999999999`),
     check('deals_status', sql`${table.status} in ('open', 'completed', 'cancelled')`),
     index('deals_newest').on(table.createdAt.desc(), table.id.desc()).where(sql`${table.deletedAt} is null`),
-    index('deals_by_status').on(table.status, table.createdAt.desc(), table.id.desc()).where(sql`${table.deletedAt} is null`),
+    index('deals_by_status')
+      .on(table.status, table.createdAt.desc(), table.id.desc())
+      .where(sql`${table.deletedAt} is null`),
   ],
 )
 

@@ -24,8 +24,10 @@ const text = ({ min, max, multiline }: TextBounds, description: string) =>
       const issue = (code: string, message: string) => context.addIssue({ code: 'custom', message, params: { code } })
       const length = [...value].length
       if (loneSurrogate.test(value)) issue('lone-surrogate', 'This text has half of a surrogate pair.')
-      else if ((multiline ? unprintable : controlCharacters).test(value)) issue('control-character', 'This text has a control character.')
-      else if (length < min) issue('too-short', min === 1 ? 'This text must not be empty.' : `At least ${min} characters.`)
+      else if ((multiline ? unprintable : controlCharacters).test(value))
+        issue('control-character', 'This text has a control character.')
+      else if (length < min)
+        issue('too-short', min === 1 ? 'This text must not be empty.' : `At least ${min} characters.`)
       else if (length > max) issue('too-long', `At most ${max} characters.`)
     })
     .meta({ description, minLength: min, maxLength: max })

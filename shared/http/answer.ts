@@ -14,7 +14,11 @@ export const jsonAnswer = (status: number, value: unknown, headers: Answer['head
 })
 
 /** An answer without a body. */
-export const emptyAnswer = (status: number, headers: Answer['headers'] = {}): Answer => ({ status, headers, body: null })
+export const emptyAnswer = (status: number, headers: Answer['headers'] = {}): Answer => ({
+  status,
+  headers,
+  body: null,
+})
 
 /** For answers that carry a credential, and errors about one (RFC 6749 §5.1). */
 export const noStore = { 'cache-control': 'no-store' } as const

@@ -75,7 +75,8 @@ function linesOf(rawHeaders: readonly string[], name: string): string[] {
 }
 
 async function readLimited(incoming: IncomingMessage): Promise<Buffer> {
-  if (incoming.headers['content-length'] === undefined && incoming.headers['transfer-encoding'] === undefined) return noBytes
+  if (incoming.headers['content-length'] === undefined && incoming.headers['transfer-encoding'] === undefined)
+    return noBytes
   if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge()
   const chunks: Buffer[] = []
   let size = 0

@@ -66,7 +66,10 @@ interface Occurrence {
 }
 
 function createListener(options: ListenOptions) {
-  const malformed: Occurrence = { code: 'malformed-request', detail: 'The request line or the Host header is malformed.' }
+  const malformed: Occurrence = {
+    code: 'malformed-request',
+    detail: 'The request line or the Host header is malformed.',
+  }
   const listener = getRequestListener(options.app.fetch, {
     hostname: 'localhost',
     errorHandler: () => problemResponse(malformed, options),

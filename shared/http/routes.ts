@@ -48,7 +48,7 @@ export function createApp(options: AppOptions): Hono<Env> {
     app.all(path, (context) => serve(context, options, () => answerOtherMethod(context.req.method, allow)))
   }
   const unknown = options.unknownPath ?? (() => new Refused('not-found', 'There is no such route.'))
-  app.notFound((context) =>
+  app.all('*', (context) =>
     serve(context, options, (call) => {
       throw unknown(call.path)
     }),

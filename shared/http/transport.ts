@@ -134,4 +134,8 @@ function parseForwardedElement(element: string): Hop {
 }
 
 const listOf = (value: string | string[] | undefined): string[] =>
-  value === undefined ? [] : String(value).split(',').map((part) => part.trim())
+  value === undefined
+    ? []
+    : String(value)
+        .split(',')
+        .map((part) => part.trim())

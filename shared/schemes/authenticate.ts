@@ -5,7 +5,7 @@
 import { Refused } from '../errors.ts'
 import type { HttpCall } from '../http/call.ts'
 import type { PrincipalRecord } from '../principals/record.ts'
-import type { Scheme, SchemeName, VerifiedCredential } from './scheme.ts'
+import { realm, type Scheme, type SchemeName, type VerifiedCredential } from './scheme.ts'
 
 /** Who calls, as far as the servers care. */
 export interface Caller {
@@ -15,6 +15,8 @@ export interface Caller {
   readonly rights: ReadonlySet<string>
   readonly scheme: SchemeName
   readonly loginId: string | undefined
+  /** The credential generation of what was presented. */
+  readonly generation: number | undefined
   /** Milliseconds since the epoch; undefined where the credential does not end by itself. */
   readonly expiresAt: number | undefined
 }
@@ -99,6 +101,18 @@ function callerOf(record: PrincipalRecord, verified: VerifiedCredential, scheme:
     rights = new Set(record.rights)
     rightsOf.set(record, rights)
   }
-  const { loginId, expiresAt } = verified
-  return { username: record.username, userId: record.userId, rights, scheme, loginId, expiresAt }
+  const { loginId, generation, expiresAt } = verified
+  return { username: record.username, userId: record.userId, rights, scheme, loginId, generation, expiresAt }
 }
+
+/** @throws Refused `missing-right`, naming the right */
+export function requireRight(caller: Caller, right: string): void {
+  if (caller.rights.has(right)) return
+  throw new Refused('missing-right', `This needs the right ${right}.`, {
+    members: { missingRight: right, missingRights: [right] },
+    headers: caller.scheme === 'bearer' ? { 'www-authenticate': [insufficientScope] } : {},
+  })
+}
+
+/** RFC 6750 §3.1. */
+const insufficientScope = `Bearer realm="${realm}", error="insufficient_scope"`

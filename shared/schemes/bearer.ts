@@ -34,7 +34,9 @@ function credentialOf(verdict: AccessTokenVerdict): VerifiedCredential {
     return { username: sub, generation: gen, loginId: sid, expiresAt: exp * 1000 }
   }
   if (verdict.problem === 'token-expired') {
-    throw new Refused('token-expired', 'The access token has expired. Get a new one with the refresh token.', { headers })
+    throw new Refused('token-expired', 'The access token has expired. Get a new one with the refresh token.', {
+      headers,
+    })
   }
   throw new Refused('invalid-token', `The access token is not accepted: ${verdict.reason}.`, { headers })
 }

@@ -1,7 +1,7 @@
 /** The resource form: deals as a collection that is posted to, read, listed and deleted from. */
 import { z } from 'zod'
-import { emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
 import { Refused } from '../../../shared/errors.ts'
+import { emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import { readJson } from '../../../shared/http/json-body.ts'
 import { createDeal } from '../../use-cases/create-deal.ts'
@@ -64,7 +64,9 @@ function decodeRead(call: HttpCall): Invocation {
       const deal = await dealQuery.run({ id }, repository)
       if (!deal) throw new Refused('not-found', 'There is no such deal.', { members: { dealId: id } })
       const headers = dealHeaders(deal)
-      return isUnchanged(deal, preconditions) ? emptyAnswer(304, headers) : jsonAnswer(200, representDeal(deal), headers)
+      return isUnchanged(deal, preconditions)
+        ? emptyAnswer(304, headers)
+        : jsonAnswer(200, representDeal(deal), headers)
     },
   }
 }
@@ -87,7 +89,11 @@ function decodeList(call: HttpCall): Invocation {
     right: dealsQuery.right,
     answer: async (repository) => {
       const deals = await dealsQuery.run({ status, held: held && held === 'true', limit }, repository)
-      return jsonAnswer(200, { items: deals.map(representDeal), nextCursor: null }, { 'cache-control': 'private, no-cache' })
+      return jsonAnswer(
+        200,
+        { items: deals.map(representDeal), nextCursor: null },
+        { 'cache-control': 'private, no-cache' },
+      )
     },
   }
 }

@@ -1,0 +1,137 @@
+/** /users: administration of users, and each user's own password (CONTRACT sections 2 and 9). */
+import { z } from 'zod'
+import { rfc3339 } from '../../../shared/clock.ts'
+import { Refused } from '../../../shared/errors.ts'
+import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
+import { type HttpCall, queryOf } from '../../../shared/http/call.ts'
+import { readBodyAs } from '../../../shared/http/json-body.ts'
+import type { Method, Route } from '../../../shared/http/routes.ts'
+import { requireSecureTransport } from '../../../shared/http/transport.ts'
+import { foldUsername } from '../../../shared/principals/record.ts'
+import { type Authenticate, type Caller, requireRight } from '../../../shared/schemes/authenticate.ts'
+import type { PasswordChanges } from '../../logins/change-password.ts'
+import type { User } from '../../users/user.ts'
+import type { Users } from '../../users/users.ts'
+
+export interface UsersEndpointPorts {
+  readonly authenticate: Authenticate
+  readonly users: Users
+  readonly passwords: PasswordChanges
+}
+
+const administration = 'user.manage'
+
+const names = z.array(z.string()).max(100)
+const creationSchema = z.strictObject({
+  username: z.string(),
+  password: z.string(),
+  roles: names.optional(),
+  rights: names.optional(),
+  enabled: z.boolean().optional(),
+})
+const patchSchema = creationSchema.pick({ roles: true, rights: true, enabled: true })
+const passwordSchema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })
+
+type Handle = (call: HttpCall, caller: Caller) => Promise<Answer>
+
+export function usersRoutes({ authenticate, users, passwords }: UsersEndpointPorts): Route[] {
+  /** The order of checks is the contract's: size, transport, credential, body (in `handle`), right. */
+  const route = (method: Method, path: string, handle: Handle): Route => ({
+    methods: [method],
+    path,
+    handle: async (call) => {
+      await call.readBody()
+      requireSecureTransport(call.peer)
+      return handle(call, await authenticate(call))
+    },
+  })
+  const administer = (method: Method, path: string, handle: Handle): Route =>
+    route(method, path, (call, caller) => {
+      requireRight(caller, administration)
+      return handle(call, caller)
+    })
+  return [
+    administer('GET', '/users', (call) => list(call, users)),
+    route('POST', '/users', async (call, caller) => {
+      const request = await readBodyAs(call, creationSchema)
+      requireRight(caller, administration)
+      const user = await users.create(request)
+      return jsonAnswer(201, represent(user), { ...noStore, location: `/users/${encodeURIComponent(user.username)}` })
+    }),
+    administer('GET', '/users/:username', async (call) =>
+      jsonAnswer(200, represent(await users.read(nameOf(call))), noStore),
+    ),
+    route('PATCH', '/users/:username', async (call, caller) => {
+      const patch = await readBodyAs(call, patchSchema)
+      requireRight(caller, administration)
+      return jsonAnswer(200, represent(await users.patch(nameOf(call), patch)), noStore)
+    }),
+    administer('DELETE', '/users/:username', async (call) => {
+      await users.delete(nameOf(call))
+      return emptyAnswer(204, noStore)
+    }),
+    administer('POST', '/users/:username/logout', async (call) => {
+      await users.logOutEverywhere(nameOf(call))
+      return emptyAnswer(204, noStore)
+    }),
+    route('PUT', '/users/:username/password', (call, caller) => changePassword(call, caller, passwords)),
+  ]
+}
+
+const nameOf = (call: HttpCall): string => call.pathParameters.username ?? ''
+
+const represent = (user: User) => ({
+  id: user.id,
+  username: user.username,
+  roles: user.roles,
+  rights: user.rights,
+  enabled: user.enabled,
+  createdAt: rfc3339(user.createdAt),
+  updatedAt: rfc3339(user.updatedAt),
+})
+
+async function list(call: HttpCall, users: Users): Promise<Answer> {
+  const { limit, after } = pageOf(call)
+  const page = await users.list({ limit, ...(after === undefined ? {} : { after }) })
+  const nextCursor = page.next === undefined ? null : Buffer.from(page.next).toString('base64url')
+  const link = nextCursor === null ? {} : { link: `</users?limit=${limit}&cursor=${nextCursor}>; rel="next"` }
+  return jsonAnswer(200, { items: page.items.map(represent), nextCursor }, { ...noStore, ...link })
+}
+
+/** @throws Refused `invalid-parameter` */
+function pageOf(call: HttpCall): { limit: number; after: string | undefined } {
+  const query = queryOf(call)
+  for (const name of query.keys()) {
+    if (name === 'limit' || name === 'cursor') continue
+    throw new Refused('invalid-parameter', `The parameter ${JSON.stringify(name)} is not known here.`)
+  }
+  const limit = query.get('limit') ?? '50'
+  const isInRange = /^\d{1,3}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= 200
+  if (!isInRange) throw new Refused('invalid-parameter', 'limit: expected a whole number from 1 to 200.')
+  const cursor = query.get('cursor')
+  return {
+    limit: Number(limit),
+    after: cursor === null ? undefined : Buffer.from(cursor, 'base64url').toString('utf8'),
+  }
+}
+
+/** One's own with the old one; somebody else's with the right to. */
+async function changePassword(call: HttpCall, caller: Caller, passwords: PasswordChanges): Promise<Answer> {
+  const { newPassword, oldPassword } = await readBodyAs(call, passwordSchema)
+  const username = nameOf(call)
+  if (foldUsername(username) !== foldUsername(caller.username)) {
+    requireRight(caller, administration)
+    await passwords.reset({ username, newPassword })
+    return emptyAnswer(204, noStore)
+  }
+  if (oldPassword === undefined) {
+    const errors = [{ pointer: '/oldPassword', code: 'missing-member', message: 'This member is required.' }]
+    throw new Refused('invalid-body', '/oldPassword: one changes one’s own password with the old one.', {
+      members: { errors },
+    })
+  }
+  const { loginId, generation } = caller
+  const login = loginId === undefined || generation === undefined ? null : { id: loginId, generation }
+  await passwords.change({ username, oldPassword, newPassword, login })
+  return emptyAnswer(204, noStore)
+}

@@ -1,0 +1,69 @@
+/** The process of one auth server on PostgreSQL and Redis: read the configuration, create, listen, drain on a signal. */
+import { join } from 'node:path'
+import { openCache } from '../shared/cache/open-cache.ts'
+import { systemClock } from '../shared/clock.ts'
+import { migrateDatabase } from '../shared/database/migrate.ts'
+import { openPostgres } from '../shared/database/postgres.ts'
+import { generatedSecret } from '../shared/generated-secrets.ts'
+import { listen } from '../shared/http/listen.ts'
+import { createIdSource } from '../shared/ids.ts'
+import { createLog } from '../shared/log.ts'
+import { closeOnSignal, endWith, requireSettings } from '../shared/process.ts'
+import { readAuthConfig } from './config.ts'
+import { createFirstAdmin } from './first-start.ts'
+import { createKeyRing } from './key-ring/create-key-ring.ts'
+import { openKeyRing } from './key-ring/key-ring.ts'
+import { KeyRingError } from './key-ring/keyring-file.ts'
+import { createAuthServer } from './server.ts'
+import { ensureAnonymous } from './users/create-user.ts'
+
+const { config, problems } = readAuthConfig('alone')
+requireSettings(problems)
+const log = createLog(config.log)
+const ids = createIdSource(systemClock)
+const clock = systemClock
+const keyRing = await openRing()
+const database = openPostgres(config.databaseUrl ?? '')
+const cache = openCache({ redisUrl: config.redisUrl, clock, onListenerError: (err) => log.error({ err }) })
+try {
+  await migrateDatabase(database, { migrationsFolder: join(import.meta.dirname, 'store/migrations'), schema: 'auth' })
+  await ensureAnonymous({ database, clock, ids })
+} catch (error) {
+  log.fatal({ err: error }, 'the database could not be prepared')
+  endWith(1, 'The database of the auth server cannot be reached or prepared: see the log.')
+}
+const serviceSecrets = config.serviceSecrets ?? [await generatedSecret(config.dataDir, 'service-secret')]
+const secretsKeys = config.secretsKeys ?? [await generatedSecret(config.dataDir, 'secrets-key')]
+const server = createAuthServer(config, { database, cache, clock, ids, log, keyRing, serviceSecrets, secretsKeys })
+server.start()
+if (await server.users.isEmpty()) {
+  const password = await createFirstAdmin(server.users, ids)
+  // Printed once, and not by the log: logs are kept.
+  if (password !== undefined)
+    process.stdout.write(`The user admin was created. Its password, shown only now: ${password}\n`)
+}
+const listening = await listen({
+  app: server.app,
+  host: config.host,
+  port: config.port,
+  origin: config.publicOrigin,
+  ids,
+})
+log.info(`auth server on ${config.publicOrigin}`)
+
+closeOnSignal(log, async () => {
+  await listening.drain()
+  await server.stop()
+  await Promise.all([keyRing.close(), database.close(), cache.close()])
+})
+
+async function openRing() {
+  const { keysDir, keysPassphrase: passphrase, keyBits: bits } = config
+  try {
+    if (await createKeyRing(keysDir, { bits, passphrase, clock })) log.info(`a new key ring is in ${keysDir}`)
+    return await openKeyRing({ directory: keysDir, passphrase }, log)
+  } catch (error) {
+    if (error instanceof KeyRingError) endWith(2, error.message)
+    throw error
+  }
+}

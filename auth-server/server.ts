@@ -1,0 +1,131 @@
+/** The composition root of the auth server: the one place that sees all its parts, in production and in tests. */
+import type { Cache } from '../shared/cache/cache.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Database } from '../shared/database/database.ts'
+import { Unavailable } from '../shared/errors.ts'
+import { healthRoutes } from '../shared/http/health.ts'
+import { createApp } from '../shared/http/routes.ts'
+import type { IdSource } from '../shared/ids.ts'
+import type { Log } from '../shared/log.ts'
+import { createAuthenticate } from '../shared/schemes/authenticate.ts'
+import { createBearerScheme } from '../shared/schemes/bearer.ts'
+import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
+import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
+import type { AuthConfig } from './config.ts'
+import { internalRoute } from './http/endpoints/internal.ts'
+import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
+import { loginRoutes } from './http/endpoints/login.ts'
+import { meRoute } from './http/endpoints/me.ts'
+import { usersRoutes } from './http/endpoints/users.ts'
+import { createAuthProblems } from './http/problems.ts'
+import type { KeyRing } from './key-ring/key-ring.ts'
+import { createPasswordChanges } from './logins/change-password.ts'
+import { createFamilyStore } from './logins/family-store.ts'
+import { createLogIn } from './logins/login.ts'
+import { createLogOut } from './logins/logout.ts'
+import { createRefresh } from './logins/refresh.ts'
+import { createPasswordHashing } from './passwords/password-hashing.ts'
+import { createSealing } from './store/sealing.ts'
+import { parseSecretsKeys } from './store/secrets-keys.ts'
+import { createAccessTokenIssuer } from './tokens/access-tokens.ts'
+import { createRefreshTokens } from './tokens/refresh-tokens.ts'
+import { createPrincipalPublisher } from './users/principal-publisher.ts'
+import { readPrincipalRecord } from './users/principal-record.ts'
+import { createUsers } from './users/users.ts'
+
+/** What differs between production and tests. */
+export interface AuthResources {
+  readonly database: Database
+  readonly cache: Cache
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly log: Log
+  readonly keyRing: KeyRing
+  /** SERVICE_SECRET: all that are accepted. */
+  readonly serviceSecrets: readonly string[]
+  /** SECRETS_KEY: the first encrypts, all decrypt. */
+  readonly secretsKeys: readonly string[]
+}
+
+export type AuthServer = ReturnType<typeof createAuthServer>
+
+/** An auth server that does not listen yet. */
+export function createAuthServer(config: AuthConfig, resources: AuthResources) {
+  const { database, cache, clock, ids, log, keyRing } = resources
+  const publisher = createPrincipalPublisher({ database, cache, clock, log })
+  const logins = createLogins(config, resources, publisher)
+  const users = createUsers({ database, clock, ids, hashing: logins.hashing, publisher })
+  const { verifyAccessToken } = logins
+  const bearer = createBearerScheme({ verify: verifyAccessToken, findKey: () => Promise.resolve(false) })
+  const authenticate = createAuthenticate([bearer], {
+    get: (username) => readPrincipalRecord({ database, clock }, username),
+  })
+  const health = healthRoutes([
+    { name: 'database', required: true, check: () => database.ping() },
+    { name: 'cache', required: false, check: () => cache.ping() },
+    { name: 'key-ring', required: false, check: () => requireNoProblem('key-ring', keyRing.problem()) },
+    {
+      name: 'principal-feed',
+      required: false,
+      check: () => requireNoProblem('principal-feed', publisher.health().problem),
+    },
+  ])
+  const app = createApp({
+    routes: [
+      ...health,
+      ...keyDocumentRoutes(keyRing),
+      ...loginRoutes(logins),
+      meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
+      ...usersRoutes({ authenticate, users, passwords: logins.passwords }),
+      internalRoute({ principal: (username) => publisher.fill(username), secrets: resources.serviceSecrets, clock }),
+    ],
+    problems: createAuthProblems(config.expiredTokenStatus),
+    transport: config.transport,
+    origin: config.publicOrigin,
+    clock,
+    ids,
+    log,
+  })
+  return { app, users, start: () => publisher.start(), stop: () => publisher.stop() }
+}
+
+function createLogins(
+  config: AuthConfig,
+  resources: AuthResources,
+  publisher: ReturnType<typeof createPrincipalPublisher>,
+) {
+  const { database, clock, ids, log, keyRing } = resources
+  const { issuer, audience } = config
+  const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
+  const keys = keyRing.verificationKeys('jwt')
+  const verify = createAccessTokenVerifier({ keys, issuer, audience, clock })
+  const ports = {
+    database,
+    clock,
+    ids,
+    log,
+    publisher,
+    hashing: createPasswordHashing({ concurrency: config.hashConcurrency }),
+    families: createFamilyStore(database),
+    issueAccessToken: createAccessTokenIssuer({ keys: keyRing, ids, issuer, audience }),
+    refreshTokens: createRefreshTokens({ secretsKeys, ids, issuer }),
+    sealing: createSealing(secretsKeys),
+    verifyAccessToken: rememberVerifiedTokens(verify, { keys, clock }),
+    lifetimes: {
+      accessTokenTtlSeconds: config.accessTokenTtlSeconds,
+      refreshTokenTtlSeconds: config.refreshTokenTtlSeconds,
+      loginMaxTtlSeconds: config.loginMaxTtlSeconds,
+    },
+  }
+  return {
+    ...ports,
+    logIn: createLogIn(ports),
+    refresh: createRefresh(ports),
+    logOut: createLogOut(ports),
+    passwords: createPasswordChanges(ports),
+  }
+}
+
+function requireNoProblem(dependency: string, problem: string | undefined): void {
+  if (problem !== undefined) throw new Unavailable(dependency)
+}

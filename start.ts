@@ -1,0 +1,140 @@
+/**
+ * `npm start`: both servers in one process, on embedded defaults. Everything is real: a PostgreSQL engine under `data/`, the same
+ * migrations, the same HTTP between the two servers; only the cache is in this process when REDIS_URL is not set.
+ */
+import { existsSync } from 'node:fs'
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readAuthConfig } from './auth-server/config.ts'
+import { createDemoUsers, createFirstAdmin, demoUsers } from './auth-server/first-start.ts'
+import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
+import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
+import { createAuthServer } from './auth-server/server.ts'
+import { ensureAnonymous } from './auth-server/users/create-user.ts'
+import { readDealConfig } from './deal-server/config.ts'
+import { createDealServer } from './deal-server/server.ts'
+import { openCache } from './shared/cache/open-cache.ts'
+import { systemClock as clock } from './shared/clock.ts'
+import { isLoopbackHost } from './shared/common-settings.ts'
+import { DataFolderLocked, lockDataFolder } from './shared/database/data-lock.ts'
+import type { Database } from './shared/database/database.ts'
+import { openEmbeddedEngine } from './shared/database/embedded.ts'
+import { migrateDatabase } from './shared/database/migrate.ts'
+import { openPostgres } from './shared/database/postgres.ts'
+import { generatedSecret } from './shared/generated-secrets.ts'
+import { listen } from './shared/http/listen.ts'
+import { createIdSource } from './shared/ids.ts'
+import { createLog } from './shared/log.ts'
+import { closeOnSignal, endWith, requireSettings } from './shared/process.ts'
+
+const usage = 'Usage: npm start [-- --no-demo]'
+const unknown = process.argv.slice(2).filter((argument) => argument !== '--no-demo')
+if (unknown.length > 0) endWith(2, `${usage}\nUnknown: ${unknown.join(' ')}`)
+const withDemo = !process.argv.includes('--no-demo')
+
+const auth = readAuthConfig('together')
+const deal = readDealConfig('together')
+requireSettings([...auth.problems, ...deal.problems])
+const { dataDir } = auth.config
+const demoFile = join(dataDir, 'demo.json')
+if (!isLoopbackHost(auth.config.host) && (withDemo || existsSync(demoFile))) {
+  endWith(2, `HOST must be loopback while demo users exist: their passwords are no secret. ${usage}`)
+}
+
+const unlock = await lockDataFolder(dataDir).catch((error: unknown) => {
+  if (error instanceof DataFolderLocked) endWith(2, error.message)
+  throw error
+})
+const log = createLog(auth.config.log)
+const ids = createIdSource(clock)
+const serviceSecrets = auth.config.serviceSecrets ?? [await generatedSecret(dataDir, 'service-secret')]
+const secretsKeys = auth.config.secretsKeys ?? [await generatedSecret(dataDir, 'secrets-key')]
+const { keysDir, keysPassphrase: passphrase, keyBits: bits } = auth.config
+await createKeyRing(keysDir, { bits, passphrase, clock })
+const keyRing = await openKeyRing({ directory: keysDir, passphrase }, log)
+const cache = openCache({ redisUrl: auth.config.redisUrl, clock, onListenerError: (err) => log.error({ err }) })
+
+const needsEngine = auth.config.databaseUrl === undefined || deal.config.databaseUrl === undefined
+const engine = needsEngine ? await openEmbeddedEngine(join(dataDir, 'postgres')) : undefined
+const openDatabase = (url: string | undefined): Database => {
+  if (url !== undefined) return openPostgres(url)
+  if (!engine) throw new TypeError('the engine is open whenever a database has no URL')
+  return engine.database()
+}
+const authDatabase = openDatabase(auth.config.databaseUrl)
+const dealDatabase = openDatabase(deal.config.databaseUrl)
+const migrationsOf = (server: string) => join(import.meta.dirname, server, 'store/migrations')
+await migrateDatabase(authDatabase, { migrationsFolder: migrationsOf('auth-server'), schema: 'auth' })
+await migrateDatabase(dealDatabase, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' })
+await ensureAnonymous({ database: authDatabase, clock, ids })
+
+const resources = { cache, clock, ids, log }
+const authServer = createAuthServer(auth.config, {
+  ...resources,
+  database: authDatabase,
+  keyRing,
+  serviceSecrets,
+  secretsKeys,
+})
+const [serviceSecret = ''] = serviceSecrets
+const dealServer = createDealServer(deal.config, { ...resources, database: dealDatabase, serviceSecret })
+authServer.start()
+const newAdminPassword = await createFirstUsers()
+const listenings = [await listenOn(auth.config, authServer.app)]
+await dealServer.start()
+listenings.push(await listenOn(deal.config, dealServer.app))
+process.stdout.write(welcome())
+
+closeOnSignal(log, async () => {
+  await Promise.all(listenings.map((listening) => listening.drain()))
+  await dealServer.stop()
+  await authServer.stop()
+  await Promise.all([keyRing.close(), authDatabase.close(), dealDatabase.close(), cache.close()])
+  await engine?.close()
+  await unlock()
+})
+
+async function listenOn(
+  { host, port, publicOrigin: origin }: { host: string; port: number; publicOrigin: string },
+  app: Parameters<typeof listen>[0]['app'],
+) {
+  try {
+    return await listen({ app, host, port, origin, ids })
+  } catch (error) {
+    await unlock()
+    return endWith(2, `Cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+/** On an empty database: the demo's users and their list for scripts, or one admin, whose password is given. */
+async function createFirstUsers(): Promise<string | undefined> {
+  if (!(await authServer.users.isEmpty())) return undefined
+  if (!withDemo) return createFirstAdmin(authServer.users, ids)
+  await createDemoUsers(authServer.users)
+  const demo = { authUrl: auth.config.publicOrigin, dealUrl: deal.config.publicOrigin, users: demoUsers, apiKeys: [] }
+  await writeFile(`${demoFile}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
+  await rename(`${demoFile}.new`, demoFile)
+  return undefined
+}
+
+function welcome(): string {
+  const { publicOrigin: authUrl } = auth.config
+  const { publicOrigin: dealUrl } = deal.config
+  const lines = ['', 'Keyhold is running.', `  auth server  ${authUrl}`, `  deal server  ${dealUrl}`]
+  if (newAdminPassword !== undefined) {
+    return [...lines, `  user admin, password (shown only now): ${newAdminPassword}`, '', ''].join('\n')
+  }
+  if (!existsSync(demoFile)) return [...lines, '', ''].join('\n')
+  const read = `node -p 'JSON.parse(require("fs").readFileSync(0)).access_token'`
+  return [
+    ...lines,
+    `  demo users   ${demoFile}`,
+    '',
+    'Try it:',
+    `  TOKEN=$(curl -s ${authUrl}/login -H 'Content-Type: application/json' -d '{"username":"alice","password":"alice-demo-password"}' | ${read})`,
+    `  curl -s ${dealUrl}/rest/v1/deals/ -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"name":"deal123","price":1234}'`,
+    `  curl -s ${dealUrl}/rest/v1/deals -H "Authorization: Bearer $TOKEN"`,
+    '',
+    '',
+  ].join('\n')
+}
