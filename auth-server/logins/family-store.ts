@@ -57,8 +57,8 @@ export interface Repeated {
 const milliseconds = (column: string) => `round(extract(epoch from ${column}) * 1000)`
 
 /** SQL condition: the user `u` is enabled, and the principal `p` still accepts the generation of the family `f`. */
-const acceptedSql = `u.enabled and p.user_id = f.user_id
-  and (f.generation = p.generation or (p.kept_login_id = f.id::text and p.kept_login_generation = f.generation))`
+const acceptedSql = `u.enabled and p.user_id = f.user_id and (f.generation = p.generation
+  or coalesce(p.kept_login_id = f.id::text and p.kept_login_generation = f.generation, false))`
 
 const startSql = `insert into auth.login_families (id, user_id, username_folded, generation, created_at, last_used_at,
     expires_at, refresh_expires_at, tokens_expire_at, client_address, user_agent)

@@ -11,7 +11,7 @@ import type { Database } from '../../shared/database/database.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { type FeedMessage, feedChannel, feedMessageMaxAgeMs } from '../../shared/principals/feed.ts'
 import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/principals/record.ts'
-import { type PrincipalFacts, principalFactsSql, toPrincipalRecord } from './principal-record.ts'
+import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
 
 /** The cache key of the marker. */
 export const feedMarkerKey = '{keyhold}:principal-feed:upTo'
@@ -117,8 +117,8 @@ async function readCounter(database: Database): Promise<number> {
 }
 
 async function readBatch({ database, clock }: FlushPorts, after: number, reloads: readonly string[]): Promise<Batch> {
-  const now = new Date(clock.now()).toISOString()
-  const rows = await database.query<{ batch: Batch }>(batchSql, [String(after), now, JSON.stringify(reloads)])
+  const parameters = [String(after), tokensAliveSince(clock), JSON.stringify(reloads)]
+  const rows = await database.query<{ batch: Batch }>(batchSql, parameters)
   return rows[0]?.batch ?? { counter: 0, tail: [], reloaded: [] }
 }
 

@@ -21,11 +21,17 @@ export interface PrincipalFacts {
   readonly version: number
 }
 
+/** A deal server's clock may be behind by this much and still count a token as alive, in milliseconds. */
+const clockToleranceMs = 60_000
+
+/** Tokens that expired before this moment (RFC 3339) are expired for every server. */
+export const tokensAliveSince = (clock: Clock): string => new Date(clock.now() - clockToleranceMs).toISOString()
+
 /**
- * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON; `now` is the SQL of the present moment. An ended login
+ * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON; `aliveSince` is SQL for `tokensAliveSince`. An ended login
  * matters as long as a token of it lives and its generation does not refuse it anyway.
  */
-export const principalFactsSql = (now: string): string => `json_build_object(
+export const principalFactsSql = (aliveSince: string): string => `json_build_object(
   'username', p.username, 'userId', p.user_id, 'generation', p.generation, 'version', p.change_number,
   'keptLogin', case when p.kept_login_id is not null
     then json_build_object('id', p.kept_login_id, 'generation', p.kept_login_generation) end,
@@ -33,7 +39,7 @@ export const principalFactsSql = (now: string): string => `json_build_object(
   'roles', coalesce((select to_json(u.roles) from auth.users u where u.id = p.user_id), '[]'),
   'rights', coalesce((select to_json(u.rights) from auth.users u where u.id = p.user_id), '[]'),
   'endedLogins', coalesce((select json_agg(f.id order by f.ended_at, f.id) from auth.login_families f
-    where f.user_id = p.user_id and f.ended_at is not null and f.tokens_expire_at > ${now}
+    where f.user_id = p.user_id and f.ended_at is not null and f.tokens_expire_at > ${aliveSince}
     and (f.generation = p.generation or f.id::text = p.kept_login_id)), '[]'))`
 
 const readSql = `select ${principalFactsSql('$2::text::timestamptz')} as facts
@@ -54,7 +60,7 @@ export async function readPrincipalRecord(
   username: string,
 ): Promise<PrincipalRecord | undefined> {
   if (!isUsername(username)) return undefined
-  const now = new Date(source.clock.now()).toISOString()
-  const rows = await source.database.query<{ facts: PrincipalFacts }>(readSql, [foldUsername(username), now])
+  const parameters = [foldUsername(username), tokensAliveSince(source.clock)]
+  const rows = await source.database.query<{ facts: PrincipalFacts }>(readSql, parameters)
   return rows[0] && toPrincipalRecord(rows[0].facts)
 }

@@ -1,0 +1,185 @@
+import { eq, sql } from 'drizzle-orm'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { maxEndedLogins } from '../../../auth-server/logins/login.ts'
+import { createPasswordHashing, defaultHashParameters } from '../../../auth-server/passwords/password-hashing.ts'
+import { loginFamilies, users } from '../../../auth-server/store/schema.ts'
+import { type AuthCore, audience, createAuthCore, goodPassword, issuer, testKey } from '../support/auth-core.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+describeOnDatabases('login', (open) => {
+  const clock = createTestClock()
+  let opened: TestDatabase
+  let core: AuthCore
+  let serial = 0
+
+  beforeAll(async () => {
+    opened = await open()
+    core = createAuthCore({ database: opened.database, clock })
+    await core.ensureAnonymous()
+  })
+  afterAll(() => opened.dispose())
+
+  async function newUser(grants: { enabled?: boolean } = {}) {
+    const username = `Login-${++serial}`
+    return core.users.create({ username, password: goodPassword, ...grants })
+  }
+  const logIn = (username: string, password = goodPassword) => core.logIn({ username, password })
+
+  it('answers a pair of tokens that say what CONTRACT section 3 says', async () => {
+    const user = await newUser()
+    const answer = await core.logIn({
+      username: user.username.toUpperCase(),
+      password: goodPassword,
+      userAgent: 'test\0',
+    })
+    expect(answer).toMatchObject({ token_type: 'Bearer', expires_in: 1800, refresh_expires_in: 86_400 })
+    expect(decodeProtectedHeader(answer.access_token)).toEqual({ alg: 'RS256', typ: 'at+jwt', kid: testKey.kid })
+    const access = decodeJwt(answer.access_token)
+    expect(access).toMatchObject({ iss: issuer, aud: audience, sub: user.username, client_id: 'keyhold', gen: 1 })
+    expect(Object.keys(access).sort()).toEqual(['aud', 'client_id', 'exp', 'gen', 'iat', 'iss', 'jti', 'sid', 'sub'])
+    expect((access.exp ?? 0) - (access.iat ?? 0)).toBe(answer.expires_in)
+    expect(core.verifyAccessToken(answer.access_token)).toMatchObject({ ok: true })
+    expect(decodeProtectedHeader(answer.refresh_token)).toMatchObject({ alg: 'HS256', typ: 'refresh+jwt' })
+    expect(decodeJwt(answer.refresh_token)).toMatchObject({ aud: `${issuer}/refresh`, sid: access.sid, ctr: 0 })
+    expect(core.verifyAccessToken(answer.refresh_token)).toMatchObject({ problem: 'invalid-token' })
+  })
+
+  it('refuses everybody it does not know in the same words', async () => {
+    const user = await newUser()
+    const disabled = await newUser({ enabled: false })
+    const refusals: unknown[] = []
+    for (const [username, password] of [
+      [user.username, 'another password'],
+      [user.username, ''],
+      [user.username, 'x'.repeat(5000)],
+      [disabled.username, goodPassword],
+      ['nobody', goodPassword],
+      ['anonymous', goodPassword],
+      ['anonymous', ''],
+      ['a\0b', goodPassword],
+      ['\ud800', '\ud800'],
+    ] as const) {
+      refusals.push(
+        await logIn(username, password).catch(({ code, message, members, headers }) => ({
+          code,
+          message,
+          members,
+          headers,
+        })),
+      )
+    }
+    expect(refusals[0]).toMatchObject({ code: 'invalid-credentials' })
+    for (const refusal of refusals) expect(refusal).toEqual(refusals[0])
+  })
+
+  it('accepts the composed and the decomposed form of a password', async () => {
+    const username = `Login-${++serial}`
+    await core.users.create({ username, password: 'pa\u00e9sswort' })
+    await expect(logIn(username, 'pae\u0301sswort')).resolves.toBeDefined()
+  })
+
+  it('never lives longer than LOGIN_MAX_TTL, however often refreshed', async () => {
+    const short = createAuthCore({
+      ...core,
+      clock,
+      lifetimes: { refreshTokenTtlSeconds: 3000, loginMaxTtlSeconds: 5000 },
+    })
+    const user = await newUser()
+    const first = await short.logIn({ username: user.username, password: goodPassword })
+    expect(first).toMatchObject({ expires_in: 1800, refresh_expires_in: 3000 })
+    clock.advance(2900_000)
+    const second = await short.refresh(first.refresh_token)
+    expect(second).toMatchObject({ expires_in: 1800, refresh_expires_in: 2100 })
+    clock.advance(2000_000)
+    const third = await short.refresh(second.refresh_token)
+    expect(third).toMatchObject({ expires_in: 100, refresh_expires_in: 100 })
+    clock.advance(99_000)
+    const fourth = await short.refresh(third.refresh_token)
+    expect(fourth).toMatchObject({ expires_in: 1, refresh_expires_in: 1 })
+    clock.advance(1000)
+    await expect(short.refresh(fourth.refresh_token)).rejects.toMatchObject({ code: 'invalid_grant' })
+  })
+
+  it('hashes the password anew when the parameters have changed', async () => {
+    const user = await newUser()
+    const stronger = createPasswordHashing({ concurrency: 1, parameters: { memoryKib: 128, passes: 1, lanes: 1 } })
+    const hashOf = async () => {
+      const [row] = await opened.database.drizzle.select().from(users).where(eq(users.id, user.id))
+      return row?.passwordHash
+    }
+    expect(await hashOf()).toContain('m=64,')
+    await core.logIn({ username: user.username, password: goodPassword })
+    expect(await hashOf()).toContain('m=64,')
+    const { createLogIn } = await import('../../../auth-server/logins/login.ts')
+    await createLogIn({ ...core, hashing: stronger })({ username: user.username, password: goodPassword })
+    expect(await hashOf()).toContain('m=128,')
+    await expect(logIn(user.username)).resolves.toBeDefined()
+    expect(defaultHashParameters).toEqual({ memoryKib: 19_456, passes: 2, lanes: 1 })
+  })
+
+  it('refuses a login while too many ended ones are remembered, and says until when', async () => {
+    const user = await newUser()
+    await logIn(user.username)
+    const now = clock.now()
+    await opened.database.drizzle.insert(loginFamilies).values(
+      Array.from({ length: maxEndedLogins }, (_, at) => ({
+        id: core.ids.uuid(),
+        userId: user.id,
+        usernameFolded: user.username.toLowerCase(),
+        generation: 1,
+        createdAt: new Date(now),
+        lastUsedAt: new Date(now),
+        expiresAt: new Date(now + 1e6),
+        refreshExpiresAt: new Date(now + 1e6),
+        tokensExpireAt: new Date(now + 90_500 + at * 1000),
+        endedAt: new Date(now),
+        endedReason: 'logout' as const,
+      })),
+    )
+    await expect(logIn(user.username, 'another password')).rejects.toMatchObject({ code: 'invalid-credentials' })
+    await expect(logIn(user.username)).rejects.toMatchObject({
+      code: 'too-many-logins',
+      headers: { 'Retry-After': '91' },
+    })
+    expect((await core.record(user.username))?.endedLogins).toHaveLength(maxEndedLogins)
+    clock.advance(91_000)
+    await expect(logIn(user.username)).resolves.toBeDefined()
+  })
+
+  it('ends with its user, and a login of the same name anew is another', async () => {
+    const user = await newUser()
+    const before = await logIn(user.username)
+    await core.users.delete(user.username)
+    await expect(logIn(user.username)).rejects.toMatchObject({ code: 'invalid-credentials' })
+    await expect(core.refresh(before.refresh_token)).rejects.toMatchObject({ code: 'invalid_grant' })
+    await core.users.create({ username: user.username, password: goodPassword })
+    await expect(core.refresh(before.refresh_token)).rejects.toMatchObject({ code: 'invalid_grant' })
+    const after = await logIn(user.username)
+    expect(Number(decodeJwt(after.access_token).gen)).toBeGreaterThan(Number(decodeJwt(before.access_token).gen))
+  })
+
+  it('never hands out tokens that outlive a change made meanwhile', async () => {
+    const user = await newUser()
+    const changes = [
+      () => core.users.logOutEverywhere(user.username),
+      () => core.passwords.reset({ username: user.username, newPassword: 'yet another one' }),
+      () => core.passwords.reset({ username: user.username, newPassword: goodPassword }),
+      () => core.users.patch(user.username, { enabled: false }),
+      () => core.users.patch(user.username, { enabled: true }),
+    ]
+    for (const change of changes) {
+      const [attempt] = await Promise.allSettled([logIn(user.username), change()])
+      if (attempt.status === 'rejected') expect(attempt.reason).toMatchObject({ code: 'invalid-credentials' })
+      await core.users.logOutEverywhere(user.username)
+      if (attempt.status === 'fulfilled') {
+        await expect(core.refresh(attempt.value.refresh_token)).rejects.toMatchObject({ code: 'invalid_grant' })
+      }
+    }
+    const [row] = await opened.database.drizzle
+      .select({ stored: sql<string>`string_agg(successor_sealed, '')` })
+      .from(loginFamilies)
+    expect(row?.stored ?? '').not.toContain('eyJ')
+  })
+})

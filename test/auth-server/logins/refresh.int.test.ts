@@ -1,0 +1,185 @@
+import { eq } from 'drizzle-orm'
+import { decodeJwt, SignJWT } from 'jose'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { loginFamilies } from '../../../auth-server/store/schema.ts'
+import { parsePrincipalRecord, principalKey } from '../../../shared/principals/record.ts'
+import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+describeOnDatabases('refresh', (open) => {
+  const clock = createTestClock()
+  let opened: TestDatabase
+  let core: AuthCore
+  let username = ''
+  let serial = 0
+
+  beforeAll(async () => {
+    opened = await open()
+    core = createAuthCore({ database: opened.database, clock })
+  })
+  afterAll(() => opened.dispose())
+  beforeEach(async () => {
+    username = `refresh-${++serial}`
+    await core.users.create({ username, password: goodPassword, roles: ['viewer'] })
+  })
+
+  const logIn = () => core.logIn({ username, password: goodPassword })
+  const refused = { code: 'invalid_grant' }
+  const sid = (token: string) => String(decodeJwt(token).sid)
+
+  it('gives a new pair of the same login', async () => {
+    const first = await logIn()
+    const second = await core.refresh(first.refresh_token)
+    expect(second).toMatchObject({ token_type: 'Bearer', expires_in: 1800, refresh_expires_in: 86_400 })
+    expect(second.refresh_token).not.toBe(first.refresh_token)
+    expect(second.access_token).not.toBe(first.access_token)
+    expect(sid(second.access_token)).toBe(sid(first.access_token))
+    expect(decodeJwt(second.refresh_token).ctr).toBe(1)
+  })
+
+  it('gives the same refresh token again for 30 s, with a fresh access token', async () => {
+    const first = await logIn()
+    const second = await core.refresh(first.refresh_token)
+    clock.advance(30_000)
+    const again = await core.refresh(first.refresh_token)
+    expect(again.refresh_token).toBe(second.refresh_token)
+    expect(again.refresh_expires_in).toBe(86_400 - 30)
+    expect(again.access_token).not.toBe(second.access_token)
+    clock.advance(1)
+    await expect(core.refresh(first.refresh_token)).rejects.toMatchObject(refused)
+    await expect(core.refresh(second.refresh_token)).resolves.toBeDefined()
+  })
+
+  it('ends the login when a token before the last comes back, and its access tokens with it', async () => {
+    const [other, first] = [await logIn(), await logIn()]
+    const second = await core.refresh(first.refresh_token)
+    const third = await core.refresh(second.refresh_token)
+    await expect(core.refresh(first.refresh_token)).rejects.toMatchObject(refused)
+    await expect(core.refresh(third.refresh_token)).rejects.toMatchObject(refused)
+    expect((await core.record(username))?.endedLogins).toEqual([sid(third.access_token)])
+    const [row] = await opened.database.drizzle
+      .select()
+      .from(loginFamilies)
+      .where(eq(loginFamilies.id, sid(third.access_token)))
+    expect(row).toMatchObject({ endedReason: 'reuse', successorSealed: null })
+    await expect(core.refresh(other.refresh_token)).resolves.toBeDefined()
+  })
+
+  it('remembers an ended login as long as the latest of its access tokens lives on a clock that is 60 s behind', async () => {
+    const first = await logIn()
+    const id = sid(first.access_token)
+    await core.refresh(first.refresh_token)
+    clock.advance(20_000)
+    await core.refresh(first.refresh_token)
+    await core.logOut(first.refresh_token)
+    clock.advance(1_799_000 + 60_000)
+    expect((await core.record(username))?.endedLogins).toEqual([id])
+    clock.advance(1000)
+    expect((await core.record(username))?.endedLogins).toEqual([])
+  })
+
+  it('answers parallel callers with one and the same refresh token', async () => {
+    const first = await logIn()
+    const answers = await Promise.all(Array.from({ length: 12 }, () => core.refresh(first.refresh_token)))
+    expect(new Set(answers.map((answer) => answer.refresh_token)).size).toBe(1)
+    expect(new Set(answers.map((answer) => answer.access_token)).size).toBe(12)
+    await expect(core.refresh(answers[0]?.refresh_token ?? '')).resolves.toBeDefined()
+  })
+
+  it('leaves a login either alive or ended when refresh and logout race, never half', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const first = await logIn()
+      const [refreshed] = await Promise.allSettled([core.refresh(first.refresh_token), core.logOut(first.access_token)])
+      if (refreshed.status === 'rejected') expect(refreshed.reason).toMatchObject(refused)
+      for (const token of [first.refresh_token, refreshed.status === 'fulfilled' && refreshed.value.refresh_token]) {
+        if (token) await expect(core.refresh(token)).rejects.toMatchObject(refused)
+      }
+      expect((await core.record(username))?.endedLogins).toContain(sid(first.access_token))
+    }
+  })
+
+  it('reads the rights anew and replaces the record before it answers', async () => {
+    const { refresh_token } = await logIn()
+    await core.refresh(refresh_token)
+    await opened.database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])
+    await core.refresh(refresh_token)
+    const entry = await core.cache.getVersioned(principalKey(username))
+    expect(parsePrincipalRecord(entry?.value ?? '')?.rights).toContain('deal.hold')
+  })
+
+  it('refuses whatever is no live refresh token', async () => {
+    const { access_token, refresh_token } = await logIn()
+    const claims = decodeJwt(refresh_token)
+    const forged = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', typ: 'refresh+jwt' })
+      .sign(new Uint8Array(32))
+    const [header, payload] = refresh_token.split('.')
+    const none = Buffer.from('{"alg":"none","typ":"refresh+jwt"}').toString('base64url')
+    for (const token of [
+      '',
+      'x',
+      'a.b.c',
+      access_token,
+      forged,
+      `${header}.${payload}.`,
+      `${none}.${payload}.`,
+      'x'.repeat(1e6),
+    ]) {
+      await expect(core.refresh(token)).rejects.toMatchObject(refused)
+    }
+    await expect(core.refresh(refresh_token)).resolves.toBeDefined()
+    clock.advance(86_400_000)
+    await expect(core.refresh(refresh_token)).rejects.toMatchObject(refused)
+  })
+
+  it('logs out with either token, expired or used up, and as often as one likes', async () => {
+    const first = await logIn()
+    const second = await core.refresh(first.refresh_token)
+    await core.logOut(first.refresh_token)
+    await core.logOut(first.refresh_token)
+    await core.logOut(second.access_token)
+    await expect(core.refresh(second.refresh_token)).rejects.toMatchObject(refused)
+
+    const other = await logIn()
+    clock.advance(1_800_000)
+    await core.logOut(other.access_token)
+    await expect(core.refresh(other.refresh_token)).rejects.toMatchObject(refused)
+    await expect(core.logOut('nonsense')).rejects.toMatchObject({ code: 'invalid-token' })
+  })
+
+  it('keeps the login that changed its own password, and no other', async () => {
+    const [own, other] = [await logIn(), await logIn()]
+    const login = { id: sid(own.access_token), generation: Number(decodeJwt(own.access_token).gen) }
+    const change = { username, oldPassword: goodPassword, newPassword: 'a quite new one', login }
+    await expect(core.passwords.change({ ...change, oldPassword: 'not that' })).rejects.toMatchObject({
+      code: 'wrong-password',
+    })
+    await expect(core.passwords.change({ ...change, newPassword: 'password123' })).rejects.toMatchObject({
+      code: 'invalid-value',
+      members: { errors: [{ pointer: '/newPassword', code: 'password-common' }] },
+    })
+    await core.passwords.change(change)
+    expect(await core.record(username)).toMatchObject({ generation: 2, keptLogin: login })
+    await expect(core.refresh(other.refresh_token)).rejects.toMatchObject(refused)
+    const kept = await core.refresh(own.refresh_token)
+    expect(decodeJwt(kept.access_token).gen).toBe(1)
+    await expect(logIn()).rejects.toMatchObject({ code: 'invalid-credentials' })
+
+    const again = { ...change, oldPassword: change.newPassword, newPassword: goodPassword }
+    await core.passwords.change(again)
+    expect(await core.record(username)).toMatchObject({ generation: 3, keptLogin: login })
+    await core.logOut(kept.access_token)
+    expect((await core.record(username))?.endedLogins).toEqual([login.id])
+    await expect(core.refresh(kept.refresh_token)).rejects.toMatchObject(refused)
+  })
+
+  it('lets one of several concurrent own changes of password win', async () => {
+    const change = (newPassword: string) =>
+      core.passwords.change({ username, oldPassword: goodPassword, newPassword, login: null })
+    const outcomes = await Promise.allSettled(['first of three', 'second of three', 'third of three'].map(change))
+    const lost = outcomes.filter((outcome) => outcome.status === 'rejected')
+    expect(lost).toHaveLength(2)
+    for (const outcome of lost) expect(outcome.reason).toMatchObject({ code: 'wrong-password' })
+  })
+})
