@@ -2,9 +2,8 @@
 import type { Cache } from '../shared/cache/cache.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Database } from '../shared/database/database.ts'
-import { Refused, Unavailable } from '../shared/errors.ts'
+import { Unavailable } from '../shared/errors.ts'
 import { healthRoutes } from '../shared/http/health.ts'
-import { createApp } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
 import { createAuthenticate } from '../shared/schemes/authenticate.ts'
@@ -16,14 +15,9 @@ import { createKeyStore } from './access/key-store.ts'
 import { createPrincipalFeed } from './access/principal-feed.ts'
 import { createPrincipalRecords } from './access/principal-records.ts'
 import type { DealConfig } from './config.ts'
+import { createDealApp } from './http/app.ts'
 import { createFindEmployees } from './http/employees.ts'
-import { createKeyedQueue } from './http/keyed-queue.ts'
-import { createPipeline } from './http/pipeline.ts'
-import { createDealProblems } from './http/problems.ts'
-import { actionSubResourceRoutes } from './http/styles/action-sub-resource.ts'
-import { resourceRoutes } from './http/styles/resource.ts'
 import { createDealRepository } from './store/deals.ts'
-import { commands } from './use-cases/index.ts'
 
 /** What differs between production and tests. */
 export interface DealResources {
@@ -49,37 +43,20 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs: config.recordMaxAgeMs })
   const verify = createAccessTokenVerifier({ keys, issuer: config.issuer, audience: config.audience, clock })
   const bearer = createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey })
-  const pipeline = createPipeline({
-    authenticate: createAuthenticate([bearer], principals),
-    repository: createDealRepository(database),
-    findEmployees: createFindEmployees(principals),
-    queue: createKeyedQueue(),
-    clock,
-    ids,
-    defaultCurrency: config.defaultCurrency,
-  })
-  const styleRoutes = [...resourceRoutes, ...actionSubResourceRoutes(commands)]
   const health = healthRoutes([
     { name: 'database', required: true, check: () => database.ping() },
     { name: 'cache', required: false, check: () => cache.ping() },
     { name: 'keys', required: true, check: () => requireThat(keys.size() > 0, 'keys') },
     { name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') },
   ])
-  const app = createApp({
-    routes: [
-      ...health,
-      ...styleRoutes.map((route) => ({
-        ...route,
-        handle: (call: Parameters<typeof pipeline>[0]) => pipeline(call, route),
-      })),
-    ],
-    problems: createDealProblems(config.expiredTokenStatus),
-    transport: config.transport,
-    origin: config.publicOrigin,
+  const app = createDealApp(config, {
+    openRoutes: health,
+    authenticate: createAuthenticate([bearer], principals),
+    repository: createDealRepository(database),
+    findEmployees: createFindEmployees(principals),
     clock,
     ids,
     log,
-    unknownPath: refuseUnknownPath,
   })
   return {
     app,
@@ -97,12 +74,4 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
 
 function requireThat(condition: boolean, dependency: string): void {
   if (!condition) throw new Unavailable(dependency)
-}
-
-const versions = ['v1']
-
-function refuseUnknownPath(path: string): Refused {
-  const version = /^\/rest\/([^/]+)/.exec(path)?.[1]
-  if (version === undefined || versions.includes(version)) return new Refused('not-found', 'There is no such route.')
-  return new Refused('unknown-version', `Versions served: ${versions.join(', ')}.`, { members: { versions } })
 }

@@ -1,0 +1,57 @@
+/**
+ * The HTTP surface of the deal server: every style over the one pipeline. Knows neither how callers prove who they are nor what
+ * stores the deals.
+ */
+import { Refused } from '../../shared/errors.ts'
+import { createApp, type Route } from '../../shared/http/routes.ts'
+import type { TransportSettings } from '../../shared/http/transport.ts'
+import type { Log } from '../../shared/log.ts'
+import { commands } from '../use-cases/index.ts'
+import { createKeyedQueue } from './keyed-queue.ts'
+import { createPipeline, type PipelinePorts } from './pipeline.ts'
+import { createDealProblems } from './problems.ts'
+import { actionSubResourceRoutes } from './styles/action-sub-resource.ts'
+import { resourceRoutes } from './styles/resource.ts'
+
+/** What the surface rests on. */
+export interface DealAppPorts extends Omit<PipelinePorts, 'queue' | 'defaultCurrency'> {
+  /** Routes that need no caller. */
+  readonly openRoutes: readonly Route[]
+  readonly log: Log
+}
+
+/** Of the settings, what the surface reads. */
+export interface DealAppSettings {
+  readonly publicOrigin: string
+  readonly expiredTokenStatus: number
+  readonly defaultCurrency: string
+  readonly transport: TransportSettings
+}
+
+/** The app; it does not listen. */
+export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
+  const { clock, ids, log, openRoutes } = ports
+  const pipeline = createPipeline({ ...ports, queue: createKeyedQueue(), defaultCurrency: settings.defaultCurrency })
+  const styleRoutes = [...resourceRoutes, ...actionSubResourceRoutes(commands)]
+  return createApp({
+    routes: [
+      ...openRoutes,
+      ...styleRoutes.map((route): Route => ({ ...route, handle: (call) => pipeline(call, route) })),
+    ],
+    problems: createDealProblems(settings.expiredTokenStatus),
+    transport: settings.transport,
+    origin: settings.publicOrigin,
+    clock,
+    ids,
+    log,
+    unknownPath: refuseUnknownPath,
+  })
+}
+
+const versions = ['v1']
+
+function refuseUnknownPath(path: string): Refused {
+  const version = /^\/rest\/([^/]+)/.exec(path)?.[1]
+  if (version === undefined || versions.includes(version)) return new Refused('not-found', 'There is no such route.')
+  return new Refused('unknown-version', `Versions served: ${versions.join(', ')}.`, { members: { versions } })
+}
