@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeBackends } from '../support/backends.ts'
+import { expectProblem, type Reply } from '../support/http-client.ts'
+import { openStack, passwordOf, type Stack, type Tokens } from '../support/stack.ts'
+
+let stack: Stack
+
+const refresh = (token: string) => stack.auth.send('/refresh', { method: 'POST', token })
+const logOut = (token: string) => stack.auth.send('/logout', { method: 'POST', token })
+const readDeals = (token: string) => stack.deal.send('/rest/v1/deals', { token })
+const me = (token: string) => stack.auth.send('/me', { token })
+
+const tokensOf = ({ status, body }: Reply): Tokens => {
+  expect(status).toBe(200)
+  return { access: String(body.access_token), refresh: String(body.refresh_token) }
+}
+
+const expectDead = async ({ access, refresh: token }: Tokens): Promise<void> => {
+  expectProblem(await readDeals(access), 401, 'login-ended')
+  expectProblem(await me(access), 401, 'login-ended')
+  expectProblem(await refresh(token), 400, 'invalid_grant')
+}
+
+describeBackends('the token flow', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend)
+  }, 60_000)
+  afterAll(() => stack.close())
+
+  it('logs in: a pair of tokens, and the access token works at both servers', async () => {
+    const reply = await stack.auth.send('/login', { json: { username: 'alice', password: passwordOf('alice') } })
+    expect(reply.body).toEqual({
+      access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+      refresh_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+      token_type: 'Bearer',
+      expires_in: 1800,
+      refresh_expires_in: 86_400,
+    })
+    const { access } = tokensOf(reply)
+    expect((await readDeals(access)).status).toBe(200)
+    const { body } = await me(access)
+    expect(body).toMatchObject({ username: 'alice', roles: ['manager'], scheme: 'bearer' })
+    expect(body.rights).toContain('deal.delete')
+    expect(Math.abs(Date.parse(String(body.expiresAt)) - stack.clock.now() - 1_800_000)).toBeLessThan(10_000)
+  })
+
+  it('answers unknown user, wrong password and disabled user alike, byte for byte but for the request', async () => {
+    const { access } = await stack.logIn('admin')
+    const disabled = { username: 'disabled', password: 'a password of their own', enabled: false }
+    expect((await stack.auth.send('/users', { token: access, json: disabled })).status).toBe(201)
+    const attempts = [
+      { username: 'nobody', password: passwordOf('alice') },
+      { username: 'alice', password: passwordOf('bob') },
+      { username: disabled.username, password: disabled.password },
+      { username: 'anonymous', password: 'a password of their own' },
+      { username: 'no user name: \u0000 ü', password: 'a password of their own' },
+      { username: 'alice', password: 'x'.repeat(2000) },
+    ]
+    const replies = []
+    for (const json of attempts) replies.push(await stack.auth.send('/login', { json }))
+    for (const reply of replies) {
+      expectProblem(reply, 401, 'invalid-credentials')
+      expect(reply.headers.get('www-authenticate')).toBe('Bearer realm="keyhold"')
+    }
+    const texts = replies.map(({ text, body }) => text.replaceAll(String(body.requestId), 'REQUEST'))
+    expect(new Set(texts).size).toBe(1)
+  })
+
+  it('refreshes: a new pair, and the access token from before goes on', async () => {
+    const first = await stack.logIn('alice')
+    const second = tokensOf(await refresh(first.refresh))
+    expect(second.refresh).not.toBe(first.refresh)
+    expect(second.access).not.toBe(first.access)
+    for (const token of [first.access, second.access]) expect((await readDeals(token)).status).toBe(200)
+  })
+
+  it('gives the same refresh token again within 30 s, byte for byte, and then goes on from it', async () => {
+    const first = await stack.logIn('alice')
+    const second = tokensOf(await refresh(first.refresh))
+    stack.clock.advanceSeconds(29)
+    const again = tokensOf(await refresh(first.refresh))
+    expect(again.refresh).toBe(second.refresh)
+    expect((await readDeals(again.access)).status).toBe(200)
+    const third = tokensOf(await refresh(again.refresh))
+    expect((await readDeals(third.access)).status).toBe(200)
+  })
+
+  it('refuses the token just before when 30 s have passed, and the login lives on', async () => {
+    const first = await stack.logIn('alice')
+    const second = tokensOf(await refresh(first.refresh))
+    stack.clock.advanceSeconds(31)
+    expectProblem(await refresh(first.refresh), 400, 'invalid_grant')
+    expect((await readDeals(second.access)).status).toBe(200)
+    tokensOf(await refresh(second.refresh))
+  })
+
+  it('takes an older refresh token for stolen: the login ends with all its tokens', async () => {
+    const first = await stack.logIn('alice')
+    const second = tokensOf(await refresh(first.refresh))
+    const third = tokensOf(await refresh(second.refresh))
+    expectProblem(await refresh(first.refresh), 400, 'invalid_grant')
+    for (const access of [first.access, second.access, third.access]) {
+      await expectDead({ access, refresh: third.refresh })
+    }
+  })
+
+  it('gives parallel refreshes of one token the same successor', async () => {
+    const { refresh: token } = await stack.logIn('alice')
+    const replies = await Promise.all(Array.from({ length: 10 }, () => refresh(token)))
+    expect(new Set(replies.map((reply) => tokensOf(reply).refresh)).size).toBe(1)
+  })
+
+  it.each(['access', 'refresh'] as const)('logs out with the %s token: both tokens stop working', async (kind) => {
+    const tokens = await stack.logIn('alice')
+    const other = await stack.logIn('alice')
+    const reply = await logOut(tokens[kind])
+    expect({ status: reply.status, text: reply.text }).toEqual({ status: 204, text: '' })
+    await expectDead(tokens)
+    expect((await readDeals(other.access)).status).toBe(200)
+    expect((await logOut(tokens[kind])).status).toBe(204)
+  })
+
+  it('logs out with an expired access token, and with a refresh token that was used up', async () => {
+    const first = await stack.logIn('alice')
+    const second = tokensOf(await refresh(first.refresh))
+    expect((await logOut(first.refresh)).status).toBe(204)
+    await expectDead(second)
+
+    const expired = await stack.logIn('alice')
+    stack.clock.advanceSeconds(1801)
+    expect((await logOut(expired.access)).status).toBe(204)
+    expectProblem(await refresh(expired.refresh), 400, 'invalid_grant')
+  })
+
+  it('refuses an expired access token with 400 at both servers, and says that it is the token', async () => {
+    const { access, refresh: token } = await stack.logIn('alice')
+    stack.clock.advanceSeconds(1799)
+    expect((await readDeals(access)).status).toBe(200)
+    stack.clock.advanceSeconds(2)
+    for (const reply of [await readDeals(access), await me(access)]) {
+      expectProblem(reply, 400, 'token-expired')
+      expect(reply.headers.get('www-authenticate')).toBe('Bearer realm="keyhold", error="invalid_token"')
+    }
+    expect((await readDeals(tokensOf(await refresh(token)).access)).status).toBe(200)
+  })
+
+  it('refuses an expired refresh token', async () => {
+    const { refresh: token } = await stack.logIn('alice')
+    stack.clock.advanceSeconds(86_401)
+    expectProblem(await refresh(token), 400, 'invalid_grant')
+  })
+
+  describe('which token goes where', () => {
+    it('refuses a refresh token at the deal server and at /me', async () => {
+      const { refresh: token } = await stack.logIn('alice')
+      for (const reply of [await readDeals(token), await me(token)]) expectProblem(reply, 401, 'invalid-token')
+    })
+
+    it('refuses an access token at /refresh', async () => {
+      const { access } = await stack.logIn('alice')
+      expectProblem(await refresh(access), 400, 'invalid_grant')
+      expect((await readDeals(access)).status).toBe(200)
+    })
+
+    it.each(['/refresh', '/logout'])('wants a credential at %s', async (path) => {
+      const reply = await stack.auth.send(path, { method: 'POST' })
+      expectProblem(reply, 401, 'unauthenticated')
+      expect(reply.headers.get('www-authenticate')).toBe('Bearer realm="keyhold"')
+    })
+
+    it('refuses to log out with what is no token', async () => {
+      expectProblem(await logOut('no token at all'), 401, 'invalid-token')
+    })
+  })
+
+  it('keeps every answer with a credential, and every error about one, out of all caches', async () => {
+    const { access, refresh: token } = await stack.logIn('alice')
+    const credentials = { username: 'alice', password: passwordOf('alice') }
+    const replies = [
+      await stack.auth.send('/login', { json: credentials }),
+      await stack.auth.send('/login', { json: { ...credentials, password: 'not this one' } }),
+      await stack.auth.send('/login', { json: { username: 'alice' } }),
+      await refresh(token),
+      await refresh('junk'),
+      await me(access),
+      await me('junk'),
+      await readDeals('junk'),
+      await stack.deal.send('/rest/v1/deals'),
+      await logOut(access),
+      await logOut('junk'),
+    ]
+    expect(replies.map(({ headers }) => headers.get('cache-control'))).toEqual(replies.map(() => 'no-store'))
+  })
+
+  it('refreshes with the rights of the moment', async () => {
+    const { access: admin } = await stack.logIn('admin')
+    const tokens = await stack.logIn('dave')
+    expectProblem(await readDeals(tokens.access), 403, 'missing-right')
+    const promoted = await stack.auth.send('/users/dave', {
+      method: 'PATCH',
+      token: admin,
+      json: { roles: ['viewer'] },
+    })
+    expect(promoted.status).toBe(200)
+    const { access } = tokensOf(await refresh(tokens.refresh))
+    expect((await readDeals(access)).status).toBe(200)
+    expect((await me(access)).body.rights).toEqual(['deal.read', 'deal.history.read'])
+  })
+})
+
+describeBackends('the token flow with EXPIRED_TOKEN_STATUS=401 and other lifetimes', (openBackend) => {
+  beforeAll(async () => {
+    const environment = {
+      EXPIRED_TOKEN_STATUS: '401',
+      ACCESS_TOKEN_TTL: '60',
+      REFRESH_TOKEN_TTL: '100',
+      LOGIN_MAX_TTL: '150',
+    }
+    stack = await openStack(openBackend, { environment })
+  }, 60_000)
+  afterAll(() => stack.close())
+
+  it('answers 401 to an expired access token at both servers', async () => {
+    const { access } = await stack.logIn('alice')
+    stack.clock.advanceSeconds(61)
+    for (const reply of [await readDeals(access), await me(access)]) expectProblem(reply, 401, 'token-expired')
+  })
+
+  it('ends a login after LOGIN_MAX_TTL, however often it was refreshed', async () => {
+    const first = await stack.logIn('alice')
+    stack.clock.advanceSeconds(90)
+    const reply = await refresh(first.refresh)
+    expect(reply.body).toMatchObject({ expires_in: 60, refresh_expires_in: 60 })
+    stack.clock.advanceSeconds(61)
+    expectProblem(await refresh(tokensOf(reply).refresh), 400, 'invalid_grant')
+  })
+})

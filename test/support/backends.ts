@@ -1,0 +1,99 @@
+/** What servers under test keep their data in, and suites that run over each of them. */
+import { describe } from 'vitest'
+import type { Cache } from '../../shared/cache/cache.ts'
+import { createMemoryCache } from '../../shared/cache/memory-cache.ts'
+import { openRedisCache } from '../../shared/cache/redis-cache.ts'
+import { systemClock } from '../../shared/clock.ts'
+import type { Mode } from '../../shared/common-settings.ts'
+import type { Database } from '../../shared/database/database.ts'
+import { openPostgres } from '../../shared/database/postgres.ts'
+import { openTestEngine } from './embedded-engine.ts'
+import { type RedisServer, redisServerInstalled, startRedisServer } from './redis-server.ts'
+import { createScratchDatabase } from './scratch-database.ts'
+
+/** The data of one stack of servers: empty at first, gone when closed. */
+export interface Backend {
+  readonly mode: Mode
+  /** The settings that lead there. */
+  readonly environment: Readonly<Record<string, string>>
+  /** A database as one more server opens it. */
+  openDatabase(): Database
+  /** The cache as one more server opens it. */
+  openCache(): Cache
+  /** To be stopped and started; undefined where the cache is in this process. */
+  readonly redis: RedisServer | undefined
+  /** Call it when all that was opened has been closed. */
+  close(): Promise<void>
+}
+
+export type OpenBackend = () => Promise<Backend>
+
+/** The defaults of `npm start`, in memory. */
+export async function openEmbedded(): Promise<Backend> {
+  const engine = await openTestEngine()
+  const cache = createMemoryCache(systemClock)
+  const shared: Cache = {
+    putVersioned: (...args) => cache.putVersioned(...args),
+    getVersioned: (...args) => cache.getVersioned(...args),
+    moment: () => cache.moment(),
+    publish: (...args) => cache.publish(...args),
+    subscribe: (...args) => cache.subscribe(...args),
+    ping: () => cache.ping(),
+    close: async () => undefined,
+  }
+  return {
+    mode: 'together',
+    environment: {},
+    openDatabase: () => engine.database(),
+    openCache: () => shared,
+    redis: undefined,
+    close: async () => {
+      await cache.close()
+      await engine.close()
+    },
+  }
+}
+
+/** A database of its own on the PostgreSQL server of `serverUrl`, and a Redis server of its own: channels have no name space. */
+export async function openPostgresAndRedis(serverUrl: string): Promise<Backend> {
+  const [scratch, redis] = await Promise.all([createScratchDatabase(serverUrl), startRedisServer()])
+  return {
+    mode: 'alone',
+    environment: { AUTH_DATABASE_URL: scratch.url, DEAL_DATABASE_URL: scratch.url, REDIS_URL: redis.url },
+    openDatabase: () => openPostgres(scratch.url),
+    openCache: () => openRedisCache(redis.url),
+    redis,
+    close: async () => {
+      await redis.dispose()
+      await scratch.drop()
+    },
+  }
+}
+
+const { TEST_DATABASE_URL: databaseUrl, TEST_REDIS_URL: redisUrl } = process.env
+
+/** Why suites over PostgreSQL and Redis cannot run here; undefined when they can. */
+const missing =
+  databaseUrl === undefined || redisUrl === undefined
+    ? 'TEST_DATABASE_URL and TEST_REDIS_URL are not both set'
+    : redisServerInstalled
+      ? undefined
+      : 'redis-server is not installed'
+
+/** Runs a suite over the embedded defaults. */
+export function describeEmbedded(name: string, suite: (open: OpenBackend) => void): void {
+  describe(`${name} (embedded)`, () => suite(openEmbedded))
+}
+
+/** Runs a suite over PostgreSQL and Redis, or skips it by name. */
+export function describePostgresAndRedis(name: string, suite: (open: OpenBackend) => void): void {
+  const title = `${name} (PostgreSQL and Redis)`
+  if (missing === undefined) describe(title, () => suite(() => openPostgresAndRedis(databaseUrl ?? '')))
+  else describe.skip(`${title}: ${missing}`, () => suite(openEmbedded))
+}
+
+/** Runs a suite over both. */
+export function describeBackends(name: string, suite: (open: OpenBackend) => void): void {
+  describeEmbedded(name, suite)
+  describePostgresAndRedis(name, suite)
+}

@@ -1,0 +1,179 @@
+/** One auth server and some deal servers in this process, on sockets, as `start.ts` and the two `main.ts` put them together. */
+import { join } from 'node:path'
+import { readAuthConfig } from '../../auth-server/config.ts'
+import { createDemoUsers, demoUsers } from '../../auth-server/first-start.ts'
+import { openKeyRing } from '../../auth-server/key-ring/key-ring.ts'
+import { createAuthServer } from '../../auth-server/server.ts'
+import { ensureAnonymous } from '../../auth-server/users/create-user.ts'
+import { readDealConfig } from '../../deal-server/config.ts'
+import { createDealServer } from '../../deal-server/server.ts'
+import type { Database } from '../../shared/database/database.ts'
+import { migrateDatabase } from '../../shared/database/migrate.ts'
+import { listen } from '../../shared/http/listen.ts'
+import { createIdSource } from '../../shared/ids.ts'
+import { createLog, type Log } from '../../shared/log.ts'
+import type { Backend, OpenBackend } from './backends.ts'
+import { freePort } from './free-port.ts'
+import { type Reply, type Sent, secretsIn, send } from './http-client.ts'
+import { createMovableClock, type MovableClock } from './movable-clock.ts'
+import { preparedKeysDir } from './prepared-keys.ts'
+import type { RedisServer } from './redis-server.ts'
+
+/** One server that listens. */
+export interface TestServer {
+  readonly port: number
+  readonly url: string
+  /** Sends a request to a path of this server. */
+  send(path: string, sent?: Sent): Promise<Reply>
+}
+
+/** The two tokens of a login. */
+export interface Tokens {
+  readonly access: string
+  readonly refresh: string
+}
+
+export interface Stack {
+  readonly auth: TestServer
+  /** The first deal server, for tests that need one. */
+  readonly deal: TestServer
+  readonly deals: readonly TestServer[]
+  readonly clock: MovableClock
+  /** To look into, beside the servers. */
+  readonly database: Database
+  readonly redis: RedisServer | undefined
+  /** The settings the servers were given. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly logLines: readonly string[]
+  /** Logs a user in; by default with the password that demo users have. */
+  logIn(username: string, password?: string): Promise<Tokens>
+  /** Closes everything. @throws Error when a log line holds a secret that was sent or received */
+  close(): Promise<void>
+}
+
+export interface StackOptions {
+  readonly dealServers?: number
+  /** Further settings. */
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+/** What all servers of a stack share. */
+interface Common {
+  readonly backend: Backend
+  readonly clock: MovableClock
+  readonly log: Log
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** Undoes a step of the start; the last one first. */
+type Undo = () => Promise<unknown>
+
+const root = join(import.meta.dirname, '../..')
+const serviceSecret = 'service secret of the tests with 32 characters or more'
+const secretsKey = Buffer.alloc(32, 7).toString('base64url')
+
+/** The password of a demo user. */
+export const passwordOf = (username: string): string =>
+  demoUsers.find((user) => user.username === username)?.password ?? 'nobody has this password'
+
+/** Starts a stack with the demo's users in it. */
+export async function openStack(openBackend: OpenBackend, options: StackOptions = {}): Promise<Stack> {
+  const backend = await openBackend()
+  const undo: Undo[] = [() => backend.close()]
+  const logLines: string[] = []
+  const clock = createMovableClock()
+  const environment = {
+    ...backend.environment,
+    AUTH_PORT: String(await freePort()),
+    KEYS_DIR: await preparedKeysDir(),
+    SERVICE_SECRET: serviceSecret,
+    SECRETS_KEY: secretsKey,
+    ...options.environment,
+  }
+  const log = createLog({ level: 'trace', format: 'json' }, { write: (line) => void logLines.push(line) })
+  const common: Common = { backend, clock, log, environment }
+  const database = backend.openDatabase()
+  undo.push(() => database.close())
+  await migrate(database)
+  const auth = await startAuthServer(common, undo)
+  const deals: TestServer[] = []
+  for (let index = 0; index < (options.dealServers ?? 1); index += 1) deals.push(await startDealServer(common, undo))
+  const [deal] = deals
+  if (!deal) throw new TypeError('a stack has at least one deal server')
+  return {
+    ...{ auth, deal, deals, clock, database, environment, logLines },
+    redis: backend.redis,
+    logIn: (username, password = passwordOf(username)) => logIn(auth, username, password),
+    close: async () => {
+      for (const step of undo.reverse()) await step()
+      const leaked = secretsIn(logLines.join(''))
+      if (leaked.length > 0) throw new Error(`secrets in the log: ${leaked.join(' ')}`)
+    },
+  }
+}
+
+async function migrate(database: Database): Promise<void> {
+  for (const [server, schema] of [['auth-server', 'auth'] as const, ['deal-server', 'deals'] as const]) {
+    await migrateDatabase(database, { migrationsFolder: join(root, server, 'store/migrations'), schema })
+  }
+}
+
+async function startAuthServer({ backend, clock, log, environment }: Common, undo: Undo[]): Promise<TestServer> {
+  const { config, problems } = readAuthConfig(backend.mode, environment)
+  if (problems.length > 0) throw new Error(JSON.stringify(problems))
+  const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
+  const [database, cache, ids] = [backend.openDatabase(), backend.openCache(), createIdSource(clock)]
+  await ensureAnonymous({ database, clock, ids })
+  const secrets = { serviceSecrets: config.serviceSecrets ?? [], secretsKeys: config.secretsKeys ?? [] }
+  const server = createAuthServer(config, { database, cache, clock, ids, log, keyRing, ...secrets })
+  server.start()
+  await createDemoUsers(server.users)
+  const listening = await listen({
+    app: server.app,
+    host: config.host,
+    port: config.port,
+    origin: config.publicOrigin,
+    ids,
+  })
+  undo.push(async () => {
+    await listening.drain(1000)
+    await server.stop()
+    await Promise.all([keyRing.close(), database.close(), cache.close()])
+  })
+  return testServer(listening.port)
+}
+
+async function startDealServer({ backend, clock, log, environment }: Common, undo: Undo[]): Promise<TestServer> {
+  const settings = { ...environment, DEAL_PORT: String(await freePort()) }
+  const { config, problems } = readDealConfig(backend.mode, settings)
+  if (problems.length > 0) throw new Error(JSON.stringify(problems))
+  const [database, cache, ids] = [backend.openDatabase(), backend.openCache(), createIdSource(clock)]
+  const server = createDealServer(config, { database, cache, clock, ids, log, serviceSecret })
+  await server.start()
+  const listening = await listen({
+    app: server.app,
+    host: config.host,
+    port: config.port,
+    origin: config.publicOrigin,
+    ids,
+  })
+  undo.push(async () => {
+    await listening.drain(1000)
+    await server.stop()
+    await Promise.all([database.close(), cache.close()])
+  })
+  return testServer(listening.port)
+}
+
+/** A server of this machine that listens on `port`. */
+export const testServer = (port: number): TestServer => {
+  const url = `http://127.0.0.1:${port}`
+  return { port, url, send: (path, sent) => send(url + path, sent) }
+}
+
+/** @throws Error when the login is refused */
+export async function logIn(auth: TestServer, username: string, password: string): Promise<Tokens> {
+  const { status, body, text } = await auth.send('/login', { json: { username, password } })
+  if (status !== 200) throw new Error(`login answered ${status}: ${text}`)
+  return { access: String(body.access_token), refresh: String(body.refresh_token) }
+}
