@@ -1,6 +1,7 @@
-/** How a postgres.js client of one connection is made, and the socket it runs on. */
-import { connect, type Socket } from 'node:net'
+/** How a postgres.js client of one connection is made. */
+import type { Socket } from 'node:net'
 import postgres from 'postgres'
+import { type ServerAddress, type SslMode, sslModeOf } from './postgres-socket.ts'
 
 /** A postgres.js client of one connection. */
 export type PostgresClient = postgres.Sql
@@ -25,6 +26,7 @@ export const createClient = (url: string, options: PostgresClientOptions): Postg
   const settings: Options = {
     max: 1,
     socket: options.openSocket,
+    ssl: false,
     onclose: options.onClose,
     onnotice: () => {},
     fetch_types: false,
@@ -53,21 +55,13 @@ export const checkUrl = (url: string): void => {
   if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
     throw new TypeError('the database URL must begin with postgres:// or postgresql://')
   }
+  sslModeOf(url)
 }
 
-/** A socket on its way to the client's server. `host` is where postgres.js looks for the name to check a certificate against. */
-export const createSocket = (client: PostgresClient): Socket => {
+/** Where the client's server is. */
+export const addressOf = (client: PostgresClient, sslMode: SslMode): ServerAddress => {
   const { path } = client.options
   const [host = 'localhost'] = client.options.host
   const [port = 5432] = client.options.port
-  return path ? connect(path) : Object.assign(connect({ host, port, noDelay: true }), { host, port })
+  return { host, port, path: path || undefined, sslMode }
 }
-
-/** Resolves when the socket is connected. @throws the socket's error when it cannot be */
-export const connected = (socket: Socket): Promise<void> =>
-  new Promise((resolve, reject) => {
-    socket.once('connect', resolve)
-    socket.once('close', () => reject(new Error('the connection was given up')))
-    // Stays: an error between two owners of the socket must not go unhandled.
-    socket.on('error', reject)
-  })

@@ -7,7 +7,8 @@
 import type { Socket } from 'node:net'
 import type { Unavailable } from '../errors.ts'
 import { sqlStateOf, translateDriverError, unavailable } from './driver-errors.ts'
-import { connected, createClient, createSocket, type PostgresClient } from './postgres-client.ts'
+import { addressOf, createClient, type PostgresClient } from './postgres-client.ts'
+import { openSocket, sslModeOf } from './postgres-socket.ts'
 
 export interface PostgresSessionOptions {
   readonly url: string
@@ -130,9 +131,11 @@ export class PostgresSession {
     if (this.#socket !== undefined) this.#lose(unavailable('the connection was closed before the server was ready'))
     if (this.#lost !== undefined) throw this.#lost
     try {
-      this.#socket = createSocket(this.#client)
-      await connected(this.#socket)
-      return this.#socket
+      const address = addressOf(this.#client, sslModeOf(this.#options.url))
+      return await openSocket(address, (socket) => {
+        this.#socket = socket
+        if (this.lost) socket.destroy()
+      })
     } catch (error) {
       this.#lose(unavailable(error))
       throw error

@@ -1,9 +1,12 @@
 /** A PostgreSQL server of a test's own, to stop, kill and freeze. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+
+/** Whether `PostgresServer.encrypt` can make a certificate here. */
+export const canMakeCertificates = (): boolean => output('openssl', 'version') !== undefined
 
 /** The folder of PostgreSQL's programs, or undefined when they are not installed. */
 export const findPostgresBinaries = (): string | undefined =>
@@ -65,6 +68,24 @@ export class PostgresServer {
       server.stderr.on('data', (line) => String(line).includes('ready to accept connections') && resolve())
       server.once('exit', (code) => reject(new Error(`the PostgreSQL server of the test ended with ${code}`)))
     })
+  }
+
+  /** Offers TLS with a certificate nobody trusts, from the next start. */
+  encrypt(): void {
+    const args = [
+      'req',
+      '-new',
+      '-x509',
+      '-nodes',
+      '-subj',
+      '/CN=localhost',
+      '-out',
+      'server.crt',
+      '-keyout',
+      'server.key',
+    ]
+    execFileSync('openssl', args, { ...owner(), cwd: this.#data, stdio: 'ignore' })
+    appendFileSync(join(this.#data, 'postgresql.conf'), 'ssl = on\n')
   }
 
   /** Shuts down as an administrator would: sessions are ended with 57P01. */

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Database } from '../../../shared/database/database.ts'
 import { openPostgres } from '../../../shared/database/postgres.ts'
 import { Unavailable } from '../../../shared/errors.ts'
-import { findPostgresBinaries, PostgresServer } from '../../support/postgres-server.ts'
+import { canMakeCertificates, findPostgresBinaries, PostgresServer } from '../../support/postgres-server.ts'
 
 const binaries = findPostgresBinaries()
 const missing = [
@@ -151,9 +151,33 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
     const limited = openPostgres(url, { pipelines: 4, sessions: 2, answerTimeoutMs: ANSWER_TIMEOUT_MS })
     await Promise.all(Array.from({ length: 20 }, () => limited.query('select 1')))
     await expect(limited.transaction(async () => {})).rejects.toBeInstanceOf(Unavailable)
+    await new Promise((resolve) => setTimeout(resolve, 100))
     await Promise.all(Array.from({ length: 20 }, () => limited.query('select 1')))
     await limited.close()
     await administrator.end()
+  })
+
+  it.skipIf(!canMakeCertificates())('does all this over TLS, too', async () => {
+    await server.stop()
+    server.encrypt()
+    await server.start()
+    await database.close()
+    database = openPostgres(`${server.url}?sslmode=require`, { answerTimeoutMs: ANSWER_TIMEOUT_MS })
+    const encrypted = 'select ssl::text as ssl from pg_stat_ssl where pid = pg_backend_pid()'
+    expect(await database.query(encrypted)).toEqual([{ ssl: 'true' }])
+    await everyWay()
+    await server.kill()
+    await expectAllUnavailable(AT_ONCE_MS)
+    await server.start()
+    await expectRecovery()
+    server.pause()
+    await expectAllUnavailable(ANSWER_TIMEOUT_MS * 1.5)
+    server.resume()
+    await expectRecovery()
+
+    const wary = openPostgres(`${server.url}?sslmode=verify-full`)
+    await expect(wary.ping()).rejects.toMatchObject({ cause: { message: expect.stringContaining('self-signed') } })
+    await wary.close()
   })
 
   const endSessions = async (state: string): Promise<void> => {

@@ -6,14 +6,16 @@ import { Unavailable } from '../../../shared/errors.ts'
 import { createScratchDatabase, type ScratchDatabase } from '../../support/scratch-database.ts'
 
 describe('openPostgres', () => {
-  it.each(['postgres//user:secret@host/db', 'postgres://user:secret@one:1,two:2/db', 'mysql://user:secret@host/db'])(
-    'refuses what is not the address of one PostgreSQL server, without repeating it: %s',
-    (url) => {
-      const open = () => openPostgres(url)
-      expect(open).toThrow(TypeError)
-      expect(open).not.toThrow(/secret/)
-    },
-  )
+  it.each([
+    'postgres//user:secret@host/db',
+    'postgres://user:secret@one:1,two:2/db',
+    'mysql://user:secret@host/db',
+    'postgres://user:secret@host/db?sslmode=allow',
+  ])('refuses what is not the address of one PostgreSQL server, without repeating it: %s', (url) => {
+    const open = () => openPostgres(url)
+    expect(open).toThrow(TypeError)
+    expect(open).not.toThrow(/secret/)
+  })
 })
 
 const serverUrl = process.env.TEST_DATABASE_URL ?? ''
