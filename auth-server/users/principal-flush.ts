@@ -27,7 +27,7 @@ const batchSize = 1000
 
 /** Where the flush looks and writes. */
 export interface FlushPorts {
-  readonly database: Database
+  readonly database: Pick<Database, 'query'>
   readonly cache: Cache
   readonly clock: Clock
 }
@@ -111,7 +111,7 @@ async function establishMarker({ cache, database }: FlushPorts, since: CacheMome
 const putMarker = (cache: Cache, version: number, options: { since: CacheMoment; ifAbsent?: boolean }) =>
   cache.putVersioned(feedMarkerKey, { version, value: String(version) }, { ...options, ttlSeconds: markerTtlSeconds })
 
-async function readCounter(database: Database): Promise<number> {
+async function readCounter(database: Pick<Database, 'query'>): Promise<number> {
   const rows = await database.query<{ value: string }>('select value::text as value from auth.principal_change_counter')
   return Number(rows[0]?.value ?? 0)
 }

@@ -50,7 +50,7 @@ export interface PrincipalPublisher {
 
 /** What the publisher works with. */
 export interface PrincipalPublisherPorts {
-  readonly database: Database
+  readonly database: Pick<Database, 'query'>
   readonly cache: Cache
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>

@@ -56,7 +56,7 @@ export function toPrincipalRecord(facts: PrincipalFacts): PrincipalRecord {
  * there never was one. @throws Unavailable
  */
 export async function readPrincipalRecord(
-  source: { database: Database; clock: Clock },
+  source: { database: Pick<Database, 'query'>; clock: Clock },
   username: string,
 ): Promise<PrincipalRecord | undefined> {
   if (!isUsername(username)) return undefined

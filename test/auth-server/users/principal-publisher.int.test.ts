@@ -1,0 +1,265 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { changePrincipal } from '../../../auth-server/users/principal-change.ts'
+import { feedMarkerKey } from '../../../auth-server/users/principal-flush.ts'
+import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
+import { systemClock } from '../../../shared/clock.ts'
+import type { Database } from '../../../shared/database/database.ts'
+import { type FeedMessage, feedMessageSchema } from '../../../shared/principals/feed.ts'
+import { parsePrincipalRecord, principalKey } from '../../../shared/principals/record.ts'
+import { createAuthCore, goodPassword } from '../support/auth-core.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createUnreliableCache, type Fate, type UnreliableCache } from './unreliable-cache.ts'
+
+const names = ['pub-a', 'pub-b', 'pub-c']
+
+describeOnDatabases('the principal publisher', (open) => {
+  let opened: TestDatabase
+  let cache: UnreliableCache
+  let messages: FeedMessage[] = []
+  let heard: (message: FeedMessage) => void = () => undefined
+  const warnings: string[] = []
+  const log = { info: () => undefined, warn: (...entry: unknown[]) => void warnings.push(String(entry[1])) }
+
+  beforeAll(async () => {
+    opened = await open()
+    const core = createAuthCore({ database: opened.database, clock: systemClock })
+    for (const username of names) await core.users.create({ username, password: goodPassword })
+  })
+  afterAll(() => opened.dispose())
+  beforeEach(async () => {
+    messages = []
+    warnings.length = 0
+    heard = () => undefined
+    cache = await createUnreliableCache((text) => {
+      const message = feedMessageSchema.parse(JSON.parse(text))
+      messages.push(message)
+      heard(message)
+    })
+  })
+
+  const newPublisher = (database: Pick<Database, 'query'> = opened.database) =>
+    createPrincipalPublisher({ database, cache, clock: systemClock, log })
+  const change = async (username: string) =>
+    (await changePrincipal(opened.database, username, async () => ({ result: undefined, change: {} }))).changeNumber
+  const cached = async (username: string) =>
+    parsePrincipalRecord((await cache.reliable.getVersioned(principalKey(username)))?.value ?? '')
+  const markerVersion = async () => (await cache.reliable.getVersioned(feedMarkerKey))?.version
+
+  it('has the record in the cache and announced when a change is settled', async () => {
+    const publisher = newPublisher()
+    await publisher.flush()
+    const number = await change('pub-a')
+    await publisher.settle(number)
+    expect(await cached('pub-a')).toMatchObject({ version: number })
+    expect(await markerVersion()).toBe(number)
+    expect(messages.at(-1)).toMatchObject({ upTo: number, changes: [{ username: 'pub-a', version: number }] })
+    expect(publisher.health()).toMatchObject({ upTo: number, problem: undefined })
+  })
+
+  it('chains its messages, and beats when nothing changes', async () => {
+    const publisher = newPublisher()
+    publisher.start()
+    for (const username of [...names, ...names]) await publisher.settle(await change(username))
+    await sleep(500)
+    await publisher.stop()
+    const count = messages.length
+    expect(count).toBeGreaterThanOrEqual(8)
+    for (const [at, message] of messages.entries()) if (at > 0) expect(message.after).toBe(messages[at - 1]?.upTo)
+    await sleep(300)
+    expect(messages).toHaveLength(count)
+  })
+
+  it('publishes what another instance changed and then died', async () => {
+    const publisher = newPublisher()
+    await publisher.flush()
+    const number = await change('pub-b')
+    publisher.start()
+    await sleep(300)
+    await publisher.stop()
+    expect(await cached('pub-b')).toMatchObject({ version: number })
+  })
+
+  it('answers a second later when the cache cannot be reached, and catches up when it is back', async () => {
+    const publisher = newPublisher()
+    await publisher.flush()
+    cache.fates = Array<Fate>(10_000).fill('lost')
+    const number = await change('pub-a')
+    const began = performance.now()
+    await publisher.settle(number)
+    expect(performance.now() - began).toBeGreaterThan(950)
+    expect(performance.now() - began).toBeLessThan(1500)
+    expect(publisher.health().problem).toBe('cache is not available')
+    expect(await publisher.fill('pub-a')).toMatchObject({ version: number })
+    expect(warnings).toHaveLength(1)
+    cache.fates = []
+    await publisher.flush()
+    expect(await cached('pub-a')).toMatchObject({ version: number })
+    expect(publisher.health().problem).toBeUndefined()
+  })
+
+  it('puts a record again on reload, and announces it with its version', async () => {
+    const publisher = newPublisher()
+    await publisher.flush()
+    await publisher.reloaded('PUB-C')
+    const record = await cached('pub-c')
+    expect(messages.at(-1)?.changes).toEqual([{ username: 'pub-c', version: record?.version }])
+    await publisher.flush()
+    expect(messages.at(-1)?.changes).toEqual([])
+  })
+
+  it('fills the cache for the next reader, and never before there is a marker', async () => {
+    const publisher = newPublisher()
+    expect(await publisher.fill('pub-a')).toMatchObject({ username: 'pub-a' })
+    expect(await cached('pub-a')).toBeUndefined()
+    await publisher.flush()
+    expect(await publisher.fill('PUB-A')).toMatchObject({ username: 'pub-a' })
+    expect(await cached('pub-a')).toMatchObject({ username: 'pub-a' })
+    expect(await publisher.fill('nobody')).toBeUndefined()
+  })
+
+  it('never leaves an outdated record in a cache that was restarted meanwhile', async () => {
+    for (const work of ['fill', 'reloaded'] as const) {
+      const outdated = newPublisher(
+        delayedReads(async () => {
+          await cache.restart()
+          const number = await change('pub-a')
+          expect(await newPublisher().flush()).toBe(true)
+          expect(await markerVersion()).toBe(number)
+        }),
+      )
+      await newPublisher().flush()
+      await outdated[work]('pub-a')
+      const record = await cached('pub-a')
+      if (record) expect(record.version).toBe(await markerVersion())
+    }
+  })
+
+  it('publishes nothing while the database is older than the cache', async () => {
+    const number = await change('pub-a')
+    await cache.reliable.putVersioned(feedMarkerKey, { version: number + 100, value: '' }, { ttlSeconds: 60 })
+    const publisher = newPublisher()
+    expect(await publisher.flush()).toBe(false)
+    expect(messages).toEqual([])
+    expect(publisher.health().problem).toContain('older than the cache')
+  })
+
+  it('takes a tail of several batches to the cache, and tells followers that they missed some', {
+    timeout: 60_000,
+  }, async () => {
+    const publisher = newPublisher()
+    await publisher.flush()
+    const { database } = opened
+    await database.query(`insert into auth.principals (username_folded, username, user_id, change_number)
+      select 'many-' || n, 'many-' || n, gen_random_uuid(), c.value + n
+      from generate_series(1, 2500) n, auth.principal_change_counter c`)
+    await database.query('update auth.principal_change_counter set value = value + 2500')
+    expect(await publisher.flush()).toBe(true)
+    const upTo = publisher.health().upTo
+    expect(messages.at(-1)).toEqual({ after: upTo, upTo, changes: [] })
+    expect(await cached('many-1')).toMatchObject({ enabled: false })
+    expect(await cached('many-2500')).toMatchObject({ version: upTo })
+    expect(await markerVersion()).toBe(upTo)
+  })
+
+  it('never claims what the cache does not hold, whatever is lost and in whatever order', {
+    timeout: 120_000,
+  }, async () => {
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ do: fc.constant('change' as const), name: fc.constantFrom(...names) }) },
+      { weight: 4, arbitrary: fc.record({ do: fc.constant('flush' as const), by: fc.nat(1) }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({ do: fc.constant('fill' as const), by: fc.nat(1), name: fc.constantFrom(...names) }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({ do: fc.constant('reload' as const), by: fc.nat(1), name: fc.constantFrom(...names) }),
+      },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('restart-cache' as const) }) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('restart-publisher' as const), by: fc.nat(1) }) },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('newcomer' as const) }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          do: fc.constant('lose' as const),
+          fates: fc.array(fc.constantFrom<Fate>('works', 'works', 'lost', 'answer-lost'), { maxLength: 6 }),
+        }),
+      },
+    )
+    const rounds = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 12 })
+    type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
+
+    const property = fc.asyncProperty(fc.scheduler(), rounds, async (scheduler, all) => {
+      await cache.restart()
+      messages = []
+      cache.beforeCall = () => scheduler.schedule(Promise.resolve())
+      const delayed = delayedReads(() => scheduler.schedule(Promise.resolve()))
+      const publishers = [newPublisher(delayed), newPublisher(delayed)]
+      const history: { username: string; number: number }[] = []
+      const checks: Promise<void>[] = []
+      heard = (message) => void checks.push(checkMessage(message, history))
+
+      const run = async (one: Step): Promise<unknown> => {
+        const publisher = publishers['by' in one ? one.by : 0] as PrincipalPublisher
+        switch (one.do) {
+          case 'change':
+            return history.push({ username: one.name, number: await change(one.name) })
+          case 'flush':
+            return publisher.flush()
+          case 'fill':
+            return publisher.fill(one.name)
+          case 'reload':
+            return publisher.reloaded(one.name)
+          case 'restart-cache':
+            return cache.restart()
+          case 'restart-publisher':
+            publishers[one.by] = newPublisher(delayed)
+            return undefined
+          case 'newcomer':
+            return newPublisher(delayed).flush()
+          case 'lose':
+            cache.fates.push(...one.fates)
+            return undefined
+        }
+      }
+      for (const round of all) await scheduler.waitFor(Promise.all(round.map(run)))
+      cache.fates = []
+      for (const publisher of publishers) expect(await scheduler.waitFor(publisher.flush())).toBe(true)
+      await checkClaim(Math.max(...history.map(({ number }) => number), 0), history)
+      await Promise.all(checks)
+      expect(messages.at(-1)?.upTo).toBeGreaterThanOrEqual(history.at(-1)?.number ?? 0)
+    })
+    await fc.assert(property, { numRuns: 60 })
+  })
+
+  /** What is read has been true, but may have changed by the time it arrives. */
+  const delayedReads = (delay: () => Promise<unknown>): Pick<Database, 'query'> => ({
+    query: async (text, parameters) => {
+      const rows = await opened.database.query<never>(text, parameters)
+      await delay()
+      return rows
+    },
+  })
+
+  /** The message names every change it spans, and what it says of the cache is true. */
+  async function checkMessage(message: FeedMessage, history: readonly { username: string; number: number }[]) {
+    for (const { username, number } of history) {
+      if (number <= message.after || number > message.upTo) continue
+      const announced = message.changes.find((one) => one.username === username)
+      expect(announced?.version).toBeGreaterThanOrEqual(number)
+    }
+    await checkClaim(message.upTo, history)
+  }
+
+  /** In the cache stands no record that is older than a change up to `upTo`. */
+  async function checkClaim(upTo: number, history: readonly { username: string; number: number }[]): Promise<void> {
+    const due = history.filter(({ number }) => number <= upTo)
+    for (const { username, number } of due) {
+      const record = await cached(username)
+      if (record) expect(record.version).toBeGreaterThanOrEqual(number)
+    }
+  }
+})
