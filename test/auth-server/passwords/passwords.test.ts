@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
+import { exceedsPasswordLimit, passwordProblems } from '../../../auth-server/passwords/password-policy.ts'
+import { Unavailable } from '../../../shared/errors.ts'
+
+const cheap = { memoryKib: 64, passes: 1, lanes: 1 }
+
+describe('the password policy', () => {
+  it.each([
+    ['eight bytes', '8 bytes!'],
+    ['letters of two bytes', 'pässwörter'],
+    ['1024 bytes', 'x'.repeat(1024)],
+    ['blanks', '        '],
+    ['two characters of four bytes', '🔑🔑'],
+  ])('accepts %s', (_what, password) => {
+    expect(passwordProblems(password, '/password')).toEqual([])
+  })
+
+  it.each([
+    ['nothing', '', 'password-too-short'],
+    ['seven bytes', 'seven77', 'password-too-short'],
+    ['1025 bytes', 'x'.repeat(1025), 'password-too-long'],
+    ['513 letters of two bytes', 'é'.repeat(513), 'password-too-long'],
+    ['a common one', 'iloveyou', 'password-common'],
+    ['a common one in capitals', 'PassWord1', 'password-common'],
+    ['NUL', 'with\0 NUL inside', 'password-characters'],
+    ['a lone surrogate', 'lone \ud800 surrogate', 'password-characters'],
+  ])('refuses %s, and does not repeat it', (_what, password, code) => {
+    const problems = passwordProblems(password, '/newPassword')
+    expect(problems).toMatchObject([{ pointer: '/newPassword', code }])
+    if (password) expect(JSON.stringify(problems)).not.toContain(password)
+  })
+
+  it('counts the bytes of the composed form', () => {
+    expect(passwordProblems('e\u0301'.repeat(512), '/password')).toEqual([])
+    expect(exceedsPasswordLimit('e\u0301'.repeat(512))).toBe(false)
+    expect(exceedsPasswordLimit('x'.repeat(1025))).toBe(true)
+  })
+})
+
+describe('password hashing', () => {
+  it('makes Argon2id hashes at OWASP’s floor', async () => {
+    const hashing = createPasswordHashing({ concurrency: 1 })
+    const hash = await hashing.hash('long enough')
+    expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(await hashing.verify(hash, 'long enough')).toBe(true)
+    expect(await hashing.verify(hash, 'long enough ')).toBe(false)
+    expect(hashing.needsRehash(hash)).toBe(false)
+    expect(createPasswordHashing({ concurrency: 1, parameters: cheap }).needsRehash(hash)).toBe(true)
+  })
+
+  it('takes the same time, and says no, where there is no hash', async () => {
+    const hashing = createPasswordHashing({ concurrency: 1 })
+    const hash = await hashing.hash('long enough')
+    const timed = async (against: string | null) => {
+      const samples: number[] = []
+      for (let times = 0; times < 15; times += 1) {
+        const began = performance.now()
+        expect(await hashing.verify(against, 'wrong password')).toBe(false)
+        samples.push(performance.now() - began)
+      }
+      return samples.sort((a, b) => a - b)[2] ?? 0
+    }
+    const [known, unknown] = [await timed(hash), await timed(null)]
+    expect(unknown / known).toBeGreaterThan(0.5)
+    expect(unknown / known).toBeLessThan(2)
+  })
+
+  it('sheds what its queue cannot hold, and goes on afterwards', async () => {
+    const hashing = createPasswordHashing({ concurrency: 2, maxQueued: 3, parameters: cheap })
+    const outcomes = await Promise.allSettled(Array.from({ length: 9 }, () => hashing.hash('long enough')))
+    const shed = outcomes.filter((outcome) => outcome.status === 'rejected')
+    expect(shed).toHaveLength(4)
+    for (const { reason } of shed) expect(reason).toMatchObject({ dependency: 'hashing', retryAfterSeconds: 1 })
+    expect(shed[0]?.reason).toBeInstanceOf(Unavailable)
+    const after = await Promise.allSettled(Array.from({ length: 5 }, () => hashing.hash('long enough')))
+    expect(after.every(({ status }) => status === 'fulfilled')).toBe(true)
+  })
+
+  it('gives its permit back when a hash fails', async () => {
+    const hashing = createPasswordHashing({ concurrency: 1, maxQueued: 0, parameters: cheap })
+    await expect(hashing.verify('not a hash', 'x')).rejects.toThrow()
+    await expect(hashing.hash('long enough')).resolves.toBeDefined()
+  })
+})

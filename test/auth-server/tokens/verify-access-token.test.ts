@@ -1,0 +1,221 @@
+import { createPrivateKey, sign } from 'node:crypto'
+import fc from 'fast-check'
+import { jwtVerify } from 'jose'
+import { describe, expect, it } from 'vitest'
+import { createAccessTokenIssuer } from '../../../auth-server/tokens/access-tokens.ts'
+import { systemClock, unixSeconds } from '../../../shared/clock.ts'
+import { createIdSource } from '../../../shared/ids.ts'
+import { rememberVerifiedTokens } from '../../../shared/tokens/verified-token-cache.ts'
+import { type AccessTokenVerdict, createAccessTokenVerifier } from '../../../shared/tokens/verify-access-token.ts'
+import { audience, generateTestKey, issuer, testKey } from '../support/auth-core.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+const clock = createTestClock()
+const now = unixSeconds(clock.now())
+const foreignKey = generateTestKey()
+const keys = { key: (kid: string) => (kid === testKey.kid ? testKey.publicKey : undefined) }
+const verify = createAccessTokenVerifier({ keys, issuer, audience, clock })
+
+const header = { alg: 'RS256', typ: 'at+jwt', kid: testKey.kid }
+const claims = {
+  iss: issuer,
+  sub: 'alice',
+  aud: audience,
+  iat: now,
+  exp: now + 1800,
+  jti: 'j',
+  client_id: 'keyhold',
+  sid: 's',
+  gen: 1,
+}
+
+const encode = (value: unknown) =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+
+/** Signs whatever it is given; strings stand for JSON text. */
+function forge(forgedHeader: unknown, forgedClaims: unknown, key = testKey): string {
+  const input = `${encode(forgedHeader)}.${encode(forgedClaims)}`
+  return `${input}.${sign('RSA-SHA256', Buffer.from(input), key.privateKey).toString('base64url')}`
+}
+
+const reason = (verdict: AccessTokenVerdict) =>
+  verdict.ok || verdict.problem === 'token-expired' ? '' : verdict.reason
+
+/** jose's opinion at the same moment. */
+const accepted = (token: string): Promise<boolean> =>
+  jwtVerify(token, ({ kid }) => keys.key(kid ?? '') ?? Promise.reject(new Error('no key')), {
+    algorithms: ['RS256'],
+    typ: 'at+jwt',
+    issuer,
+    audience,
+    requiredClaims: ['exp', 'iat', 'sub', 'jti', 'client_id', 'sid', 'gen'],
+    currentDate: new Date(clock.now()),
+  }).then(
+    () => true,
+    () => false,
+  )
+
+describe('an access token', () => {
+  it('is accepted as issued', async () => {
+    const ids = createIdSource(systemClock)
+    const issue = createAccessTokenIssuer({ keys: { signingKey: () => testKey }, ids, issuer, audience })
+    const subject = {
+      username: 'Alice',
+      loginId: 'l',
+      generation: 3,
+      clientId: 'keyhold',
+      issuedAt: now,
+      expiresAt: now + 9,
+    }
+    const token = await issue(subject)
+    expect(verify(token)).toMatchObject({ ok: true, kid: testKey.kid, claims: { sub: 'Alice', sid: 'l', gen: 3 } })
+    expect(await accepted(token)).toBe(true)
+  })
+
+  it.each([
+    ['as made by hand', header, claims],
+    ['typ in other letters', { ...header, typ: 'AT+JWT' }, claims],
+    ['typ in its long form', { ...header, typ: 'application/at+jwt' }, claims],
+    ['several audiences', header, { ...claims, aud: ['other', audience] }],
+    ['an unknown claim', header, { ...claims, extra: { a: 1 } }],
+    ['issued 60 s ahead', header, { ...claims, iat: now + 60, exp: now + 90 }],
+    ['valid since now', header, { ...claims, nbf: now }],
+    ['one second left', header, { ...claims, exp: now + 1 }],
+  ])('is accepted: %s', async (_name, forgedHeader, forgedClaims) => {
+    const token = forge(forgedHeader, forgedClaims)
+    expect(verify(token)).toMatchObject({ ok: true })
+    expect(await accepted(token)).toBe(true)
+  })
+
+  it.each([
+    ['no algorithm', { ...header, alg: 'none' }, claims],
+    ['another algorithm', { ...header, alg: 'RS512' }, claims],
+    ['a shared-secret algorithm', { ...header, alg: 'HS256' }, claims],
+    ['an algorithm in an array', { ...header, alg: ['RS256'] }, claims],
+    ['no typ', { ...header, typ: undefined }, claims],
+    ['typ of an ID token', { ...header, typ: 'JWT' }, claims],
+    ['typ of a refresh token', { ...header, typ: 'refresh+jwt' }, claims],
+    ['no kid', { ...header, kid: undefined }, claims],
+    ['a numeric kid', { ...header, kid: 1 }, claims],
+    ['an overlong kid', { ...header, kid: 'k'.repeat(129) }, claims],
+    ['an unknown kid', { ...header, kid: 'other' }, claims],
+    ...['crit', 'b64', 'jku', 'x5u', 'jwk', 'x5c', 'zip'].map((member) => [
+      member,
+      { ...header, [member]: 'x' },
+      claims,
+    ]),
+    ['a header that is no object', '[]', claims],
+    ['a header that is no JSON', '{', claims],
+    ['a header with a BOM', `\ufeff${JSON.stringify(header)}`, claims],
+    ['claims that are no object', header, '[]'],
+    ['claims that are null', header, 'null'],
+    ['another issuer', header, { ...claims, iss: `${issuer}/` }],
+    ['an issuer in an array', header, { ...claims, iss: [issuer] }],
+    ['another audience', header, { ...claims, aud: 'x' }],
+    ['an audience that only contains ours', header, { ...claims, aud: `${audience}x` }],
+    ['no audience in the array', header, { ...claims, aud: [] }],
+    ['issued more than 60 s ahead', header, { ...claims, iat: now + 61 }],
+    ['not valid yet', header, { ...claims, nbf: now + 1 }],
+    ['expiry before issue', header, { ...claims, iat: now + 50, exp: now + 50 }],
+    ['a lifetime beyond reason', header, { ...claims, exp: now + 86_401 }],
+    ['expiry as text', header, { ...claims, exp: String(now + 100) }],
+    ['an infinite expiry', header, JSON.stringify(claims).replace(/"exp":\d+/, '"exp":1e999')],
+    ['generation as text', header, { ...claims, gen: '1' }],
+    ...Object.keys(claims).map((name) => [`no ${name}`, header, { ...claims, [name]: undefined }]),
+  ] as [string, unknown, unknown][])('is refused: %s', (_name, forgedHeader, forgedClaims) => {
+    expect(verify(forge(forgedHeader, forgedClaims))).toMatchObject({ ok: false, problem: 'invalid-token' })
+  })
+
+  it('has expired from the second of its exp on, if all else is right', () => {
+    expect(verify(forge(header, { ...claims, iat: now - 10, exp: now }))).toMatchObject({ problem: 'token-expired' })
+    const forgeries = [
+      forge(header, { ...claims, iat: now - 10, exp: now }, foreignKey),
+      forge(header, { ...claims, iat: now - 10, exp: now, aud: 'x' }),
+      forge({ ...header, kid: foreignKey.kid }, { ...claims, iat: now - 10, exp: now }, foreignKey),
+    ]
+    for (const token of forgeries) expect(verify(token)).toMatchObject({ problem: 'invalid-token' })
+  })
+
+  it('is refused when its key is not ours, and says which key would be needed', () => {
+    expect(verify(forge(header, claims, foreignKey))).toMatchObject({ reason: 'the signature is not right' })
+    const unknown = verify(forge({ ...header, kid: foreignKey.kid }, claims, foreignKey))
+    expect(unknown).toMatchObject({ problem: 'invalid-token', unknownKid: foreignKey.kid })
+  })
+
+  it('is refused in every other spelling', () => {
+    const token = forge(header, claims)
+    const [first = '', second = '', third = ''] = token.split('.')
+    const spellings = [
+      '',
+      '.',
+      '..',
+      '...',
+      ` ${token}`,
+      `${token} `,
+      `${token}=`,
+      `${token}.`,
+      `${token}.x`,
+      `${first}.${second}`,
+    ]
+    spellings.push(`${first}.${second}.`, `${first}=.${second}.${third}`, `${first}\n.${second}.${third}`)
+    spellings.push(token.replaceAll('-', '+').replaceAll('_', '/').concat('='), 'x'.repeat(1e6), `${first}.${second}.é`)
+    for (const spelling of spellings) expect(verify(spelling)).toMatchObject({ problem: 'invalid-token' })
+    expect(reason(verify('a'.repeat(8193)))).toBe('longer than any access token')
+  })
+
+  it('is never accepted where jose refuses it', async () => {
+    const genuine = forge(header, claims)
+    const anyValue = fc.jsonValue({ maxDepth: 2 })
+    const memberOf = (object: object) =>
+      fc.constantFrom(...Object.keys(object), 'crit', 'b64', 'nbf', 'zip', '__proto__')
+    const changed = (object: object) =>
+      fc.tuple(memberOf(object), anyValue).map(([name, value]) => JSON.stringify({ ...object, [name]: value }))
+    const signed = fc
+      .tuple(fc.oneof(fc.constant(JSON.stringify(header)), changed(header)), fc.oneof(changed(claims), fc.json()))
+      .map(([a, b]) => forge(a, b))
+    const edited = fc
+      .tuple(fc.nat(genuine.length - 1), fc.nat(3), fc.string({ maxLength: 3 }))
+      .map(([at, cut, insert]) => genuine.slice(0, at) + insert + genuine.slice(at + cut))
+    const property = fc.asyncProperty(fc.oneof(signed, edited, fc.string()), async (token) => {
+      if (verify(token).ok) expect(await accepted(token)).toBe(true)
+    })
+    await fc.assert(property, { numRuns: 800 })
+  })
+
+  it('is not accepted under a key of another kind', () => {
+    const pss = createPrivateKey(testKey.privateKey.export({ type: 'pkcs8', format: 'pem' }))
+    expect(pss.asymmetricKeyType).toBe('rsa')
+    const secret = { key: () => pss }
+    const underPrivate = createAccessTokenVerifier({ keys: secret, issuer, audience, clock })
+    expect(underPrivate(forge(header, claims, foreignKey))).toMatchObject({ problem: 'invalid-token' })
+  })
+})
+
+describe('verified tokens', () => {
+  it('are remembered only as long as they live and their key is there', () => {
+    const moving = createTestClock()
+    let present = true
+    let verifications = 0
+    const changing = { key: (kid: string) => (present ? keys.key(kid) : undefined) }
+    const slow = createAccessTokenVerifier({ keys: changing, issuer, audience, clock: moving })
+    const counting = (token: string) => {
+      verifications += 1
+      return slow(token)
+    }
+    const remembering = rememberVerifiedTokens(counting, { keys: changing, clock: moving })
+    const token = forge(header, claims)
+    for (let times = 0; times < 5; times += 1) expect(remembering(token).ok).toBe(true)
+    expect(verifications).toBe(1)
+    present = false
+    expect(remembering(token)).toMatchObject({ unknownKid: testKey.kid })
+    present = true
+    expect(remembering(token).ok).toBe(true)
+    moving.advance(1_799_999)
+    expect(remembering(token).ok).toBe(true)
+    moving.advance(1)
+    expect(remembering(token)).toMatchObject({ problem: 'token-expired' })
+    const before = verifications
+    for (let times = 0; times < 3; times += 1) expect(remembering('nonsense').ok).toBe(false)
+    expect(verifications).toBe(before + 3)
+  })
+})
