@@ -22,6 +22,6 @@ export function answerWithDeal({ outcome, replayed }: AnsweredCommand): Answer {
     ...(replayed ? replayedHeader : {}),
   }
   if (deal.deletedAt !== null) return emptyAnswer(204, headers)
-  if (deal.version === 1) return jsonAnswer(201, representDeal(deal), { ...headers, location: pathOf(deal) })
+  if (changed && deal.version === 1) return jsonAnswer(201, representDeal(deal), { ...headers, location: pathOf(deal) })
   return jsonAnswer(200, representDeal(deal), headers)
 }
