@@ -1,0 +1,60 @@
+/** What the benchmark runs on: a database of its own on a real PostgreSQL, and a Redis that no other Keyhold uses. */
+import { Redis } from 'ioredis'
+import postgres from 'postgres'
+import { parseRedisUrl } from '../shared/cache/redis-url.ts'
+import { feedChannel } from '../shared/principals/feed.ts'
+import { createScratchDatabase, type ScratchDatabase } from '../test/support/scratch-database.ts'
+
+export interface Environment {
+  readonly database: ScratchDatabase
+  readonly redisUrl: string
+}
+
+/** The benchmark cannot run here; the message says what to do. */
+export class NotPossible extends Error {
+  override readonly name = 'NotPossible'
+}
+
+/** @throws NotPossible */
+export async function openEnvironment(variables: NodeJS.ProcessEnv): Promise<Environment> {
+  const databaseUrl = variables.BENCH_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres'
+  const redisUrl = variables.BENCH_REDIS_URL ?? 'redis://127.0.0.1:6379'
+  await requirePostgres(databaseUrl)
+  await requireUnusedRedis(redisUrl)
+  return { database: await createScratchDatabase(databaseUrl), redisUrl }
+}
+
+async function requirePostgres(url: string): Promise<void> {
+  const client = postgres(url, { max: 1, connect_timeout: 3, onnotice: () => {} })
+  try {
+    const [row] = await client`select current_setting('server_version_num')::int as version`
+    if (row?.version < 150_000) throw new NotPossible('BENCH_DATABASE_URL: PostgreSQL 15 or newer is needed.')
+  } catch (error) {
+    if (error instanceof NotPossible) throw error
+    throw new NotPossible(
+      'The benchmark needs a PostgreSQL server whose user may create databases: set BENCH_DATABASE_URL (tried without it: 127.0.0.1:5432).',
+    )
+  } finally {
+    await client.end({ timeout: 1 })
+  }
+}
+
+/** Records and announcements of the benchmark's users must not mix with those of servers that run elsewhere. */
+async function requireUnusedRedis(url: string): Promise<void> {
+  const { nodes } = parseRedisUrl(url)
+  const { tls, ...node } = nodes[0]
+  const redis = new Redis({ ...node, ...(tls ? { tls: {} } : {}), lazyConnect: true, retryStrategy: () => null })
+  redis.on('error', () => {})
+  let listeners: number
+  try {
+    await redis.connect()
+    listeners = Number((await redis.pubsub('NUMSUB', feedChannel))[1])
+  } catch {
+    throw new NotPossible('The benchmark needs Redis: set BENCH_REDIS_URL (tried without it: 127.0.0.1:6379).')
+  } finally {
+    redis.disconnect()
+  }
+  if (listeners > 0) {
+    throw new NotPossible('A running deal server uses this Redis: set BENCH_REDIS_URL to one that none uses.')
+  }
+}

@@ -1,0 +1,73 @@
+import type { Deal } from '../deal-server/domain/deal.ts'
+import { createDealRepository } from '../deal-server/store/deals.ts'
+import { type Bench, cyclesFor, httpTurn } from './bench.ts'
+import type { Comparison, Subject, Turn } from './compare.ts'
+import { nextCommit } from './one-commit.ts'
+import { pgbenchCommits } from './pgbench.ts'
+import { dealId, holdAndUnhold } from './requests.ts'
+
+/** HoldDeal and UnholdDeal in turn by callers with a deal each: through HTTP, and the commit alone, against pgbench running that commit. */
+export async function holdDeals(bench: Bench): Promise<Comparison> {
+  const { clients, servers } = bench
+  const newDeals = dealNumbers(bench)
+  const repository = createDealRepository(servers.database)
+  const { deal: example } = await repository.load(dealId(newDeals(1)), undefined)
+  if (!example) throw new Error('there is no deal to write to')
+  const http = (name: string, named: boolean): Subject => {
+    const first = newDeals(clients)
+    const requestsOf = (client: number) => holdAndUnhold(first + client, servers.accessToken, { named })
+    const cycles = cyclesFor(clients, servers.port, requestsOf)
+    return { name, turn: (seconds) => httpTurn(bench, cycles, seconds) }
+  }
+  const inStore: Subject = {
+    name: "the repository's commit",
+    turn: (seconds) => {
+      const first = newDeals(clients)
+      const deals = Array.from({ length: clients }, (_, client) => ({ ...example, id: dealId(first + client) }))
+      return commitFor(seconds, { repository, deals })
+    },
+  }
+  return {
+    title: 'HoldDeal and UnholdDeal by 32 callers',
+    unit: 'commits',
+    floor: await pgbenchCommits(bench.url, { clients, newDeals, example }),
+    subjects: [inStore, http('over HTTP, Bearer', false), http('over HTTP, Bearer, with Idempotency-Key', true)],
+  }
+}
+
+/** Hands out numbers of deals that nobody has written to, from the middle of the table on. */
+function dealNumbers({ deals }: Bench): (count: number) => number {
+  let next = Math.floor(deals / 2)
+  return (count) => {
+    const first = next
+    next += count
+    if (next > deals) throw new Error('there are not enough deals: raise BENCH_DEALS')
+    return first
+  }
+}
+
+interface CommitWork {
+  readonly repository: ReturnType<typeof createDealRepository>
+  readonly deals: readonly Deal[]
+}
+
+/** Each deal is held and released by one caller, in turn. */
+async function commitFor(seconds: number, { repository, deals }: CommitWork): Promise<Turn> {
+  const cpu = process.cpuUsage()
+  const started = performance.now()
+  const until = started + seconds * 1000
+  let commits = 0
+  const caller = async (first: Deal) => {
+    let deal = first
+    while (performance.now() < until) {
+      const commit = nextCommit(deal)
+      const result = await repository.commit(commit)
+      if (result !== 'committed') throw new Error(`the commit of a deal that nobody else writes to came to ${result}`)
+      deal = commit.deal
+      commits += 1
+    }
+  }
+  await Promise.all(deals.map(caller))
+  const { user, system } = process.cpuUsage(cpu)
+  return { perSecond: (commits * 1000) / (performance.now() - started), cpuMicroseconds: (user + system) / commits }
+}

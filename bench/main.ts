@@ -1,0 +1,42 @@
+/** `npm run bench [-- filter]`: ratios beside their floors. See README.md for what is measured and how to read it. */
+import { compare } from './compare.ts'
+import { makeDeals } from './deals.ts'
+import { NotPossible, openEnvironment } from './environment.ts'
+import { holdDeals } from './hold-deals.ts'
+import { startLoad } from './load/load.ts'
+import { readOneDeal } from './read-one-deal.ts'
+import { startServers } from './servers.ts'
+
+const clients = 32
+const settings = {
+  rounds: Number(process.env.BENCH_ROUNDS ?? 9),
+  seconds: Number(process.env.BENCH_SECONDS ?? 2),
+  deals: Number(process.env.BENCH_DEALS ?? 100_000),
+}
+
+try {
+  await main(process.argv[2] ?? '')
+} catch (error) {
+  if (!(error instanceof NotPossible)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
+}
+
+async function main(filter: string): Promise<void> {
+  const environment = await openEnvironment(process.env)
+  const load = startLoad()
+  try {
+    const servers = await startServers(environment)
+    await makeDeals(servers, settings.deals)
+    const bench = { clients, deals: settings.deals, servers, load, url: environment.database.url }
+    const comparisons = { 'read-one-deal': readOneDeal, 'hold-deals': holdDeals }
+    for (const [name, comparison] of Object.entries(comparisons)) {
+      if (!name.includes(filter)) continue
+      process.stdout.write(`${await compare(await comparison(bench), settings)}\n`)
+    }
+    await servers.close()
+  } finally {
+    load.close()
+    await environment.database.drop()
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The servers that are measured, in this process: an auth server and a deal server as they are composed in production, and the deal server's
+ * HTTP surface once more over a caller that is simply given, as the floor. Two databases' worth of tables in one scratch database.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { readAuthConfig } from '../auth-server/config.ts'
+import { createKeyRing } from '../auth-server/key-ring/create-key-ring.ts'
+import { openKeyRing } from '../auth-server/key-ring/key-ring.ts'
+import { createAuthServer } from '../auth-server/server.ts'
+import { ensureAnonymous } from '../auth-server/users/create-user.ts'
+import { allRights } from '../auth-server/users/rights.ts'
+import { readDealConfig } from '../deal-server/config.ts'
+import { createDealApp } from '../deal-server/http/app.ts'
+import { createDealServer } from '../deal-server/server.ts'
+import { createDealRepository } from '../deal-server/store/deals.ts'
+import { openCache } from '../shared/cache/open-cache.ts'
+import { systemClock as clock } from '../shared/clock.ts'
+import { migrateDatabase } from '../shared/database/migrate.ts'
+import { openPostgres } from '../shared/database/postgres.ts'
+import { listen } from '../shared/http/listen.ts'
+import { createIdSource } from '../shared/ids.ts'
+import { createLog } from '../shared/log.ts'
+import type { Caller } from '../shared/schemes/authenticate.ts'
+import type { Environment } from './environment.ts'
+
+export type Servers = Awaited<ReturnType<typeof startServers>>
+
+const ids = createIdSource(clock)
+/** Written as in production, to where nothing has to read it. */
+const log = createLog({ level: 'info', format: 'json' }, pino.destination('/dev/null'))
+const user = { username: 'bench', password: ids.secret(24) }
+const secrets = { SERVICE_SECRET: ids.secret(32), SECRETS_KEY: ids.secret(32) }
+const migrationsOf = (server: string) => join(import.meta.dirname, '..', server, 'store/migrations')
+
+export async function startServers({ database: { url }, redisUrl }: Environment) {
+  const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-'))
+  const variables = { ...secrets, AUTH_DATABASE_URL: url, DEAL_DATABASE_URL: url, REDIS_URL: redisUrl }
+  const database = openPostgres(url)
+  const cache = openCache({ redisUrl, clock })
+  const auth = await startAuth({ ...variables, KEYS_DIR: folder }, { database, cache })
+  const deal = await startDeals({ ...variables, AUTH_PUBLIC_ORIGIN: auth.origin }, { database, cache })
+  return {
+    database,
+    /** The port of the real deal server. */
+    port: deal.port,
+    /** The port of the same surface where every caller is taken for the benchmark's user. */
+    openPort: deal.openPort,
+    accessToken: await logIn(auth.origin),
+    close: async () => {
+      await deal.close()
+      await auth.close()
+      await Promise.all([database.close(), cache.close()])
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+type Shared = Pick<Parameters<typeof createDealServer>[1], 'database' | 'cache'>
+
+async function startAuth(variables: Record<string, string>, shared: Shared) {
+  const { config } = readAuthConfig('alone', variables)
+  await createKeyRing(config.keysDir, { bits: config.keyBits, clock })
+  const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
+  await migrateDatabase(shared.database, { migrationsFolder: migrationsOf('auth-server'), schema: 'auth' })
+  await ensureAnonymous({ ...shared, clock, ids })
+  const { serviceSecrets = [], secretsKeys = [] } = config
+  const server = createAuthServer(config, { ...shared, clock, ids, log, keyRing, serviceSecrets, secretsKeys })
+  server.start()
+  await server.users.create({ ...user, roles: ['admin'] })
+  const listening = await listen({ app: server.app, host: '127.0.0.1', port: 0, origin: config.publicOrigin, ids })
+  const close = async () => {
+    await listening.drain(100)
+    await server.stop()
+    await keyRing.close()
+  }
+  return { origin: `http://127.0.0.1:${listening.port}`, close }
+}
+
+async function startDeals(variables: Record<string, string>, shared: Shared) {
+  const { config } = readDealConfig('alone', { ...variables, ISSUER: readAuthConfig('alone', {}).config.issuer })
+  await migrateDatabase(shared.database, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' })
+  const server = createDealServer(config, { ...shared, clock, ids, log, serviceSecret: secrets.SERVICE_SECRET })
+  await server.start()
+  const openApp = createDealApp(config, {
+    openRoutes: [],
+    authenticate: () => Promise.resolve(givenCaller),
+    repository: createDealRepository(shared.database),
+    findEmployees: () => Promise.resolve(new Map()),
+    clock,
+    ids,
+    log,
+  })
+  const place = { host: '127.0.0.1', port: 0, origin: config.publicOrigin, ids }
+  const listening = await listen({ ...place, app: server.app })
+  const open = await listen({ ...place, app: openApp })
+  const close = async () => {
+    await Promise.all([listening.drain(100), open.drain(100)])
+    await server.stop()
+  }
+  return { port: listening.port, openPort: open.port, close }
+}
+
+const givenCaller: Caller = {
+  username: user.username,
+  userId: ids.uuid(),
+  rights: new Set(allRights),
+  scheme: 'bearer',
+  loginId: undefined,
+  generation: undefined,
+  expiresAt: undefined,
+}
+
+async function logIn(origin: string): Promise<string> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(`${origin}/login`, { method: 'POST', headers, body: JSON.stringify(user) })
+  const { access_token: token } = (await response.json()) as { access_token: string }
+  return token
+}
