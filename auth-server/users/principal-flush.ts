@@ -9,7 +9,12 @@ import type { Cache, CacheMoment } from '../../shared/cache/cache.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { Database } from '../../shared/database/database.ts'
 import { Unavailable } from '../../shared/errors.ts'
-import { type FeedMessage, feedChannel, feedMessageMaxAgeMs } from '../../shared/principals/feed.ts'
+import {
+  type FeedMessage,
+  feedChannel,
+  feedMessageMaxAgeMs,
+  feedMessageTransitMs,
+} from '../../shared/principals/feed.ts'
 import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/principals/record.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
 
@@ -68,7 +73,8 @@ const batchSql = `select json_build_object(
  * @throws DatabaseBehindCache when nothing may be published at all
  */
 export async function flushPrincipals(ports: FlushPorts, start: FlushStart): Promise<number> {
-  const { cache } = ports
+  const { cache, clock } = ports
+  let lookedAt = clock.monotonic()
   const since = await cache.moment()
   const marker = await establishMarker(ports, since, start.cursor)
   const after = Math.min(start.cursor ?? marker, marker)
@@ -79,6 +85,7 @@ export async function flushPrincipals(ports: FlushPorts, start: FlushStart): Pro
   while (batch.tail.length === batchSize) {
     inOneBatch = false
     await putRecords(cache, batch.tail, since)
+    lookedAt = clock.monotonic()
     looked = await cache.moment()
     batch = await readBatch(ports, batch.tail[batchSize - 1]?.version ?? after, start.reloads)
   }
@@ -88,8 +95,10 @@ export async function flushPrincipals(ports: FlushPorts, start: FlushStart): Pro
 
   const upTo = batch.counter
   await putMarker(cache, upTo, { since })
-  const message = inOneBatch ? announcement(after, batch) : { after: upTo, upTo, changes: [] }
-  const fresh = { since: looked, maxAgeMs: feedMessageMaxAgeMs }
+  const ageMs = Math.min(clock.monotonic() - lookedAt + feedMessageTransitMs, feedMessageMaxAgeMs)
+  const told = inOneBatch ? announcement(after, batch) : { after: upTo, upTo, changes: [] }
+  const message: FeedMessage = { ...told, ageMs }
+  const fresh = { since: looked, maxAgeMs: ageMs }
   if (!(await cache.publish(feedChannel, JSON.stringify(message), fresh))) throw new Unavailable('cache')
   return upTo
 }
@@ -144,7 +153,7 @@ async function assertSameIncarnation(cache: Cache, since: CacheMoment): Promise<
  * After a tail of several batches the changes are too many for a message: `after` equal to `upTo` then tells every follower that it
  * has missed some. This is the message for a tail that fits.
  */
-function announcement(after: number, batch: Batch): FeedMessage {
+function announcement(after: number, batch: Batch): Omit<FeedMessage, 'ageMs'> {
   const versions = new Map([...batch.reloaded, ...batch.tail].map((facts) => [facts.username, facts.version]))
   const changes = [...versions].map(([username, version]) => ({ username: foldUsername(username), version }))
   return { after, upTo: batch.counter, changes }

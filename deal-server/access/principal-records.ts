@@ -1,8 +1,8 @@
 /**
  * Principal records as the deal server holds them: memory, then the cache, then the auth server (DESIGN "Principal records and their
  * freshness"). While the feed is current and complete, memory and cache are believed; otherwise the auth server is asked, whose
- * answer is good for 500 ms; if it cannot be reached either, what is held is used for RECORD_MAX_AGE, and then there is no answer.
- * No record below the floor that the feed announced is ever used.
+ * answer is good for 500 ms; if it cannot be reached either, what is held is used for RECORD_MAX_AGE, or what the cache has if that
+ * is newer, and then there is no answer. No record below a version that the feed announced is ever used.
  */
 import { LRUCache } from 'lru-cache'
 import type { Cache } from '../../shared/cache/cache.ts'
@@ -31,10 +31,14 @@ export interface PrincipalRecordsPorts {
 interface Held {
   /** Undefined: the auth server said there is no such user. */
   readonly record: PrincipalRecord | undefined
+  /** The version that was announced or seen: the record is of no use if it is older. */
+  readonly atLeast: number
   /** The feed's epoch before the load began. */
   readonly epoch: number
   /** When the load began, on the monotonic clock: the record is at least that new. */
   readonly asOf: number
+  /** Until when it is good though the feed is not. */
+  readonly goodUntil: number
 }
 
 interface Load {
@@ -57,15 +61,24 @@ export function createPrincipalRecords(ports: PrincipalRecordsPorts): Principals
   const held = new LRUCache<string, Held>({ max: maxHeld })
   const loads = new Map<string, Load>()
 
+  // Floors do not last: what is held must not outlive the one it lies below.
+  feed.onChange((name, version) => {
+    const known = held.get(name)
+    if (known) held.set(name, { ...known, atLeast: Math.max(known.atLeast, version) })
+  })
+
   /** Whether what is held may answer this very moment. */
-  const isGood = (name: string, { record, epoch, asOf }: Held): boolean => {
-    if (versionOf(record) < feed.floor(name)) return false
-    const age = clock.monotonic() - asOf
-    if (!feed.isCurrent()) return age <= answerGoodForMs
-    return epoch === feed.epoch() && (record !== undefined || age <= unknownGoodForMs)
+  const isGood = ({ record, atLeast, epoch, asOf, goodUntil }: Held): boolean => {
+    if (versionOf(record) < atLeast) return false
+    const now = clock.monotonic()
+    if (!feed.isCurrent()) return now <= goodUntil
+    return epoch === feed.epoch() && (record !== undefined || now - asOf <= unknownGoodForMs)
   }
 
-  const leastVersion = (name: string) => Math.max(feed.floor(name), versionOf(held.get(name)?.record))
+  const leastVersion = (name: string) => {
+    const known = held.get(name)
+    return Math.max(feed.floor(name), known?.atLeast ?? 0, versionOf(known?.record))
+  }
 
   const load = async (name: string): Promise<PrincipalRecord | undefined> => {
     for (let count = 0; count < maxLoads; count += 1) {
@@ -78,12 +91,15 @@ export function createPrincipalRecords(ports: PrincipalRecordsPorts): Principals
     throw new Unavailable('auth-server')
   }
 
-  /** Nobody could be asked: what is held serves for a while, unless it is known to be outdated. */
-  const useHeld = (name: string, error: unknown): Held => {
+  /** Nobody could be asked: what is held serves for a while, or what the cache has instead, unless known to be outdated. */
+  const useHeld = async (name: string, error: unknown): Promise<Held> => {
+    const cached = held.has(name) ? await readCache(ports.cache, name) : undefined
     const known = held.get(name)
-    if (known?.record && versionOf(known.record) >= feed.floor(name)) {
+    if (known?.record) {
+      const record = versionOf(cached) > versionOf(known.record) ? cached : known.record
       const confirmedAt = known.epoch === feed.epoch() ? Math.max(known.asOf, feed.lastCurrentAt()) : known.asOf
-      if (clock.monotonic() - confirmedAt <= ports.recordMaxAgeMs) return known
+      const isYoung = clock.monotonic() - confirmedAt <= ports.recordMaxAgeMs
+      if (isYoung && versionOf(record) >= leastVersion(name)) return { ...known, record }
     }
     throw error instanceof Unavailable ? error : new Unavailable('auth-server', { cause: error })
   }
@@ -105,7 +121,7 @@ export function createPrincipalRecords(ports: PrincipalRecordsPorts): Principals
     get: (username) => {
       const name = foldUsername(username)
       const known = held.get(name)
-      return known && isGood(name, known) ? known.record : sharedLoad(name)
+      return known && isGood(known) ? known.record : sharedLoad(name)
     },
   }
 }
@@ -122,7 +138,9 @@ async function fetchRecord(
   const asOf = clock.monotonic()
   const cached = feed.isCurrent() ? await readCache(cache, name) : undefined
   const canBelieve = cached && versionOf(cached) >= atLeast && feed.isCurrent() && feed.epoch() === epoch
-  return { record: canBelieve ? cached : await authClient.principal(name), epoch, asOf }
+  if (canBelieve) return { record: cached, atLeast, epoch, asOf, goodUntil: asOf }
+  const record = await authClient.principal(name)
+  return { record, atLeast, epoch, asOf, goodUntil: asOf + answerGoodForMs }
 }
 
 /** The cached record; undefined also when the cache does not answer: the auth server is asked next. */

@@ -16,15 +16,23 @@ export const feedChannel = '{keyhold}:principal-feed'
 /** How often an auth server publishes when nothing changes, in milliseconds. */
 export const heartbeatIntervalMs = 200
 
-/** A deal server whose last message is older than this trusts neither its memory nor the cache, in milliseconds. */
+/**
+ * A deal server whose last message tells of a look into the database longer ago than this trusts neither its memory nor the cache, in
+ * milliseconds. Together with the way from the cache to the deal server it must stay below the second that a change may take.
+ */
 export const feedMaxAgeMs = 800
 
 /** A message may reach the channel at most this long after its look into the database, in milliseconds. */
 export const feedMessageMaxAgeMs = 500
 
+/** So long a message may take from its sender to the channel, in milliseconds. */
+export const feedMessageTransitMs = 100
+
 export const feedMessageSchema = z.strictObject({
   after: z.number().int(),
   upTo: z.number().int(),
+  /** The look into the database was at most this long ago when the message reached the channel, in milliseconds. */
+  ageMs: z.number().nonnegative(),
   changes: z.array(
     z.strictObject({
       /** Folded user name. */
