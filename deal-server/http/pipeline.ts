@@ -2,6 +2,7 @@
  * The one way through the deal server, for every style, scheme and use case, in the order that CONTRACT section 4 promises. A style
  * fills `decode` and `encode`, a scheme `authenticate`, a use case `decide`; nobody can step around the rest.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../../shared/clock.ts'
 import { Refused, Unavailable } from '../../shared/errors.ts'
 import type { Answer } from '../../shared/http/answer.ts'
@@ -29,8 +30,10 @@ export interface PipelinePorts {
 
 export type Pipeline = (call: HttpCall, route: StyleRoute) => Promise<Answer>
 
-/** A command that keeps losing its deal to others gives up after this many rounds. */
-const maxRounds = 10
+/** A command that keeps losing its deal to other processes gives up after this many rounds, some two seconds. */
+const maxRounds = 200
+/** The longest pause before the next round, in milliseconds; a random part of it lets others have their turn. */
+const longestPauseMs = 20
 
 /** @throws Refused, Unavailable: what becomes a problem document */
 export function createPipeline(ports: PipelinePorts): Pipeline {
@@ -61,6 +64,7 @@ async function runCommand(ports: PipelinePorts, undertaking: Undertaking): Promi
     const decided = await decide(ports, undertaking, present)
     const answered = await commitDecision(ports.repository, undertaking, decided)
     if (answered) return answered
+    await pause(Math.random() * longestPauseMs)
   }
   throw new Unavailable('database', { retryAfterSeconds: 1 })
 }

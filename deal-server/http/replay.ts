@@ -4,9 +4,11 @@ import type { Undertaking } from './command-steps.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { AnsweredCommand, CommandInvocation } from './invocation.ts'
 
-/** What the command id of this invocation stands for. */
-export const contentOf = ({ bound, dealId }: CommandInvocation) =>
-  fingerprintOf({ useCase: bound.command.name, dealId: dealId ?? null, params: bound.params })
+/** What the command id of this invocation stands for. The id of a new deal may stand in the path or among the parameters. */
+export const contentOf = ({ bound, dealId }: CommandInvocation) => {
+  const { id: _dealId, ...params } = bound.params
+  return fingerprintOf({ useCase: bound.command.name, dealId: dealId ?? null, params })
+}
 
 /**
  * The stored outcome of a command that was sent before, whatever has become of the deal since.

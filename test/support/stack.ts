@@ -85,6 +85,8 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
   const environment = {
     ...backend.environment,
     AUTH_PORT: String(await freePort()),
+    // Clients of several deal servers see one origin.
+    DEAL_PUBLIC_ORIGIN: 'http://deals.test',
     KEYS_DIR: await preparedKeysDir(),
     SERVICE_SECRET: serviceSecret,
     SECRETS_KEY: secretsKey,
