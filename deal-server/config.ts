@@ -7,7 +7,7 @@ import {
   missingSecrets,
   missingSettings,
 } from '../shared/common-settings.ts'
-import { integer, readSettings, type SettingProblem, text, url } from '../shared/settings.ts'
+import { flag, integer, readSettings, type SettingProblem, text, url } from '../shared/settings.ts'
 import { currencyExponents } from './domain/currency.ts'
 
 export const dealSettings = {
@@ -19,6 +19,7 @@ export const dealSettings = {
     min: 0,
     max: 86_400,
   }),
+  REQUIRE_PRECONDITION: flag('refuse a whole-deal PUT without If-Match or version (428)', false),
   DEFAULT_CURRENCY: text('the currency of deals created without one', 'EUR', {
     expected: 'an ISO 4217 code',
     test: (code) => currencyExponents.has(code),
@@ -58,6 +59,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     dataDir: values.DATA_DIR,
     serviceSecrets: SERVICE_SECRET,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
+    requirePrecondition: values.REQUIRE_PRECONDITION,
     defaultCurrency: values.DEFAULT_CURRENCY,
     expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
     transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },

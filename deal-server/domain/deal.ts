@@ -1,10 +1,11 @@
 /**
- * The deal: its state, what each event makes of it, and the guards of the transition table (deal model 1.5). Pure: no clock, no
+ * The deal: its state, and the guards of the transition table (deal model 1.5) that several use cases share. Pure: no clock, no
  * identifiers of its own making, no library.
  */
-import type { DealEvent } from './events.ts'
-import type { MinorUnits } from './money.ts'
+import type { Completion } from './events.ts'
+import { largestAmount, type MinorUnits } from './money.ts'
 import { type DealRefusal, refuse } from './refusal.ts'
+import type { Task } from './task.ts'
 
 export interface Deal {
   /** UUID in lower case. */
@@ -25,8 +26,19 @@ export interface Deal {
   /** RFC 3339, as all times here. */
   readonly heldAt: string | null
   readonly heldBy: string | null
+  /** Why the price was changed last. */
+  readonly priceReason: string | null
+  /** Why the completion date was changed last, and what was charged for it. */
+  readonly completionDateReason: string | null
+  readonly completionDatePenalty: MinorUnits | null
+  readonly cancelReason: string | null
+  readonly cancelPenalty: MinorUnits | null
+  readonly cancelledAt: string | null
+  readonly completion: Completion | null
   /** Sum of all penalties ever charged. */
   readonly penaltyTotal: MinorUnits
+  /** In the order of their making. */
+  readonly tasks: readonly Task[]
   /** Grows by one per accepted command, from 1. */
   readonly version: number
   /** How many events it has had, without gaps. */
@@ -40,88 +52,24 @@ export interface Deal {
   readonly purgeAt: string | null
 }
 
-/** When and by whom a command's events happened. */
-export interface Occasion {
-  readonly at: string
-  readonly actor: string
-}
-
 /** Refuses a change of a completed or cancelled deal. */
 export const requireOpen = (deal: Deal): DealRefusal | undefined =>
   deal.status === 'open'
     ? undefined
     : refuse('deal-closed', `The deal is ${deal.status}; only an open deal can be changed.`)
 
-/** The state after the events of one accepted command: version + 1, sequence + one per event. */
-export function applyEvents(deal: Deal | undefined, events: readonly DealEvent[], occasion: Occasion): Deal {
-  let state = deal
-  for (const event of events) state = evolve(state, event, occasion)
-  if (!state) throw new TypeError('the first event of a deal is its creation')
-  return {
-    ...state,
-    version: (deal?.version ?? 0) + 1,
-    sequence: (deal?.sequence ?? 0) + events.length,
-    updatedAt: occasion.at,
-    updatedBy: occasion.actor,
-  }
-}
+/** Refuses what a hold blocks: price, date and completion. */
+export const requireNotHeld = (deal: Deal): DealRefusal | undefined =>
+  deal.held ? refuse('deal-held', 'The deal is held; unhold it first.') : undefined
 
-type EventOf<Type extends DealEvent['type']> = Extract<DealEvent, { type: Type }>
+/** Open and not held. */
+export const requireFree = (deal: Deal): DealRefusal | undefined => requireOpen(deal) ?? requireNotHeld(deal)
 
-/** What each event makes of the deal. */
-const evolutions: {
-  readonly [Type in Exclude<DealEvent['type'], 'deal.created'>]: (
-    deal: Deal,
-    data: EventOf<Type>['data'],
-    occasion: Occasion,
-  ) => Deal
-} = {
-  'deal.held': (deal, { reason, code }, { at, actor }) => ({
-    ...deal,
-    held: true,
-    holdReason: reason,
-    holdReasonCode: code,
-    heldAt: at,
-    heldBy: actor,
-  }),
-  'deal.hold-reason-changed': (deal, { new: { reason, code } }) => ({
-    ...deal,
-    holdReason: reason,
-    holdReasonCode: code,
-  }),
-  'deal.unheld': (deal) => ({
-    ...deal,
-    held: false,
-    holdReason: null,
-    holdReasonCode: null,
-    heldAt: null,
-    heldBy: null,
-  }),
-  'deal.deleted': (deal, { purgeAt }, { at }) => ({ ...deal, deletedAt: at, purgeAt }),
-}
+/** Refuses a penalty with which the total would pass the bound of amounts. */
+export const requirePenaltyFits = (deal: Deal, penalty: MinorUnits): DealRefusal | undefined =>
+  deal.penaltyTotal + penalty > largestAmount(deal.currency)
+    ? refuse('penalty-limit', 'With this penalty the total of all penalties would be larger than any amount can be.')
+    : undefined
 
-function evolve(deal: Deal | undefined, event: DealEvent, occasion: Occasion): Deal {
-  if (event.type === 'deal.created') return createdDeal(event.data, occasion)
-  if (!deal) throw new TypeError(`${event.type} before the creation of the deal`)
-  const evolution = evolutions[event.type] as (deal: Deal, data: DealEvent['data'], occasion: Occasion) => Deal
-  return evolution(deal, event.data, occasion)
-}
-
-const createdDeal = (data: EventOf<'deal.created'>['data'], { at, actor }: Occasion): Deal => ({
-  ...data,
-  status: 'open',
-  held: false,
-  holdReason: null,
-  holdReasonCode: null,
-  heldAt: null,
-  heldBy: null,
-  penaltyTotal: 0,
-  version: 0,
-  sequence: 0,
-  createdAt: at,
-  createdBy: actor,
-  updatedAt: at,
-  updatedBy: actor,
-  deletedAt: null,
-  purgeAt: null,
-})
+/** The tasks still to be done. */
+export const openTasks = (deal: Deal): readonly Task[] => deal.tasks.filter(({ status }) => status === 'open')

@@ -1,5 +1,6 @@
 /**
  * What happened to a deal: facts in the past tense, each with just what it takes to fold the deal's state again (deal model 6.1).
+ * Amounts are minor units of the deal's currency.
  */
 import type { MinorUnits } from './money.ts'
 
@@ -8,20 +9,60 @@ interface HoldReason {
   readonly code: string | null
 }
 
-export type DealEvent =
-  | {
-      readonly type: 'deal.created'
-      readonly data: {
-        readonly id: string
-        readonly name: string
-        readonly price: MinorUnits
-        readonly currency: string
-        readonly description: string | null
-        readonly completionDate: string | null
-        readonly ownerId: string
-      }
-    }
-  | { readonly type: 'deal.held'; readonly data: HoldReason }
-  | { readonly type: 'deal.hold-reason-changed'; readonly data: { readonly old: HoldReason; readonly new: HoldReason } }
-  | { readonly type: 'deal.unheld'; readonly data: { readonly heldForSeconds: number } }
-  | { readonly type: 'deal.deleted'; readonly data: { readonly purgeAt: string } }
+/** How a deal was completed. */
+export interface Completion {
+  /** `YYYY-MM-DD`. */
+  readonly completedOn: string
+  readonly finalPrice: MinorUnits
+  readonly documentNumber: string | null
+  readonly comment: string | null
+}
+
+interface Creation {
+  readonly id: string
+  readonly name: string
+  readonly price: MinorUnits
+  readonly currency: string
+  readonly description: string | null
+  readonly completionDate: string | null
+  readonly ownerId: string
+}
+
+/** Event type → its data. */
+export interface DealEventData {
+  'deal.created': Creation
+  'deal.renamed': { readonly old: string; readonly new: string }
+  'deal.price-changed': { readonly old: MinorUnits; readonly new: MinorUnits; readonly reason: string }
+  'deal.completion-date-changed': {
+    readonly old: string | null
+    readonly new: string | null
+    readonly penalty: MinorUnits
+    readonly why: string
+  }
+  'deal.penalty-charged': { readonly amount: MinorUnits; readonly cause: 'completion-date-changed' | 'cancelled' }
+  'deal.held': HoldReason
+  'deal.hold-reason-changed': { readonly old: HoldReason; readonly new: HoldReason }
+  'deal.unheld': { readonly heldForSeconds: number }
+  'deal.completed': Completion
+  'deal.cancelled': { readonly penalty: MinorUnits; readonly reason: string; readonly wasHeld: boolean }
+  'deal.reopened': { readonly from: 'completed' | 'cancelled'; readonly reason: string }
+  'deal.owner-assigned': { readonly old: string; readonly new: string }
+  'deal.task-added': {
+    readonly taskId: string
+    readonly title: string
+    readonly dueDate: string | null
+    readonly assigneeId: string | null
+  }
+  'deal.task-assigned': { readonly taskId: string; readonly old: string | null; readonly new: string }
+  'deal.task-unassigned': { readonly taskId: string; readonly old: string; readonly reason: string | null }
+  'deal.task-completed': { readonly taskId: string; readonly result: string | null }
+  'deal.task-dropped': { readonly taskId: string; readonly cause: 'completed' | 'cancelled' }
+  'deal.deleted': { readonly purgeAt: string }
+  'deal.restored': Readonly<Record<string, never>>
+}
+
+export type DealEventType = keyof DealEventData
+
+export type DealEvent = {
+  [Type in DealEventType]: { readonly type: Type; readonly data: DealEventData[Type] }
+}[DealEventType]

@@ -2,20 +2,44 @@ import { Refused } from '../../shared/errors.ts'
 
 /** Why a deal does not allow a use case. What HTTP makes of each code is decided in `http/problems.ts`. */
 export type DealRefusalCode =
-  | 'deal-exists'
+  | 'date-out-of-range'
   | 'deal-closed'
   | 'deal-completed'
+  | 'deal-exists'
   | 'deal-held'
   | 'employee-unknown'
+  | 'inconsistent-attributes'
   | 'invalid-value'
+  | 'open-tasks'
+  | 'penalty-limit'
+  | 'penalty-required'
+  | 'read-only-attribute'
+  | 'reason-required'
+  | 'task-done'
+  | 'task-dropped'
+  | 'task-exists'
+  | 'task-limit'
+  | 'task-not-found'
+  | 'use-case-required'
 
 export type DealRefusal = Refused<DealRefusalCode>
 
 /** A refusal of the domain. `detail` is for the developer of the calling client. */
-export const refuse = (code: DealRefusalCode, detail: string): DealRefusal => new Refused(code, detail)
+export const refuse = (
+  code: DealRefusalCode,
+  detail: string,
+  members: Readonly<Record<string, unknown>> = {},
+): DealRefusal => new Refused(code, detail, { members })
 
-/** A value that turns out to be unacceptable only beside the deal, such as a price with too many decimals for its currency. */
-export const refuseValue = (member: string, code: string, message: string): DealRefusal =>
-  new Refused('invalid-value', `/${member}: ${message}`, {
-    members: { errors: [{ pointer: `/${member}`, code, message }] },
-  })
+/** A refusal because of one parameter: its name, what is wrong with it, and a sentence. */
+export const refuseMember = (
+  code: DealRefusalCode,
+  member: { readonly name: string; readonly problem: string; readonly message: string },
+): DealRefusal => {
+  const pointer = `/${member.name}`
+  const errors = [{ pointer, code: member.problem, message: member.message }]
+  return refuse(code, `${pointer}: ${member.message}`, { errors })
+}
+
+/** Tells a refusal from what is decided otherwise. */
+export const isRefusal = <Value>(decision: Value | DealRefusal): decision is DealRefusal => decision instanceof Refused

@@ -4,6 +4,7 @@
  */
 import type { Deal } from './deal.ts'
 import type { DealEvent } from './events.ts'
+import type { Task } from './task.ts'
 
 /** A command id belongs to the user who chose it; the user's immutable id, not the name. */
 export interface CommandKey {
@@ -17,6 +18,7 @@ export interface EventRecord {
   readonly id: string
   /** Per deal, without gaps, from 1. */
   readonly sequence: number
+  readonly useCase: string
   readonly event: DealEvent
 }
 
@@ -28,6 +30,8 @@ export type CommandOutcome =
       readonly changed: boolean
       /** The deal as the command left it. */
       readonly deal: Deal
+      /** The use cases that changed something, in order: several for an update of attributes. */
+      readonly useCases: readonly string[]
       readonly events: readonly { readonly id: string; readonly type: string; readonly sequence: number }[]
     }
   | {
@@ -41,7 +45,6 @@ export type CommandOutcome =
 export interface CommandContext {
   readonly key: CommandKey | undefined
   readonly actor: string
-  readonly useCase: string
   readonly style: string
   readonly requestId: string
   /** RFC 3339. */
@@ -75,6 +78,8 @@ export interface DealCommit {
   /** The version the decision was made on; undefined for a new deal. */
   readonly expectedVersion: number | undefined
   readonly deal: Deal
+  /** The tasks that are new or have changed. */
+  readonly tasks: readonly Task[]
   readonly events: readonly EventRecord[]
   readonly context: CommandContext
   readonly command: CommandRecord | undefined
@@ -92,6 +97,36 @@ export interface DealFilter {
   readonly limit: number
 }
 
+/** A task in the list of its assignee. */
+export interface AssignedTask {
+  readonly taskId: string
+  readonly title: string
+  readonly dueDate: string | null
+  readonly dealId: string
+  readonly dealName: string
+  readonly dealHeld: boolean
+  readonly assignedAt: string
+}
+
+/** An event as it was stored. Amounts in `data` are minor units of `currency`. */
+export interface StoredEvent {
+  readonly position: number
+  readonly id: string
+  readonly dealId: string
+  readonly sequence: number
+  readonly dealVersion: number
+  readonly type: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly currency: string
+  readonly occurredAt: string
+  readonly actor: string
+  readonly useCase: string
+  readonly style: string
+  readonly commandId: string | null
+  readonly correlationId: string
+  readonly schemaVersion: number
+}
+
 export interface DealRepository {
   /** @throws Unavailable */
   load(dealId: string | undefined, key: CommandKey | undefined): Promise<Loaded>
@@ -101,4 +136,10 @@ export interface DealRepository {
   keepCommand(command: CommandRecord): Promise<'committed' | 'command-taken'>
   /** Deals that are not deleted, newest first. @throws Unavailable */
   list(filter: DealFilter): Promise<Deal[]>
+  /** The named commands of a deal, whoever sent them, oldest first. @throws Unavailable */
+  listCommands(dealId: string, limit: number): Promise<CommandRecord[]>
+  /** What happened to a deal, oldest first; also when it is deleted. @throws Unavailable */
+  history(dealId: string, limit: number): Promise<StoredEvent[]>
+  /** The open tasks of a user, the most urgent first, those without a date last. @throws Unavailable */
+  assignedTasks(employeeId: string, limit: number): Promise<AssignedTask[]>
 }

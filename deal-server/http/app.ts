@@ -6,12 +6,12 @@ import { Refused } from '../../shared/errors.ts'
 import { createApp, type Route } from '../../shared/http/routes.ts'
 import type { TransportSettings } from '../../shared/http/transport.ts'
 import type { Log } from '../../shared/log.ts'
+import { problemDocument } from '../../shared/problems.ts'
 import { commands } from '../use-cases/index.ts'
 import { createKeyedQueue } from './keyed-queue.ts'
 import { createPipeline, type PipelinePorts } from './pipeline.ts'
 import { createDealProblems } from './problems.ts'
-import { actionSubResourceRoutes } from './styles/action-sub-resource.ts'
-import { resourceRoutes } from './styles/resource.ts'
+import { styleRoutes } from './styles/index.ts'
 
 /** What the surface rests on. */
 export interface DealAppPorts extends Omit<PipelinePorts, 'queue' | 'defaultCurrency'> {
@@ -25,6 +25,7 @@ export interface DealAppSettings {
   readonly publicOrigin: string
   readonly expiredTokenStatus: number
   readonly defaultCurrency: string
+  readonly requirePrecondition: boolean
   readonly transport: TransportSettings
 }
 
@@ -32,13 +33,15 @@ export interface DealAppSettings {
 export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
   const { clock, ids, log, openRoutes } = ports
   const pipeline = createPipeline({ ...ports, queue: createKeyedQueue(), defaultCurrency: settings.defaultCurrency })
-  const styleRoutes = [...resourceRoutes, ...actionSubResourceRoutes(commands)]
+  const problems = createDealProblems(settings.expiredTokenStatus)
+  const routes = styleRoutes(commands, {
+    requirePrecondition: settings.requirePrecondition,
+    // A stored refusal brings its own request id.
+    renderProblem: (refusal) => problemDocument(problems, refusal, { origin: settings.publicOrigin, requestId: '' }),
+  })
   return createApp({
-    routes: [
-      ...openRoutes,
-      ...styleRoutes.map((route): Route => ({ ...route, handle: (call) => pipeline(call, route) })),
-    ],
-    problems: createDealProblems(settings.expiredTokenStatus),
+    routes: [...openRoutes, ...routes.map((route): Route => ({ ...route, handle: (call) => pipeline(call, route) }))],
+    problems,
     transport: settings.transport,
     origin: settings.publicOrigin,
     clock,

@@ -5,11 +5,13 @@ import { Refused } from '../../shared/errors.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import type { MemberError } from '../../shared/problems.ts'
 import type { Caller } from '../../shared/schemes/authenticate.ts'
-import { applyEvents, type Deal } from '../domain/deal.ts'
+import type { Deal } from '../domain/deal.ts'
+import { applyEvents } from '../domain/evolve.ts'
+import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
 import type { CommandKey, CommandOutcome, CommandRecord, DealRepository, EventRecord } from '../domain/repository.ts'
-import { commands } from '../use-cases/index.ts'
+import { possibleCommands } from './allowed.ts'
 import type { FindEmployees } from './employees.ts'
-import type { AnsweredCommand, CommandInvocation } from './invocation.ts'
+import type { AnsweredCommand, CommandInvocation, SucceededCommand } from './invocation.ts'
 import { contentOf } from './replay.ts'
 
 /** One command on its way: what stays the same in every round. */
@@ -41,8 +43,17 @@ export interface Decided {
 /** How long the answer to a command is kept, in milliseconds. */
 const answerKeptForMs = 30 * 24 * 60 * 60 * 1000
 
-/** Refusals that time or another server may change: a retry with the same id makes sense, so they are not kept. */
-const passingRefusals = new Set(['employee-unknown', 'date-out-of-range'])
+/**
+ * Refusals that are not kept, because a retry with the same id makes sense: what time or another server may change, and what was not
+ * found (deal model 2.2, point 9).
+ */
+const passingRefusals: ReadonlySet<DealRefusalCode> = new Set([
+  'employee-unknown',
+  'date-out-of-range',
+  'task-not-found',
+])
+
+const isKept = ({ code }: DealRefusal): boolean => !passingRefusals.has(code)
 
 /**
  * Hands the facts to the pure decision and works out the deal's next state.
@@ -53,9 +64,9 @@ export async function decide(
   undertaking: Undertaking,
   before: Deal | undefined,
 ): Promise<Decided> {
-  const { invocation, caller, dealId, key } = undertaking
+  const { invocation, caller, dealId } = undertaking
   const { bound } = invocation
-  const employees = await ports.findEmployees(bound.employees)
+  const employees = await ports.findEmployees(bound.employees(before))
   const at = rfc3339(ports.clock.now())
   const decision = bound.decide(before, {
     now: at,
@@ -65,31 +76,45 @@ export async function decide(
     employees,
     dealId,
   })
-  if (decision instanceof Refused) {
-    const members = refusalMembers(decision, undertaking, before)
-    if (key === undefined) throw new Refused(decision.code, decision.message, { members })
-    if (passingRefusals.has(decision.code)) {
-      throw new Refused(decision.code, decision.message, { members: { ...members, final: false } })
-    }
-    return { at, before, outcome: keptRefusal(decision, members, undertaking.requestId), events: [] }
-  }
+  if (isRefusal(decision)) return { at, before, outcome: refusedOutcome(decision, undertaking, before), events: [] }
+  const events = decision.flatMap(({ useCase, events: ofStep }) => ofStep.map((event) => ({ useCase, event })))
   const first = before?.sequence ?? 0
-  const events = decision.map((event, index) => ({ id: ports.ids.uuid(), sequence: first + index + 1, event }))
-  const deal = before && events.length === 0 ? before : applyEvents(before, decision, { at, actor: caller.username })
-  const summary = events.map(({ id, sequence, event }) => ({ id, type: event.type, sequence }))
-  return { at, before, outcome: { state: 'succeeded', changed: events.length > 0, deal, events: summary }, events }
+  const records = events.map((event, index) => ({ id: ports.ids.uuid(), sequence: first + index + 1, ...event }))
+  const occasion = { at, actor: caller.username }
+  const facts = events.map(({ event }) => event)
+  const deal = before && facts.length === 0 ? before : applyEvents(before, facts, occasion)
+  const outcome: CommandOutcome = {
+    state: 'succeeded',
+    changed: records.length > 0,
+    deal,
+    useCases: decision.map(({ useCase }) => useCase),
+    events: records.map(({ id, sequence, event }) => ({ id, type: event.type, sequence })),
+  }
+  return { at, before, outcome, events: records }
 }
 
-/** The facts a client needs beside a refusal by the deal's state (deal model 1.6). */
-function refusalMembers(refusal: Refused, { invocation }: Undertaking, deal: Deal | undefined) {
-  const allowed = commands.filter(({ guard }) => deal && guard && guard(deal) === undefined).map(({ name }) => name)
-  return {
-    ...memberErrorsBelow(invocation.bound.at, refusal),
-    useCase: invocation.bound.command.name,
-    ...(invocation.dealId === undefined ? {} : { dealId: invocation.dealId }),
-    ...(deal ? { currentStatus: deal.status, held: deal.held, allowed } : {}),
+/** A refusal with the facts a client needs beside it (deal model 1.6). */
+function refusedOutcome(refusal: DealRefusal, undertaking: Undertaking, deal: Deal | undefined): CommandOutcome {
+  const { invocation, key, requestId } = undertaking
+  const { bound, dealId } = invocation
+  const isFinal = key !== undefined && isKept(refusal)
+  const members = {
+    ...memberErrorsBelow(bound.at, refusal),
+    useCase: bound.name,
+    ...(dealId === undefined ? {} : { dealId }),
+    ...(deal ? stateOf(deal) : {}),
+    ...(key === undefined ? {} : { final: isFinal }),
+    // Kept too: a replay is the same document, byte for byte.
+    ...(isFinal ? { requestId, instance: `urn:uuid:${requestId}` } : {}),
   }
+  return { state: 'refused', code: refusal.code, detail: refusal.message, members }
 }
+
+const stateOf = (deal: Deal) => ({
+  currentStatus: deal.status,
+  held: deal.held,
+  allowed: possibleCommands(deal).map(({ name }) => name),
+})
 
 /** A decision names parameters; a client looks for them where its style put them. */
 function memberErrorsBelow(at: string, { members }: Refused): Readonly<Record<string, unknown>> {
@@ -98,47 +123,58 @@ function memberErrorsBelow(at: string, { members }: Refused): Readonly<Record<st
   return { ...members, errors: errors.map((error) => ({ ...error, pointer: at + error.pointer })) }
 }
 
-/** Request id and instance are kept too: a replay is the same document, byte for byte. */
-const keptRefusal = (refusal: Refused, members: Record<string, unknown>, requestId: string): CommandOutcome => ({
-  state: 'refused',
-  code: refusal.code,
-  detail: refusal.message,
-  members: { ...members, final: true, requestId, instance: `urn:uuid:${requestId}` },
-})
-
 /**
- * Writes the decision. Undefined when another command came first and nothing was written.
- * @throws Refused the refusal, once it is kept
+ * Writes the decision, or, when the command is only tried, nothing. Undefined when another command came first and nothing was written.
+ * @throws Refused the refusal, kept or not
  */
 export async function commitDecision(
   repository: DealRepository,
   undertaking: Undertaking,
-  { at, before, outcome, events }: Decided,
+  decided: Decided,
 ): Promise<AnsweredCommand | undefined> {
-  const { invocation, caller, key, style, requestId } = undertaking
-  const command = key && recordOf(undertaking, key, { at, outcome })
-  if (outcome.state === 'refused' || !outcome.changed) {
-    if (command && (await repository.keepCommand(command)) === 'command-taken') return undefined
-    if (outcome.state === 'refused') throw new Refused(outcome.code, outcome.detail, { members: outcome.members })
-    return { outcome, replayed: false }
+  const { key, invocation } = undertaking
+  const { outcome } = decided
+  const { validateOnly } = invocation
+  const record = recordOf(undertaking, decided)
+  const command = key && { ...record, key, fingerprint: contentOf(invocation) }
+  if (outcome.state === 'refused') {
+    const isFinal = outcome.members.final === true
+    if (command && isFinal && !validateOnly && (await repository.keepCommand(command)) === 'command-taken')
+      return undefined
+    throw new Refused(outcome.code, outcome.detail, {
+      members: outcome.members,
+      headers: validateOnly ? validatedOnlyHeader : {},
+    })
   }
-  const context = { key, actor: caller.username, useCase: invocation.bound.command.name, style, requestId, at }
-  const commit = { expectedVersion: before?.version, deal: outcome.deal, events, context, command }
-  if ((await repository.commit(commit)) !== 'committed') return undefined
-  return { outcome, replayed: false }
+  if (!validateOnly && !(await writeSuccess(repository, undertaking, { decided, outcome, command }))) return undefined
+  return { outcome, replayed: false, validatedOnly: validateOnly, record }
 }
+
+async function writeSuccess(
+  repository: DealRepository,
+  { caller, key, style, requestId }: Undertaking,
+  written: { decided: Decided; outcome: SucceededCommand; command: CommandRecord | undefined },
+): Promise<boolean> {
+  const { decided, outcome, command } = written
+  const { before, events, at } = decided
+  if (!outcome.changed) return command === undefined || (await repository.keepCommand(command)) === 'committed'
+  const context = { key, actor: caller.username, style, requestId, at }
+  const tasks = outcome.deal.tasks.filter((task) => !before?.tasks.includes(task))
+  const commit = { expectedVersion: before?.version, deal: outcome.deal, tasks, events, context, command }
+  return (await repository.commit(commit)) === 'committed'
+}
+
+/** Says that nothing was written. */
+export const validatedOnlyHeader = { 'deal-validated-only': 'true' } as const
 
 function recordOf(
   { invocation, caller, dealId, style, requestId }: Undertaking,
-  key: CommandKey,
-  { at, outcome }: { at: string; outcome: CommandOutcome },
-): CommandRecord {
+  { at, outcome }: Decided,
+): Omit<CommandRecord, 'key' | 'fingerprint'> {
   return {
-    key,
     dealId,
-    useCase: invocation.bound.command.name,
+    useCase: invocation.bound.name,
     params: invocation.bound.params,
-    fingerprint: contentOf(invocation),
     outcome,
     style,
     requestId,

@@ -1,12 +1,12 @@
 import { Refused } from '../../shared/errors.ts'
 import type { HttpCall } from '../../shared/http/call.ts'
+import type { Command } from '../use-cases/define-use-case.ts'
 import { uuid } from '../use-cases/parameters.ts'
+import type { CommandInvocation } from './invocation.ts'
 
 /** The deal that `{id}` in the path names, in lower case. @throws Refused `not-found` for what cannot be a deal's id */
 export function dealIdInPath(call: HttpCall): string {
-  const parsed = uuid.safeParse(call.pathParameters.id)
-  if (parsed.success) return parsed.data
-  throw new Refused('not-found', 'There is no such deal: a deal id is a UUID.')
+  return dealIdOf(call.pathParameters.id ?? '')
 }
 
 /**
@@ -14,12 +14,63 @@ export function dealIdInPath(call: HttpCall): string {
  * @throws Refused `deal-mismatch` when it is not the path's; `invalid-body`
  */
 export function withoutRepeatedId(body: unknown, dealId: string): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body) || !('id' in body)) return body
-  const { id, ...rest } = body
-  if (typeof id !== 'string') {
-    const errors = [{ pointer: '/id', code: 'wrong-type', message: 'Expected a string.' }]
-    throw new Refused('invalid-body', '/id: Expected a string.', { members: { errors } })
-  }
-  if (id.toLowerCase() === dealId) return rest
+  const { id, rest } = takeMember(body, 'id')
+  if (id === undefined) return body
+  if (requireText(id, '/id').toLowerCase() === dealId) return rest
   throw new Refused('deal-mismatch', 'The id in the body is not the one in the path.')
+}
+
+/** A body without one member, and that member. */
+function takeMember(body: unknown, name: string): { id: unknown; rest: unknown } {
+  if (typeof body !== 'object' || body === null || Array.isArray(body) || !Object.hasOwn(body, name)) {
+    return { id: undefined, rest: body }
+  }
+  const { [name]: id, ...rest } = body as Record<string, unknown>
+  return { id, rest }
+}
+
+function requireText(value: unknown, pointer: string): string {
+  if (typeof value === 'string') return value
+  const errors = [{ pointer, code: 'wrong-type', message: 'Expected a string.' }]
+  throw new Refused('invalid-body', `${pointer}: Expected a string.`, { members: { errors } })
+}
+
+/**
+ * The deal that a body names, by `id` or `deal`, and the body without it; for a creation it may be left out.
+ * @throws Refused `deal-mismatch`, `invalid-body`, `invalid-value`, `not-found` for what cannot be a deal's id
+ */
+export function dealIdInBody(body: unknown, command: Command): { dealId: string | undefined; params: unknown } {
+  const byId = takeMember(body, 'id')
+  const byDeal = takeMember(byId.rest, 'deal')
+  const names = [byId.id, byDeal.id].filter((name) => name !== undefined).map((name) => requireText(name, '/id'))
+  const [name, other = name] = names
+  if (name?.toLowerCase() !== other?.toLowerCase())
+    throw new Refused('deal-mismatch', 'id and deal name different deals.')
+  const dealId = name === undefined ? requireOptional(command) : dealIdOf(name)
+  return { dealId, params: byDeal.rest }
+}
+
+function requireOptional(command: Command): undefined {
+  if (command.target === 'collection') return undefined
+  const errors = [{ pointer: '/id', code: 'missing-member', message: 'This member is required.' }]
+  throw new Refused('invalid-body', '/id: This member is required.', { members: { errors } })
+}
+
+/** @throws Refused `not-found` for what cannot be a deal's id */
+function dealIdOf(text: string): string {
+  const parsed = uuid.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw new Refused('not-found', 'There is no such deal: a deal id is a UUID.')
+}
+
+/**
+ * PUT must be repeatable (RFC 9110 §9.2.2): a command that would do its work again when sent again needs an id of its own, or of
+ * what it makes.
+ * @throws Refused `invalid-body`
+ */
+export function requireRepeatable(call: HttpCall, { bound, commandId }: CommandInvocation): void {
+  if (call.method !== 'PUT' || bound.name !== 'AddTask' || commandId !== undefined || 'taskId' in bound.params) return
+  const message = 'A PUT must be repeatable: send taskId or Idempotency-Key, or use POST.'
+  const errors = [{ pointer: `${bound.at}/taskId`, code: 'missing-member', message }]
+  throw new Refused('invalid-body', message, { members: { errors } })
 }

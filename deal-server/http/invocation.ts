@@ -2,7 +2,8 @@
 import type { Answer } from '../../shared/http/answer.ts'
 import type { HttpCall } from '../../shared/http/call.ts'
 import type { Method } from '../../shared/http/routes.ts'
-import type { CommandOutcome, DealRepository } from '../domain/repository.ts'
+import type { Caller } from '../../shared/schemes/authenticate.ts'
+import type { CommandOutcome, CommandRecord, DealRepository } from '../domain/repository.ts'
 import type { BoundCommand } from '../use-cases/define-use-case.ts'
 import type { Preconditions } from './preconditions.ts'
 
@@ -17,25 +18,40 @@ export interface StyleRoute {
 
 export type Invocation = CommandInvocation | QueryInvocation
 
-export interface CommandInvocation {
+export interface CommandInvocation extends CommandOptions {
   readonly kind: 'command'
   readonly bound: BoundCommand
   /** In lower case; undefined when the server is to choose it. */
   readonly dealId: string | undefined
-  /** What makes the command repeatable: the client's own id for it. */
-  readonly commandId: string | undefined
-  readonly preconditions: Preconditions
+  /** Set where a route serves more than one style. */
+  readonly style?: string
   encode(answered: AnsweredCommand): Answer
 }
 
+/** What every style reads from a command's header fields and query. */
+export interface CommandOptions {
+  /** What makes the command repeatable: the client's own id for it. */
+  readonly commandId: string | undefined
+  readonly preconditions: Preconditions
+  /** Everything but the commit. */
+  readonly validateOnly: boolean
+}
+
 export interface AnsweredCommand {
-  readonly outcome: Extract<CommandOutcome, { state: 'succeeded' }>
+  readonly outcome: SucceededCommand
   /** True when the outcome was stored and the command has not run now. */
   readonly replayed: boolean
+  /** True when the command was only tried. */
+  readonly validatedOnly: boolean
+  /** Who sent it first, and when: what the command resource shows. */
+  readonly record: Pick<CommandRecord, 'dealId' | 'params' | 'useCase' | 'requestedBy' | 'requestedAt'>
 }
+
+export type SucceededCommand = Extract<CommandOutcome, { state: 'succeeded' }>
 
 export interface QueryInvocation {
   readonly kind: 'query'
-  readonly right: string
-  answer(repository: DealRepository): Promise<Answer>
+  /** The rights this caller needs for it. */
+  rights(caller: Caller): readonly string[]
+  answer(repository: DealRepository, caller: Caller): Promise<Answer>
 }

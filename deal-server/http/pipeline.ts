@@ -4,18 +4,20 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../../shared/clock.ts'
-import { Refused, Unavailable } from '../../shared/errors.ts'
+import { Unavailable } from '../../shared/errors.ts'
 import type { Answer } from '../../shared/http/answer.ts'
 import type { HttpCall } from '../../shared/http/call.ts'
 import { requireSecureTransport } from '../../shared/http/transport.ts'
 import type { IdSource } from '../../shared/ids.ts'
-import { type Authenticate, type Caller, requireRight } from '../../shared/schemes/authenticate.ts'
+import { type Authenticate, type Caller, missingRights, requireRights } from '../../shared/schemes/authenticate.ts'
+import type { Deal } from '../domain/deal.ts'
 import type { DealRepository } from '../domain/repository.ts'
 import { commitDecision, decide, type Undertaking } from './command-steps.ts'
 import type { FindEmployees } from './employees.ts'
 import type { AnsweredCommand, CommandInvocation, StyleRoute } from './invocation.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 import { requirePreconditions } from './preconditions.ts'
+import { isPresent, noSuchDeal } from './presence.ts'
 import { replay } from './replay.ts'
 
 export interface PipelinePorts {
@@ -38,29 +40,30 @@ const longestPauseMs = 20
 /** @throws Refused, Unavailable: what becomes a problem document */
 export function createPipeline(ports: PipelinePorts): Pipeline {
   return async (call, route) => {
-    await call.readBody() /*                                       limits: 413 */
-    requireSecureTransport(call.peer) /*                           transport: 403 */
-    const caller =
-      await ports.authenticate(call) /*               find, verify, principal record: 400, 401, 429, 403 cross-site */
-    const invocation = await route.decode(call) /*                 parse and schema: 400, 415, 422 */
+    await call.readBody() // limits: 413
+    requireSecureTransport(call.peer) // transport: 403
+    const caller = await ports.authenticate(call) // find, verify, principal record: 400, 401, 429; cross-site: 403
+    const invocation = await route.decode(call) // parse and schema: 400, 415, 422
     if (invocation.kind === 'query') {
-      requireRight(caller, invocation.right) /*                    right: 403 */
-      return invocation.answer(ports.repository)
+      requireRights(caller, invocation.rights(caller)) // right: 403
+      return invocation.answer(ports.repository, caller)
     }
-    requireRight(caller, invocation.bound.command.right) /*        right: 403 */
+    requireRights(caller, invocation.bound.rights) // right: 403
     const undertaking = undertake(ports, { call, caller, route, invocation })
     return invocation.encode(await ports.queue.run(undertaking.queueKey, () => runCommand(ports, undertaking)))
   }
 }
 
-/** replay → existence (404) → precondition (412) → decision (409, 422) → commit; anew when another command came in between. */
+/** right by the deal (403) → replay → existence (404) → precondition (412, 428) → decision (409, 422) → commit; then anew if it was lost. */
 async function runCommand(ports: PipelinePorts, undertaking: Undertaking): Promise<AnsweredCommand> {
-  const { invocation } = undertaking
+  const { bound, preconditions } = undertaking.invocation
   for (let round = 0; round < maxRounds; round += 1) {
     const { deal, command } = await load(ports.repository, undertaking)
+    requireRightsOn(deal, undertaking)
     if (command) return replay(command, undertaking)
-    const present = invocation.bound.command.target === 'deal' ? requireDeal(deal, undertaking.dealId) : deal
-    requirePreconditions(present, invocation.preconditions)
+    const present = bound.target === 'deal' ? requireDeal(deal, undertaking) : deal
+    const isFulfilled = present !== undefined && bound.isFulfilledBy(present)
+    if (!isFulfilled) requirePreconditions(present, preconditions)
     const decided = await decide(ports, undertaking, present)
     const answered = await commitDecision(ports.repository, undertaking, decided)
     if (answered) return answered
@@ -78,7 +81,15 @@ function undertake(
   const key = commandId === undefined ? undefined : { principalId: caller.userId, commandId }
   const dealId = invocation.dealId ?? ids.uuid()
   const queueKey = invocation.dealId ?? (key ? `${key.principalId} ${key.commandId}` : dealId)
-  return { invocation, caller, key, dealId, queueKey, style: route.style, requestId: call.requestId }
+  return {
+    invocation,
+    caller,
+    key,
+    dealId,
+    queueKey,
+    style: invocation.style ?? route.style,
+    requestId: call.requestId,
+  }
 }
 
 /** Nothing can be stored of a deal whose id was made just now, unless the command has an id. */
@@ -87,7 +98,15 @@ function load(repository: DealRepository, { invocation, dealId, key }: Undertaki
   return repository.load(dealId, key)
 }
 
-function requireDeal<Deal extends { deletedAt: string | null }>(deal: Deal | undefined, dealId: string): Deal {
-  if (deal?.deletedAt === null) return deal
-  throw new Refused('not-found', 'There is no such deal.', { members: { dealId } })
+/** For the few commands whose right hangs on the deal. */
+function requireRightsOn(deal: Deal | undefined, { invocation, caller }: Undertaking): void {
+  const { missingRights: lacking } = invocation.bound
+  if (!lacking) return
+  const missing = lacking(isPresent(deal) ? deal : undefined, caller)
+  if (missing.length > 0) throw missingRights(caller, missing)
+}
+
+function requireDeal(deal: Deal | undefined, { invocation, caller, dealId }: Undertaking): Deal {
+  if (isPresent(deal) || (deal && invocation.bound.onDeleted)) return deal
+  throw noSuchDeal(deal, { dealId, caller })
 }

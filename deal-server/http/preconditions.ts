@@ -1,6 +1,7 @@
 import { Refused } from '../../shared/errors.ts'
 import type { HttpCall } from '../../shared/http/call.ts'
 import type { Deal } from '../domain/deal.ts'
+import { possibleCommands } from './allowed.ts'
 import { representDeal } from './represent-deal.ts'
 
 /** The strong validator of a deal (RFC 9110 §8.8.3). */
@@ -10,6 +11,8 @@ export const etagOf = (deal: Deal): string => `"${deal.version}"`
 export interface Preconditions {
   readonly ifMatch: '*' | readonly string[] | undefined
   readonly ifNoneMatch: '*' | readonly string[] | undefined
+  /** A command without `ifMatch` is refused (REQUIRE_PRECONDITION). */
+  readonly required?: boolean
 }
 
 /** @throws Refused `invalid-parameter` for a field that is not a list of entity tags */
@@ -30,9 +33,12 @@ function parseTags(field: string, value: string | undefined): '*' | string[] | u
 
 /**
  * Refuses a command whose precondition the deal does not meet (RFC 9110 §13.1): the answer shows the present state.
- * @throws Refused `precondition-failed`
+ * @throws Refused `precondition-failed`, `precondition-required`
  */
-export function requirePreconditions(deal: Deal | undefined, { ifMatch, ifNoneMatch }: Preconditions): void {
+export function requirePreconditions(deal: Deal | undefined, { ifMatch, ifNoneMatch, required }: Preconditions): void {
+  if (required && ifMatch === undefined) {
+    throw new Refused('precondition-required', 'Send If-Match, or the version you have read as member version.')
+  }
   const etag = deal === undefined ? undefined : etagOf(deal)
   if (matches(etag, ifMatch) === false) throw preconditionFailed('If-Match', deal)
   if (matches(etag, ifNoneMatch) === true) throw preconditionFailed('If-None-Match', deal)
@@ -49,7 +55,14 @@ function matches(etag: string | undefined, tags: '*' | readonly string[] | undef
 }
 
 function preconditionFailed(field: string, deal: Deal | undefined): Refused {
-  const members = deal === undefined ? {} : { dealId: deal.id, current: representDeal(deal) }
+  const members =
+    deal === undefined
+      ? {}
+      : {
+          dealId: deal.id,
+          current: representDeal(deal),
+          allowed: possibleCommands(deal).map(({ name }) => name),
+        }
   const headers = deal === undefined ? {} : { etag: etagOf(deal) }
   return new Refused('precondition-failed', `${field} does not hold for the deal as it is now.`, { members, headers })
 }

@@ -24,3 +24,14 @@ export function readQuery<Schema extends z.ZodType>(call: HttpCall, schema: Sche
 
 /** For routes that take none. */
 export const noParameters = z.strictObject({})
+
+/** `limit`: how many items a page may have, 1 to 200. */
+export const limitParameter = z
+  .string()
+  .regex(/^\d{1,3}$/, 'Expected a whole number from 1 to 200')
+  .transform(Number)
+  .pipe(z.number().min(1).max(200))
+  .default(50)
+
+/** For lists without filters. */
+export const listLimit = z.strictObject({ limit: limitParameter })

@@ -7,7 +7,7 @@ import type { AnsweredCommand, CommandInvocation } from './invocation.ts'
 /** What the command id of this invocation stands for. The id of a new deal may stand in the path or among the parameters. */
 export const contentOf = ({ bound, dealId }: CommandInvocation) => {
   const { id: _dealId, ...params } = bound.params
-  return fingerprintOf({ useCase: bound.command.name, dealId: dealId ?? null, params })
+  return fingerprintOf({ useCase: bound.name, dealId: dealId ?? null, params })
 }
 
 /**
@@ -29,7 +29,7 @@ export function replay(command: CommandRecord, { invocation }: Undertaking): Ans
   if (outcome.state === 'refused') {
     throw new Refused(outcome.code, outcome.detail, { members: outcome.members, headers: replayedHeader })
   }
-  return { outcome, replayed: true }
+  return { outcome, replayed: true, validatedOnly: false, record: command }
 }
 
 /** Says that the command has not run now (draft-ietf-httpapi-idempotency-key-header leaves the name open; Stripe's is used). */

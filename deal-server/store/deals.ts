@@ -2,11 +2,11 @@
  * The repository of deals over PostgreSQL: loads and commits are gathered over concurrent callers, one statement a batch. Owns the SQL
  * of the deal server, and knows nothing of HTTP.
  */
-import { and, desc, eq, isNull, type SQL } from 'drizzle-orm'
 import { type Database, DatabaseError, violates } from '../../shared/database/database.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { CommandKey, CommitResult, DealCommit, DealFilter, DealRepository, Loaded } from '../domain/repository.ts'
+import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../domain/repository.ts'
 import { gather } from './gather.ts'
+import { listAssignedTasks, listCommands, listDeals, readHistory } from './reading.ts'
 import {
   type CommandRow,
   commandOfRow,
@@ -15,8 +15,9 @@ import {
   rowOfCommand,
   rowOfDeal,
   rowsOfEvents,
+  rowsOfTasks,
+  type TaskRow,
 } from './rows.ts'
-import { deals } from './schema.ts'
 import { commitStatement, keepCommandStatement, loadStatement, readDealsStatement } from './statements.ts'
 
 const batchRules = {
@@ -44,7 +45,10 @@ export function createDealRepository(database: Database): DealRepository {
       const rows = await database.query(keepCommandStatement, [JSON.stringify(rowOfCommand(command))])
       return rows.length === 1 ? 'committed' : 'command-taken'
     },
-    list: (filter) => list(database, filter),
+    list: (filter) => listDeals(database, filter),
+    listCommands: (dealId, limit) => listCommands(database, dealId, limit),
+    history: (dealId, limit) => readHistory(database, dealId, limit),
+    assignedTasks: (employeeId, limit) => listAssignedTasks(database, employeeId, limit),
   }
 }
 
@@ -54,8 +58,9 @@ interface LoadItem {
 }
 
 async function readDeals(database: Database, ids: readonly string[]): Promise<(Deal | undefined)[]> {
-  const rows = await database.query<{ deal: DealRow }>(readDealsStatement, [`{${ids.join(',')}}`])
-  const found = new Map(rows.map(({ deal }) => [deal.id, dealOfRow(deal)]))
+  type Row = { deal: DealRow; tasks: TaskRow[] | null }
+  const rows = await database.query<Row>(readDealsStatement, [`{${ids.join(',')}}`])
+  const found = new Map(rows.map(({ deal, tasks }) => [deal.id, dealOfRow(deal, tasks)]))
   return ids.map((id) => found.get(id))
 }
 
@@ -66,12 +71,12 @@ async function loadAll(database: Database, items: readonly LoadItem[]): Promise<
     principal_id: key.principalId,
     command_id: key.commandId,
   }))
-  type Row = { ordinal: number; deal: DealRow | null; command: CommandRow | null }
+  type Row = { ordinal: number; deal: DealRow | null; tasks: TaskRow[] | null; command: CommandRow | null }
   const rows = await database.query<Row>(loadStatement, [JSON.stringify(input)])
   const results: Loaded[] = items.map(() => ({ deal: undefined, command: undefined }))
-  for (const { ordinal, deal, command } of rows) {
+  for (const { ordinal, deal, tasks, command } of rows) {
     results[ordinal] = {
-      deal: deal ? dealOfRow(deal) : undefined,
+      deal: deal ? dealOfRow(deal, tasks) : undefined,
       command: command ? commandOfRow(command) : undefined,
     }
   }
@@ -82,6 +87,7 @@ async function commitAll(database: Database, commits: readonly DealCommit[]): Pr
   const input = commits.map((commit) => ({
     expected_version: commit.expectedVersion ?? null,
     deal: rowOfDeal(commit.deal),
+    tasks: commit.tasks.length === 0 ? null : rowsOfTasks(commit),
     events: rowsOfEvents(commit),
     command: commit.command ? rowOfCommand(commit.command) : null,
   }))
@@ -95,31 +101,5 @@ async function commitAll(database: Database, commits: readonly DealCommit[]): Pr
     if (violates(error, 'deals_pkey')) return ['deal-exists']
     if (violates(error, 'events_of_deal')) return ['version-lost']
     throw error
-  }
-}
-
-async function list(database: Database, { status, held, limit }: DealFilter): Promise<Deal[]> {
-  const conditions: SQL[] = [isNull(deals.deletedAt)]
-  if (status !== undefined) conditions.push(eq(deals.status, status))
-  if (held !== undefined) conditions.push(eq(deals.held, held))
-  return database.drizzle
-    .select()
-    .from(deals)
-    .where(and(...conditions))
-    .orderBy(desc(deals.createdAt), desc(deals.id))
-    .limit(limit)
-    .then((rows) => rows.map(withTimesAsWritten))
-}
-
-/** Drizzle gives times in PostgreSQL's own form. */
-const withTimesAsWritten = (row: typeof deals.$inferSelect): Deal => {
-  const time = (text: string) => new Date(text).toISOString()
-  return {
-    ...row,
-    heldAt: row.heldAt && time(row.heldAt),
-    createdAt: time(row.createdAt),
-    updatedAt: time(row.updatedAt),
-    deletedAt: row.deletedAt && time(row.deletedAt),
-    purgeAt: row.purgeAt && time(row.purgeAt),
   }
 }

@@ -1,6 +1,8 @@
 /** Rows as PostgreSQL writes them in JSON, to and from what the domain knows. Column names are those of `schema.ts`. */
 import type { Deal } from '../domain/deal.ts'
+import type { Completion } from '../domain/events.ts'
 import type { CommandOutcome, CommandRecord, DealCommit } from '../domain/repository.ts'
+import type { Task } from '../domain/task.ts'
 
 /** A row of `deals.deals` as `to_json` gives it: times in PostgreSQL's ISO form. */
 export interface DealRow {
@@ -17,7 +19,15 @@ export interface DealRow {
   readonly hold_reason_code: string | null
   readonly held_at: string | null
   readonly held_by: string | null
+  readonly price_reason: string | null
+  readonly completion_date_reason: string | null
+  readonly completion_date_penalty: number | null
+  readonly cancel_reason: string | null
+  readonly cancel_penalty: number | null
+  readonly cancelled_at: string | null
+  readonly completion: Completion | null
   readonly penalty_total: number
+  readonly task_count: number
   readonly version: number
   readonly sequence: number
   readonly created_at: string
@@ -26,6 +36,21 @@ export interface DealRow {
   readonly updated_by: string
   readonly deleted_at: string | null
   readonly purge_at: string | null
+}
+
+/** A row of `deals.tasks`. */
+export interface TaskRow {
+  readonly deal_id: string
+  readonly id: string
+  readonly ordinal: number
+  readonly title: string
+  readonly due_date: string | null
+  readonly assignee_id: string | null
+  readonly status: Task['status']
+  readonly result: string | null
+  readonly created_at: string
+  readonly assigned_at: string | null
+  readonly done_at: string | null
 }
 
 /** A row of `deals.commands`. */
@@ -47,7 +72,8 @@ export interface CommandRow {
 const time = (text: string): string => new Date(text).toISOString()
 const timeOrNull = (text: string | null): string | null => (text === null ? null : time(text))
 
-export const dealOfRow = (row: DealRow): Deal => ({
+/** Without the rows of its tasks, a deal comes without tasks. */
+export const dealOfRow = (row: DealRow, tasks: readonly TaskRow[] | null = null): Deal => ({
   id: row.id,
   name: row.name,
   price: row.price,
@@ -61,7 +87,15 @@ export const dealOfRow = (row: DealRow): Deal => ({
   holdReasonCode: row.hold_reason_code,
   heldAt: timeOrNull(row.held_at),
   heldBy: row.held_by,
+  priceReason: row.price_reason,
+  completionDateReason: row.completion_date_reason,
+  completionDatePenalty: row.completion_date_penalty,
+  cancelReason: row.cancel_reason,
+  cancelPenalty: row.cancel_penalty,
+  cancelledAt: timeOrNull(row.cancelled_at),
+  completion: row.completion,
   penaltyTotal: row.penalty_total,
+  tasks: tasks?.map(taskOfRow) ?? [],
   version: row.version,
   sequence: row.sequence,
   createdAt: time(row.created_at),
@@ -71,6 +105,34 @@ export const dealOfRow = (row: DealRow): Deal => ({
   deletedAt: timeOrNull(row.deleted_at),
   purgeAt: timeOrNull(row.purge_at),
 })
+
+const taskOfRow = (row: TaskRow): Task => ({
+  id: row.id,
+  title: row.title,
+  dueDate: row.due_date,
+  assigneeId: row.assignee_id,
+  status: row.status,
+  result: row.result,
+  createdAt: time(row.created_at),
+  assignedAt: timeOrNull(row.assigned_at),
+  doneAt: timeOrNull(row.done_at),
+})
+
+/** The rows of the tasks that a commit writes. */
+export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
+  tasks.map((task) => ({
+    deal_id: deal.id,
+    id: task.id,
+    ordinal: deal.tasks.indexOf(task) + 1,
+    title: task.title,
+    due_date: task.dueDate,
+    assignee_id: task.assigneeId,
+    status: task.status,
+    result: task.result,
+    created_at: task.createdAt,
+    assigned_at: task.assignedAt,
+    done_at: task.doneAt,
+  }))
 
 export const rowOfDeal = (deal: Deal): DealRow => ({
   id: deal.id,
@@ -86,7 +148,15 @@ export const rowOfDeal = (deal: Deal): DealRow => ({
   hold_reason_code: deal.holdReasonCode,
   held_at: deal.heldAt,
   held_by: deal.heldBy,
+  price_reason: deal.priceReason,
+  completion_date_reason: deal.completionDateReason,
+  completion_date_penalty: deal.completionDatePenalty,
+  cancel_reason: deal.cancelReason,
+  cancel_penalty: deal.cancelPenalty,
+  cancelled_at: deal.cancelledAt,
+  completion: deal.completion,
   penalty_total: deal.penaltyTotal,
+  task_count: deal.tasks.length,
   version: deal.version,
   sequence: deal.sequence,
   created_at: deal.createdAt,
@@ -128,7 +198,7 @@ export const rowOfCommand = (command: CommandRecord): CommandRow => ({
 
 /** The rows of `deals.events` that a commit writes; position and transaction are the database's. */
 export const rowsOfEvents = ({ deal, events, context }: DealCommit) =>
-  events.map(({ id, sequence, event }) => ({
+  events.map(({ id, sequence, useCase, event }) => ({
     id,
     deal_id: deal.id,
     sequence,
@@ -138,7 +208,7 @@ export const rowsOfEvents = ({ deal, events, context }: DealCommit) =>
     currency: deal.currency,
     occurred_at: context.at,
     actor: context.actor,
-    use_case: context.useCase,
+    use_case: useCase,
     style: context.style,
     command_id: context.key?.commandId ?? null,
     correlation_id: context.requestId,

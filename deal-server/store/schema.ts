@@ -48,7 +48,16 @@ export const deals = dealsSchema.table(
     holdReasonCode: text('hold_reason_code'),
     heldAt: time('held_at'),
     heldBy: text('held_by'),
+    priceReason: text('price_reason'),
+    completionDateReason: text('completion_date_reason'),
+    completionDatePenalty: minorUnits('completion_date_penalty'),
+    cancelReason: text('cancel_reason'),
+    cancelPenalty: minorUnits('cancel_penalty'),
+    cancelledAt: time('cancelled_at'),
+    completion: jsonb('completion'),
     penaltyTotal: minorUnits('penalty_total').notNull(),
+    /** How many rows of `tasks` it has: a deal without any is read without looking there. */
+    taskCount: integer('task_count').notNull(),
     version: integer('version').notNull(),
     sequence: integer('sequence').notNull(),
     createdAt: time('created_at').notNull(),
@@ -61,6 +70,7 @@ export const deals = dealsSchema.table(
   (table) => [
     check('deals_held_has_reason', sql`${table.held} = (${table.holdReason} is not null)`),
     check('deals_held_is_open', sql`not (${table.held} and ${table.status} <> 'open')`),
+    check('deals_cancelled_has_reason', sql`(${table.status} = 'cancelled') = (${table.cancelReason} is not null)`),
     check('deals_price_range', sql`${table.price} between 0 and 999999999999999`),
     check('deals_penalty_range', sql`${table.penaltyTotal} between 0 and 999999999999999`),
     check('deals_status', sql`${table.status} in ('open', 'completed', 'cancelled')`),
@@ -68,6 +78,31 @@ export const deals = dealsSchema.table(
     index('deals_by_status')
       .on(table.status, table.createdAt.desc(), table.id.desc())
       .where(sql`${table.deletedAt} is null`),
+  ],
+)
+
+/** One row per task. Its place in the list is the order of creation. */
+export const tasks = dealsSchema.table(
+  'tasks',
+  {
+    dealId: uuid('deal_id').notNull(),
+    id: uuid('id').notNull(),
+    ordinal: integer('ordinal').notNull(),
+    title: text('title').notNull(),
+    dueDate: date('due_date', { mode: 'string' }),
+    assigneeId: text('assignee_id'),
+    status: text('status', { enum: ['open', 'done', 'dropped'] }).notNull(),
+    result: text('result'),
+    createdAt: time('created_at').notNull(),
+    assignedAt: time('assigned_at'),
+    doneAt: time('done_at'),
+  },
+  (table) => [
+    primaryKey({ name: 'tasks_pkey', columns: [table.dealId, table.id] }),
+    check('tasks_status', sql`${table.status} in ('open', 'done', 'dropped')`),
+    index('tasks_of_assignee')
+      .on(sql`lower(${table.assigneeId} collate "C")`, table.dueDate, table.id)
+      .where(sql`${table.status} = 'open'`),
   ],
 )
 
@@ -79,9 +114,9 @@ export const commands = dealsSchema.table(
     commandId: text('command_id').notNull(),
     dealId: uuid('deal_id').notNull(),
     useCase: text('use_case').notNull(),
-    params: jsonb('params').notNull(),
+    params: json('params').notNull(),
     fingerprint: text('fingerprint').notNull(),
-    /** Text, not jsonb: a replay is the stored answer byte for byte, members in their order. Null once it has expired. */
+    /** json, not jsonb, here and in `params`: a replay is the same answer byte for byte, members in their order. Null once expired. */
     outcome: json('outcome'),
     style: text('style').notNull(),
     requestId: uuid('request_id').notNull(),

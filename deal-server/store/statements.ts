@@ -7,28 +7,35 @@
  * wait for each other.
  */
 import { getTableColumns } from 'drizzle-orm'
-import { deals, events } from './schema.ts'
+import { deals, events, tasks } from './schema.ts'
+
+/** The rows of a deal's tasks in their order; a deal without any is not looked up. */
+const tasksOfDeal = `case when d.task_count > 0 then
+    (select json_agg(t order by t.ordinal) from deals.tasks t where t.deal_id = d.id) end`
 
 /** `$1`: text of a uuid array. */
-export const readDealsStatement = 'select to_json(d) as deal from deals.deals d where d.id = any($1::text::uuid[])'
+export const readDealsStatement = `
+  select to_json(d) as deal, ${tasksOfDeal} as tasks from deals.deals d where d.id = any($1::text::uuid[])`
 
 /** `$1`: `[{ordinal, deal_id, principal_id, command_id}]`. */
 export const loadStatement = `
-  select i.ordinal, to_json(d) as deal, to_json(c) as command
+  select i.ordinal, to_json(d) as deal, ${tasksOfDeal} as tasks, to_json(c) as command
   from json_to_recordset($1::text::json) as i(ordinal int, deal_id uuid, principal_id text, command_id text)
   left join deals.deals d on d.id = i.deal_id
   left join deals.commands c on c.principal_id = i.principal_id and c.command_id = i.command_id`
 
-const columnsOf = (table: typeof deals | typeof events) => Object.values(getTableColumns(table)).map(({ name }) => name)
+const columnsOf = (table: typeof deals | typeof tasks | typeof events) =>
+  Object.values(getTableColumns(table)).map(({ name }) => name)
 const mutableDealColumns = columnsOf(deals).filter((name) => name !== 'id')
+const mutableTaskColumns = columnsOf(tasks).filter((name) => name !== 'id' && name !== 'deal_id')
 const ownEventColumns = new Set(['position', 'xid', 'schema_version'])
 const eventColumns = columnsOf(events).filter((name) => !ownEventColumns.has(name))
 
-/** `$1`: `[{expected_version, deal, events, command}]`; gives the id of each deal that was written. */
+/** `$1`: `[{expected_version, deal, tasks, events, command}]`; gives the id of each deal that was written. */
 export const commitStatement = `
   with input as (
-    select i.expected_version, i.events, i.command, r.*
-    from json_to_recordset($1::text::json) as i(expected_version int, deal json, events json, command json),
+    select i.expected_version, i.tasks, i.events, i.command, r.*
+    from json_to_recordset($1::text::json) as i(expected_version int, deal json, tasks json, events json, command json),
       json_populate_record(null::deals.deals, i.deal) as r
   ),
   locked as materialized (
@@ -47,6 +54,11 @@ export const commitStatement = `
     returning id
   ),
   written as (select id from updated union all select id from inserted),
+  worked_on as (
+    insert into deals.tasks
+    select r.* from input i join written w on w.id = i.id, json_populate_recordset(null::deals.tasks, i.tasks) as r
+    on conflict (deal_id, id) do update set ${mutableTaskColumns.map((name) => `${name} = excluded.${name}`).join(', ')}
+  ),
   remembered as (
     insert into deals.commands
     select r.* from input i join written w on w.id = i.id, json_populate_record(null::deals.commands, i.command) as r

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { foldUsername } from '../../shared/principals/record.ts'
-import { exponentOf } from '../domain/currency.ts'
-import { toMinorUnits } from '../domain/money.ts'
-import { refuse, refuseValue } from '../domain/refusal.ts'
+import { isRefusal, refuse } from '../domain/refusal.ts'
+import { amountIn } from './amounts.ts'
 import { defineCreation } from './define-use-case.ts'
+import { employeeOf } from './employees.ts'
 import { amount, calendarDate, currency, descriptionText, nameText, username, uuid } from './parameters.ts'
 
 /** Makes a deal, open and not held. A client that chooses `id` may retry without making a second one. */
@@ -27,25 +26,12 @@ export const createDeal = defineCreation({
   decide: (existing, params, context) => {
     if (existing) return refuse('deal-exists', 'There is, or was, a deal with this id.')
     const code = params.currency ?? context.defaultCurrency
-    const price = toMinorUnits(params.price, code)
-    if (price === undefined) {
-      return refuseValue('price', 'currency-scale', `${code} has ${exponentOf(code)} decimals.`)
-    }
-    const owner = params.ownerId === undefined ? context.actor : context.employees.get(foldUsername(params.ownerId))
-    if (owner === undefined) return refuse('employee-unknown', 'The owner must be an enabled user.')
-    return [
-      {
-        type: 'deal.created',
-        data: {
-          id: context.dealId,
-          name: params.name,
-          price,
-          currency: code,
-          description: params.description ?? null,
-          completionDate: params.completionDate ?? null,
-          ownerId: owner,
-        },
-      },
-    ]
+    const price = amountIn(code, params.price, 'price')
+    if (isRefusal(price)) return price
+    const ownerId = params.ownerId === undefined ? context.actor : employeeOf(params.ownerId, 'ownerId', context)
+    if (isRefusal(ownerId)) return ownerId
+    const { name, description = null, completionDate = null } = params
+    const data = { id: context.dealId, name, price, currency: code, description, completionDate, ownerId }
+    return [{ type: 'deal.created', data }]
   },
 })

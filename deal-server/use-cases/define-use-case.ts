@@ -1,12 +1,12 @@
 /**
- * The shape of a use case. Each is defined once, in a file of its own; all styles, the documentation and every check read that one
+ * The shape of a command. Each is defined once, in a file of its own; all styles, the documentation and every check read that one
  * definition. A use case knows the domain and nothing of HTTP, SQL or the cache.
  */
 import type { z } from 'zod'
 import { checkValue } from '../../shared/http/check-value.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
-import type { DealRefusal } from '../domain/refusal.ts'
+import { type DealRefusal, isRefusal } from '../domain/refusal.ts'
 
 /** What the decision may know besides deal and parameters: all of it handed in, so that the decision stays pure. */
 export interface DecisionContext {
@@ -17,12 +17,23 @@ export interface DecisionContext {
   /** For ids that the client left to the server. */
   readonly newId: () => string
   readonly defaultCurrency: string
-  /** Folded user name → the name as created, for every name the parameters mention that is an enabled user's. */
+  /** Folded user name → the name as created, for every name the command mentions that is an enabled user's. */
   readonly employees: ReadonlyMap<string, string>
+  /** The id of the deal that a creation makes. */
+  readonly dealId: string
 }
 
 /** The events of an accepted command (none: it is the state already), or why it is refused. */
 export type Decision = readonly DealEvent[] | DealRefusal
+
+/** The events of each use case that a command came to, in order; only those that change something. */
+export type Steps = readonly { readonly useCase: string; readonly events: readonly DealEvent[] }[]
+
+/** Who asks, as far as a right can hang on it. */
+export interface Asking {
+  readonly username: string
+  readonly rights: ReadonlySet<string>
+}
 
 interface CommandBase {
   /** The use-case name, which is also `action` and `{command_name}`: `HoldDeal`. */
@@ -35,96 +46,133 @@ interface CommandBase {
   readonly stateName: string
 }
 
-interface DealCommandDefinition<Schema extends z.ZodType> extends CommandBase {
+interface Definition<Schema extends z.ZodType> extends CommandBase {
   readonly params: Schema
-  /** Refuses by the deal's state alone, whatever the parameters: what `allowed` lists is read from it. */
-  guard(deal: Deal): DealRefusal | undefined
-  decide(deal: Deal, params: z.output<Schema>, context: DecisionContext): Decision
+  /** Rights needed besides `right`, because of the parameters. */
+  alsoNeeds?(params: z.output<Schema>): readonly string[]
   /** User names in the parameters that must be those of enabled users. */
   employees?(params: z.output<Schema>): readonly string[]
 }
 
-interface CreationDefinition<Schema extends z.ZodType> extends CommandBase {
-  readonly params: Schema
+interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Schema> {
+  /** Refuses by the deal's state alone, whatever the parameters: what `allowed` lists is read from it. */
+  guard(deal: Deal): DealRefusal | undefined
+  decide(deal: Deal, params: z.output<Schema>, context: DecisionContext): Decision
+  /** Who may do it even without the right. */
+  mayAnyway?(deal: Deal, params: z.output<Schema>, username: string): boolean
+  /** True for the one command on a deleted deal. */
+  readonly onDeleted?: boolean
+}
+
+interface CreationDefinition<Schema extends z.ZodType> extends Definition<Schema> {
   /** The id that the client chose, if it did. */
   dealId(params: z.output<Schema>): string | undefined
-  decide(existing: Deal | undefined, params: z.output<Schema>, context: DecisionContext & { dealId: string }): Decision
-  employees?(params: z.output<Schema>): readonly string[]
+  decide(existing: Deal | undefined, params: z.output<Schema>, context: DecisionContext): Decision
 }
 
 /** A command with its parameters: checked, and ready to be decided. */
 export interface BoundCommand {
-  readonly command: Command
+  readonly name: string
+  /** `collection`: it makes a deal; `deal`: it needs one. */
+  readonly target: 'collection' | 'deal'
   /** Where in the body the parameters stand, as a pointer. */
   readonly at: string
   /** As sent, normalised, before defaults and generated ids: what the fingerprint covers and the command resource shows. */
   readonly params: Readonly<Record<string, unknown>>
   /** For a creation, the id that the client chose. */
   readonly chosenDealId: string | undefined
-  readonly employees: readonly string[]
-  decide(deal: Deal | undefined, context: DecisionContext & { dealId: string }): Decision
+  readonly onDeleted: boolean
+  /** Rights needed whatever the deal is. */
+  readonly rights: readonly string[]
+  /** Rights that the caller lacks for this deal; where it is set, `rights` is empty. */
+  readonly missingRights: ((deal: Deal | undefined, asking: Asking) => readonly string[]) | undefined
+  employees(deal: Deal | undefined): readonly string[]
+  /** True when nothing would differ: then no precondition is looked at. */
+  isFulfilledBy(deal: Deal): boolean
+  decide(deal: Deal | undefined, context: DecisionContext): Steps | DealRefusal
 }
 
+/** A command as styles and documentation see it. */
 export interface Command extends CommandBase {
-  readonly kind: 'command'
-  /** `collection`: it makes a deal; `deal`: it needs one. */
   readonly target: 'collection' | 'deal'
   readonly params: z.ZodType
-  readonly guard: ((deal: Deal) => DealRefusal | undefined) | undefined
+  readonly onDeleted: boolean
+  guard(deal: Deal): DealRefusal | undefined
   /** Checks parameters that stand at `at` in the body. @throws Refused `invalid-body`, `invalid-value` */
   bind(params: unknown, at: string): BoundCommand
 }
 
+type Params = Record<string, unknown>
+
 /** A command on an existing deal. */
-export function defineDealCommand<Schema extends z.ZodType<Record<string, unknown>>>(
+export function defineDealCommand<Schema extends z.ZodType<Params>>(
   definition: DealCommandDefinition<Schema>,
 ): Command {
-  const { params: schema, decide, employees, ...base } = definition
-  const command: Command = {
-    ...base,
-    kind: 'command',
+  const { name, right, onDeleted = false, mayAnyway, guard, decide } = definition
+  return {
+    ...definition,
     target: 'deal',
-    params: schema,
+    onDeleted,
+    guard,
     bind: (value, at) => {
-      const params = checkValue(schema, value, { at })
+      const params = checkValue(definition.params, value, { at })
       return {
-        command,
-        at,
-        params,
+        ...boundParts(definition, params, at),
+        target: 'deal',
+        onDeleted,
         chosenDealId: undefined,
-        employees: employees?.(params) ?? [],
+        ...(mayAnyway && {
+          rights: [],
+          missingRights: (deal: Deal | undefined, { username, rights }: Asking) => {
+            const may = rights.has(right) || (deal !== undefined && mayAnyway(deal, params, username))
+            return may || (deal === undefined && rights.has('deal.read')) ? [] : [right]
+          },
+        }),
         decide: (deal, context) => {
-          if (!deal) throw new TypeError(`${base.name} needs a deal`)
-          return decide(deal, params, context)
+          if (!deal) throw new TypeError(`${name} needs a deal`)
+          return asSteps(name, decide(deal, params, context))
         },
       }
     },
   }
-  return command
 }
 
 /** The command that makes a deal. */
-export function defineCreation<Schema extends z.ZodType<Record<string, unknown>>>(
-  definition: CreationDefinition<Schema>,
-): Command {
-  const { params: schema, decide, dealId, employees, ...base } = definition
-  const command: Command = {
-    ...base,
-    kind: 'command',
+export function defineCreation<Schema extends z.ZodType<Params>>(definition: CreationDefinition<Schema>): Command {
+  const { name, decide } = definition
+  return {
+    ...definition,
     target: 'collection',
-    params: schema,
-    guard: undefined,
+    onDeleted: false,
+    guard: () => undefined,
     bind: (value, at) => {
-      const params = checkValue(schema, value, { at })
+      const params = checkValue(definition.params, value, { at })
       return {
-        command,
-        at,
-        params,
-        chosenDealId: dealId(params),
-        employees: employees?.(params) ?? [],
-        decide: (existing, context) => decide(existing, params, context),
+        ...boundParts(definition, params, at),
+        target: 'collection',
+        onDeleted: false,
+        chosenDealId: definition.dealId(params),
+        decide: (existing, context) => asSteps(name, decide(existing, params, context)),
       }
     },
   }
-  return command
+}
+
+const boundParts = <Schema extends z.ZodType<Params>>(
+  { name, right, alsoNeeds, employees }: Definition<Schema>,
+  params: z.output<Schema>,
+  at: string,
+) => ({
+  name,
+  at,
+  params,
+  rights: [right, ...(alsoNeeds?.(params) ?? [])],
+  missingRights: undefined,
+  employees: () => employees?.(params) ?? [],
+  isFulfilledBy: () => false,
+})
+
+const asSteps = (useCase: string, decision: Decision): Steps | DealRefusal => {
+  if (isRefusal(decision)) return decision
+  return decision.length === 0 ? [] : [{ useCase, events: decision }]
 }

@@ -1,13 +1,40 @@
-/** The table of contents: every use case of the deal server, one line each. */
+/** The table of contents: every command of the deal server, one line each. Queries stand in `queries.ts`. */
+import { addTask } from './add-task.ts'
+import { assignOwner } from './assign-owner.ts'
+import { assignTask } from './assign-task.ts'
+import { cancelDeal } from './cancel-deal.ts'
+import { changeCompletionDate } from './change-completion-date.ts'
+import { changePrice } from './change-price.ts'
+import { completeDeal } from './complete-deal.ts'
+import { completeTask } from './complete-task.ts'
 import { createDeal } from './create-deal.ts'
 import type { Command } from './define-use-case.ts'
 import { deleteDeal } from './delete-deal.ts'
 import { holdDeal } from './hold-deal.ts'
+import { renameDeal } from './rename-deal.ts'
+import { reopenDeal } from './reopen-deal.ts'
+import { restoreDeal } from './restore-deal.ts'
+import { unassignTask } from './unassign-task.ts'
 import { unholdDeal } from './unhold-deal.ts'
 
 export const commands: readonly Command[] = [
-  createDeal, //
+  createDeal,
   deleteDeal,
+  restoreDeal,
+  renameDeal,
+  changePrice,
+  changeCompletionDate,
   holdDeal,
   unholdDeal,
+  completeDeal,
+  cancelDeal,
+  reopenDeal,
+  assignOwner,
+  addTask,
+  assignTask,
+  unassignTask,
+  completeTask,
 ]
+
+/** Use-case name → command. */
+export const commandsByName: ReadonlyMap<string, Command> = new Map(commands.map((command) => [command.name, command]))

@@ -41,6 +41,15 @@ export const reasonText = text({ min: 1, max: 1000, multiline: true }, 'reason, 
 /** A description: up to 4000 characters. */
 export const descriptionText = text({ min: 0, max: 4000, multiline: true }, 'free text, up to 4000 characters')
 
+/** What came of a task: up to 1000 characters. */
+export const resultText = text({ min: 0, max: 1000, multiline: true }, 'result, up to 1000 characters')
+
+/** A comment: up to 1000 characters. */
+export const commentText = text({ min: 0, max: 1000, multiline: true }, 'comment, up to 1000 characters')
+
+/** The number of a document: up to 64 characters. */
+export const documentNumberText = text({ min: 0, max: 64, multiline: false }, 'document number, up to 64 characters')
+
 /** A machine-readable reason: a slug of 1–40. */
 export const reasonCode = z.string().regex(/^[a-z0-9-]{1,40}$/, 'Expected 1 to 40 of a-z, 0-9 and -')
 

@@ -105,14 +105,18 @@ function callerOf(record: PrincipalRecord, verified: VerifiedCredential, scheme:
   return { username: record.username, userId: record.userId, rights, scheme, loginId, generation, expiresAt }
 }
 
-/** @throws Refused `missing-right`, naming the right */
-export function requireRight(caller: Caller, right: string): void {
-  if (caller.rights.has(right)) return
-  throw new Refused('missing-right', `This needs the right ${right}.`, {
-    members: { missingRight: right, missingRights: [right] },
+/** @throws Refused `missing-right`, naming every right that is lacking */
+export function requireRights(caller: Caller, rights: readonly string[]): void {
+  const missing = rights.filter((right) => !caller.rights.has(right))
+  if (missing.length > 0) throw missingRights(caller, missing)
+}
+
+/** The refusal of a caller who lacks these rights. */
+export const missingRights = (caller: Caller, missing: readonly string[]): Refused<'missing-right'> =>
+  new Refused('missing-right', `This needs the right ${missing.join(' and ')}.`, {
+    members: { missingRight: missing[0], missingRights: missing },
     headers: caller.scheme === 'bearer' ? { 'www-authenticate': [insufficientScope] } : {},
   })
-}
 
 /** RFC 6750 §3.1. */
 const insufficientScope = `Bearer realm="${realm}", error="insufficient_scope"`

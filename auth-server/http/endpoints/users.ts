@@ -8,7 +8,7 @@ import { readBodyAs } from '../../../shared/http/json-body.ts'
 import type { Method, Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import { foldUsername } from '../../../shared/principals/record.ts'
-import { type Authenticate, type Caller, requireRight } from '../../../shared/schemes/authenticate.ts'
+import { type Authenticate, type Caller, requireRights } from '../../../shared/schemes/authenticate.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
 import type { User } from '../../users/user.ts'
 import type { Users } from '../../users/users.ts'
@@ -47,14 +47,14 @@ export function usersRoutes({ authenticate, users, passwords }: UsersEndpointPor
   })
   const administer = (method: Method, path: string, handle: Handle): Route =>
     route(method, path, (call, caller) => {
-      requireRight(caller, administration)
+      requireRights(caller, [administration])
       return handle(call, caller)
     })
   return [
     administer('GET', '/users', (call) => list(call, users)),
     route('POST', '/users', async (call, caller) => {
       const request = await readBodyAs(call, creationSchema)
-      requireRight(caller, administration)
+      requireRights(caller, [administration])
       const user = await users.create(request)
       return jsonAnswer(201, represent(user), { ...noStore, location: `/users/${encodeURIComponent(user.username)}` })
     }),
@@ -63,7 +63,7 @@ export function usersRoutes({ authenticate, users, passwords }: UsersEndpointPor
     ),
     route('PATCH', '/users/:username', async (call, caller) => {
       const patch = await readBodyAs(call, patchSchema)
-      requireRight(caller, administration)
+      requireRights(caller, [administration])
       return jsonAnswer(200, represent(await users.patch(nameOf(call), patch)), noStore)
     }),
     administer('DELETE', '/users/:username', async (call) => {
@@ -120,7 +120,7 @@ async function changePassword(call: HttpCall, caller: Caller, passwords: Passwor
   const { newPassword, oldPassword } = await readBodyAs(call, passwordSchema)
   const username = nameOf(call)
   if (foldUsername(username) !== foldUsername(caller.username)) {
-    requireRight(caller, administration)
+    requireRights(caller, [administration])
     await passwords.reset({ username, newPassword })
     return emptyAnswer(204, noStore)
   }

@@ -1,27 +1,47 @@
 /** How the styles that answer with the deal itself write an outcome. */
 import { type Answer, emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
 import type { Deal } from '../../domain/deal.ts'
-import type { AnsweredCommand } from '../invocation.ts'
+import type { BoundCommand } from '../../use-cases/define-use-case.ts'
+import { commandOptionsOf, prefersMinimal } from '../command-options.ts'
+import { validatedOnlyHeader } from '../command-steps.ts'
+import type { AnsweredCommand, CommandInvocation } from '../invocation.ts'
 import { etagOf } from '../preconditions.ts'
 import { replayedHeader } from '../replay.ts'
 import { pathOf, representDeal } from '../represent-deal.ts'
 
 /** A deal may be kept by the client that read it, and must be checked before each use. */
-export const dealHeaders = (deal: Deal) => ({
-  etag: etagOf(deal),
-  'cache-control': 'private, no-cache',
-  vary: 'Authorization, Cookie',
+export const dealHeaders = (deal: Deal) => ({ etag: etagOf(deal), ...privateHeaders })
+
+/** For whatever depends on who asks. */
+export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization, Cookie' } as const
+
+/** What every style says of an outcome in header fields. */
+export const outcomeHeaders = ({ outcome, replayed, validatedOnly }: AnsweredCommand) => ({
+  ...dealHeaders(outcome.deal),
+  'deal-changed': String(outcome.changed),
+  ...(replayed ? replayedHeader : {}),
+  ...(validatedOnly ? validatedOnlyHeader : {}),
 })
 
-/** 200 with the deal; 201 with `Location` for a new one; 204 for a deleted one (deal model 3.3). */
-export function answerWithDeal({ outcome, replayed }: AnsweredCommand): Answer {
-  const { deal, changed } = outcome
-  const headers = {
-    ...dealHeaders(deal),
-    'deal-changed': String(changed),
-    ...(replayed ? replayedHeader : {}),
+/** An invocation whose outcome is the deal. */
+export const dealCommand = (call: HttpCall, bound: BoundCommand, dealId: string | undefined): CommandInvocation => {
+  const minimal = prefersMinimal(call)
+  return {
+    kind: 'command',
+    bound,
+    dealId,
+    ...commandOptionsOf(call),
+    encode: (answered) => answerWithDeal(answered, minimal),
   }
+}
+
+/** 200 with the deal; 201 with `Location` for a new one; 204 for a deleted one, or when no body is wanted (deal model 3.3). */
+export function answerWithDeal(answered: AnsweredCommand, minimal: boolean): Answer {
+  const { deal } = answered.outcome
+  const isNew = deal.version === 1 && answered.record.useCase === 'CreateDeal'
+  const headers = { ...outcomeHeaders(answered), ...(isNew ? { location: pathOf(deal) } : {}) }
   if (deal.deletedAt !== null) return emptyAnswer(204, headers)
-  if (changed && deal.version === 1) return jsonAnswer(201, representDeal(deal), { ...headers, location: pathOf(deal) })
-  return jsonAnswer(200, representDeal(deal), headers)
+  if (minimal) return emptyAnswer(isNew ? 201 : 204, { ...headers, 'preference-applied': 'return=minimal' })
+  return jsonAnswer(isNew ? 201 : 200, representDeal(deal), headers)
 }

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import type { HttpCall } from '../../shared/http/call.ts'
+import { idempotencyKeyOf } from './command-id.ts'
+import type { CommandOptions } from './invocation.ts'
+import { preconditionsOf } from './preconditions.ts'
+import { readQuery } from './query-parameters.ts'
+
+const commandParameters = z.strictObject({ validateOnly: z.enum(['true', 'false']).optional() })
+
+/** What every style reads from a command's query and header fields. @throws Refused `invalid-parameter` */
+export function commandOptionsOf(call: HttpCall): CommandOptions {
+  const { validateOnly } = readQuery(call, commandParameters)
+  return {
+    commandId: idempotencyKeyOf(call),
+    preconditions: preconditionsOf(call),
+    validateOnly: validateOnly === 'true',
+  }
+}
+
+/** True when the client wants no body (RFC 7240 §4.2). */
+export const prefersMinimal = (call: HttpCall): boolean =>
+  (call.header('prefer') ?? '')
+    .split(',')
+    .some((preference) => /^\s*return\s*=\s*"?minimal"?\s*(;|$)/i.test(preference))

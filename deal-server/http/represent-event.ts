@@ -1,0 +1,40 @@
+import { majorUnits } from '../domain/money.ts'
+import type { StoredEvent } from '../domain/repository.ts'
+
+/** The members of event data that are amounts, which clients read in major units. */
+const amounts: Readonly<Record<string, readonly string[]>> = {
+  'deal.created': ['price'],
+  'deal.price-changed': ['old', 'new'],
+  'deal.completion-date-changed': ['penalty'],
+  'deal.penalty-charged': ['amount'],
+  'deal.completed': ['finalPrice'],
+  'deal.cancelled': ['penalty'],
+}
+
+/** An event as clients read it: an envelope in the terms of CloudEvents 1.0, with members of our own (deal model 6.2). */
+export const representEvent = (event: StoredEvent) => ({
+  specversion: '1.0',
+  id: event.id,
+  source: '/rest/v1/deals',
+  type: event.type,
+  subject: event.dealId,
+  time: event.occurredAt,
+  datacontenttype: 'application/json',
+  schemaversion: event.schemaVersion,
+  sequence: event.sequence,
+  dealVersion: event.dealVersion,
+  position: String(event.position),
+  commandid: event.commandId,
+  correlationid: event.correlationId,
+  actor: event.actor,
+  useCase: event.useCase,
+  style: event.style,
+  data: dataOf(event),
+})
+
+function dataOf({ type, data, currency }: StoredEvent) {
+  const names = amounts[type]
+  if (!names) return data
+  const inMajorUnits = names.map((name) => [name, majorUnits(Number(data[name]), currency)])
+  return { ...data, ...Object.fromEntries(inMajorUnits), currency }
+}

@@ -1,0 +1,135 @@
+/**
+ * Styles 5 and 6: commands as resources that the client names, `PUT /commands/{command_id}` with `{deal, action, params}`, and `PUT
+ * /rest/v1/deals/{deal_id}/commands/{command_id}` with `{action, params}`. One space of ids for both.
+ */
+import { z } from 'zod'
+import { Refused } from '../../../shared/errors.ts'
+import { jsonAnswer } from '../../../shared/http/answer.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
+import { checkValue } from '../../../shared/http/check-value.ts'
+import { readJson } from '../../../shared/http/json-body.ts'
+import type { ProblemDocument } from '../../../shared/problems.ts'
+import type { CommandRecord } from '../../domain/repository.ts'
+import { requireCommandId } from '../command-id.ts'
+import { commandOptionsOf } from '../command-options.ts'
+import { type CommandView, representExpired, representRefused, representSucceeded } from '../command-resource.ts'
+import { dealIdInBody, dealIdInPath, withoutRepeatedId } from '../deal-target.ts'
+import type { Invocation, StyleRoute } from '../invocation.ts'
+import { listLimit, noParameters, readQuery } from '../query-parameters.ts'
+import { outcomeHeaders, privateHeaders } from './deal-answers.ts'
+import { actionSchema, commandOfAction } from './single-update.ts'
+
+/** How a stored refusal reads. */
+export type RenderProblem = (refusal: {
+  code: string
+  detail: string
+  members: Readonly<Record<string, unknown>>
+}) => ProblemDocument
+
+const inDeal = '/rest/v1/deals/:id/commands'
+const globalStyle = 'global-command-collection'
+const perDealStyle = 'per-deal-command-collection'
+
+/** PUT and GET of a command in either collection, and the list of a deal's commands. */
+export const commandCollectionRoutes = (renderProblem: RenderProblem): StyleRoute[] => [
+  { style: globalStyle, methods: ['PUT'], path: '/commands/:commandId', decode: decodeGlobal },
+  {
+    style: globalStyle,
+    methods: ['GET'],
+    path: '/commands/:commandId',
+    decode: (call) => decodeRead(call, renderProblem),
+  },
+  { style: perDealStyle, methods: ['PUT'], path: `${inDeal}/:commandId`, decode: decodePerDeal },
+  {
+    style: perDealStyle,
+    methods: ['GET'],
+    path: `${inDeal}/:commandId`,
+    decode: (call) => decodeRead(call, renderProblem, dealIdInPath(call)),
+  },
+  { style: perDealStyle, methods: ['GET'], path: inDeal, decode: (call) => decodeList(call, renderProblem) },
+]
+
+const globalSchema = actionSchema.extend({ deal: z.string().optional() })
+
+async function decodeGlobal(call: HttpCall): Promise<Invocation> {
+  const { deal, action, params } = checkValue(globalSchema, await readJson(call))
+  const command = commandOfAction(action)
+  const target = dealIdInBody({ ...params, ...(deal === undefined ? {} : { deal }) }, command)
+  return namedCommand(call, { action, params: target.params, dealId: target.dealId })
+}
+
+async function decodePerDeal(call: HttpCall): Promise<Invocation> {
+  const dealId = dealIdInPath(call)
+  const body = withoutRepeatedId(await readJson(call), dealId)
+  const { deal, action, params } = checkValue(globalSchema, body)
+  if (deal !== undefined && deal.toLowerCase() !== dealId) {
+    throw new Refused('deal-mismatch', 'The deal in the body is not the one in the path.')
+  }
+  return namedCommand(call, { action, params: withoutRepeatedId(params, dealId), dealId })
+}
+
+function namedCommand(
+  call: HttpCall,
+  { action, params, dealId }: { action: string; params: unknown; dealId: string | undefined },
+): Invocation {
+  const options = commandOptionsOf(call)
+  const commandId = requireCommandId(call.pathParameters.commandId ?? '')
+  if (options.commandId !== undefined && options.commandId !== commandId) {
+    throw new Refused('invalid-parameter', 'Idempotency-Key is not the command id in the path.')
+  }
+  return {
+    kind: 'command',
+    bound: commandOfAction(action).bind(params, '/params'),
+    dealId,
+    ...options,
+    commandId,
+    encode: (answered) => {
+      const resource = representSucceeded({ commandId, ...answered.record }, answered.outcome)
+      return jsonAnswer(201, resource, { ...outcomeHeaders(answered), location: call.path.replace(/\/$/, '') })
+    },
+  }
+}
+
+const readingRight = 'deal.read'
+
+function decodeRead(call: HttpCall, renderProblem: RenderProblem, dealId?: string): Invocation {
+  const commandId = requireCommandId(call.pathParameters.commandId ?? '')
+  readQuery(call, noParameters)
+  return {
+    kind: 'query',
+    rights: () => [readingRight],
+    answer: async (repository, caller) => {
+      const { command } = await repository.load(dealId, { principalId: caller.userId, commandId })
+      if (!command || (dealId !== undefined && command.dealId !== dealId)) {
+        throw new Refused('not-found', 'You have sent no command of this id.', { members: { commandId } })
+      }
+      return jsonAnswer(200, represent(command, renderProblem), privateHeaders)
+    },
+  }
+}
+
+function decodeList(call: HttpCall, renderProblem: RenderProblem): Invocation {
+  const dealId = dealIdInPath(call)
+  const { limit } = readQuery(call, listLimit)
+  return {
+    kind: 'query',
+    rights: () => ['deal.history.read'],
+    answer: async (repository) => {
+      const commands = await repository.listCommands(dealId, limit)
+      return jsonAnswer(
+        200,
+        { items: commands.map((command) => represent(command, renderProblem)), nextCursor: null },
+        privateHeaders,
+      )
+    },
+  }
+}
+
+function represent(command: CommandRecord, renderProblem: RenderProblem) {
+  const view: CommandView = { commandId: command.key.commandId, ...command }
+  const { outcome } = command
+  if (outcome === undefined) return representExpired(view)
+  return outcome.state === 'succeeded'
+    ? representSucceeded(view, outcome)
+    : representRefused(view, renderProblem(outcome))
+}

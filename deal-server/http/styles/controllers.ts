@@ -1,0 +1,57 @@
+/**
+ * Style 7: a command controller, `POST /command/{command_name}/` with the arguments as one object, answering 200 without a body; and a
+ * query controller, `GET /query/{dto_name}/{query_parameter}`, answering a list, or 404 when there is nothing.
+ */
+
+import { Refused } from '../../../shared/errors.ts'
+import { emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
+import { readJson } from '../../../shared/http/json-body.ts'
+import { commandsByName } from '../../use-cases/index.ts'
+import { commandOptionsOf } from '../command-options.ts'
+import { dealIdInBody } from '../deal-target.ts'
+import type { Invocation, StyleRoute } from '../invocation.ts'
+import { pathOf } from '../represent-deal.ts'
+import { outcomeHeaders, privateHeaders } from './deal-answers.ts'
+import { queryControllers } from './query-controllers.ts'
+
+/** One route for all commands, one for all queries. */
+export const controllerRoutes: readonly StyleRoute[] = [
+  { style: 'command-controller', methods: ['POST'], path: '/command/:commandName', decode: decodeCommand },
+  { style: 'query-controller', methods: ['GET'], path: '/query/:dtoName/:parameter', decode: decodeQuery },
+]
+
+async function decodeCommand(call: HttpCall): Promise<Invocation> {
+  const command = commandsByName.get(call.pathParameters.commandName ?? '')
+  if (!command) {
+    throw new Refused('unknown-command', `There are the commands ${[...commandsByName.keys()].join(', ')}.`)
+  }
+  const { dealId, params } = dealIdInBody(await readJson(call), command)
+  return {
+    kind: 'command',
+    bound: command.bind(params, ''),
+    dealId,
+    ...commandOptionsOf(call),
+    encode: (answered) => {
+      const { deal } = answered.outcome
+      return emptyAnswer(200, { ...outcomeHeaders(answered), location: pathOf(deal) })
+    },
+  }
+}
+
+function decodeQuery(call: HttpCall): Invocation {
+  const { dtoName = '', parameter = '' } = call.pathParameters
+  const controller = queryControllers.get(dtoName)
+  if (!controller)
+    throw new Refused('unknown-query', `There are the queries ${[...queryControllers.keys()].join(', ')}.`)
+  const query = controller(call, parameter)
+  return {
+    kind: 'query',
+    rights: query.rights,
+    answer: async (repository, caller) => {
+      const records = await query.run(repository, caller)
+      if (records.length === 0) throw new Refused('not-found', 'The query found nothing.')
+      return jsonAnswer(200, records, privateHeaders)
+    },
+  }
+}

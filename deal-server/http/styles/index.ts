@@ -1,0 +1,45 @@
+/** All styles of one table of commands, checked: every command has exactly one entry in each, and no two of them share a path. */
+import type { Command } from '../../use-cases/define-use-case.ts'
+import type { StyleRoute } from '../invocation.ts'
+import { actionSubResourceRoutes } from './action-sub-resource.ts'
+import { dealUpdateRoutes } from './attribute-update.ts'
+import { commandCollectionRoutes, type RenderProblem } from './command-collections.ts'
+import { controllerRoutes } from './controllers.ts'
+import { resourceRoutes } from './resource.ts'
+import { stateNamedSubResourceRoutes } from './state-named-sub-resource.ts'
+
+export interface StyleOptions {
+  /** REQUIRE_PRECONDITION. */
+  readonly requirePrecondition: boolean
+  readonly renderProblem: RenderProblem
+}
+
+/** Segments below a deal that are no command's. */
+const reservedSegments = ['commands', 'tasks', 'events', 'history', 'allowed']
+
+/** Every route that leads to a use case. @throws TypeError when the table of commands is ambiguous */
+export function styleRoutes(commands: readonly Command[], options: StyleOptions): readonly StyleRoute[] {
+  requireDistinct(
+    'name',
+    commands.map(({ name }) => name),
+  )
+  requireDistinct('segment', [...reservedSegments, ...commands.flatMap(({ verb, stateName }) => [verb, stateName])])
+  const routes = [
+    ...resourceRoutes,
+    ...actionSubResourceRoutes(commands),
+    ...stateNamedSubResourceRoutes(commands),
+    ...dealUpdateRoutes(options),
+    ...commandCollectionRoutes(options.renderProblem),
+    ...controllerRoutes,
+  ]
+  requireDistinct(
+    'route',
+    routes.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)),
+  )
+  return routes
+}
+
+function requireDistinct(what: string, values: readonly string[]): void {
+  const twice = values.find((value, index) => values.indexOf(value) !== index)
+  if (twice !== undefined) throw new TypeError(`two use cases share the ${what} ${twice}`)
+}

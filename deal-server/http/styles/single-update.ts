@@ -1,0 +1,45 @@
+/** Style 3: one path for all actions, `PUT /rest/v1/deals/{id}` with `{action, params}`. */
+import { z } from 'zod'
+import { Refused } from '../../../shared/errors.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
+import { checkValue } from '../../../shared/http/check-value.ts'
+import type { Command } from '../../use-cases/define-use-case.ts'
+import { commandsByName } from '../../use-cases/index.ts'
+import { requireRepeatable, withoutRepeatedId } from '../deal-target.ts'
+import type { Invocation } from '../invocation.ts'
+import { dealCommand } from './deal-answers.ts'
+
+/** What a body that names its action is made of, in styles 3 and 6. */
+export const actionSchema = z.strictObject({
+  action: z.string(),
+  params: z.record(z.string(), z.unknown()).default({}),
+})
+
+/** @throws Refused `unknown-action` */
+export function commandOfAction(action: string): Command {
+  const command = commandsByName.get(action)
+  if (command) return command
+  const message = `There is no use case of this name. There are: ${[...commandsByName.keys()].join(', ')}.`
+  const errors = [{ pointer: '/action', code: 'unknown-action', message }]
+  throw new Refused('unknown-action', message, { members: { errors } })
+}
+
+/** The command that the body names, on the deal in the path. */
+export function decodeSingleUpdate(call: HttpCall, dealId: string, body: object): Invocation {
+  const others = Object.keys(body).filter((name) => name !== 'action' && name !== 'params' && name !== 'id')
+  if (others.length > 0) {
+    const errors = others.map((name) => ({
+      pointer: `/${name}`,
+      code: 'ambiguous-member',
+      message: 'Not beside action.',
+    }))
+    throw new Refused('ambiguous-update', 'Send either action and params, or the attributes of the deal.', {
+      members: { errors },
+    })
+  }
+  const { action, params } = checkValue(actionSchema, withoutRepeatedId(body, dealId))
+  const bound = commandOfAction(action).bind(withoutRepeatedId(params, dealId), '/params')
+  const invocation = dealCommand(call, bound, dealId)
+  requireRepeatable(call, invocation)
+  return { ...invocation, style: 'single-update' }
+}

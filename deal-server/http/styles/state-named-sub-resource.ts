@@ -1,0 +1,66 @@
+/**
+ * Style 2: the state that is wanted below the deal, `PUT /rest/v1/deals/{id}/holded`; what a state can naturally be asked or undone by
+ * (GET and DELETE of `holded`, DELETE of `deleted`), and tasks as a collection that is posted to.
+ */
+
+import { Refused } from '../../../shared/errors.ts'
+import { jsonAnswer } from '../../../shared/http/answer.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
+import { addTask } from '../../use-cases/add-task.ts'
+import type { Command } from '../../use-cases/define-use-case.ts'
+import { dealQuery } from '../../use-cases/queries.ts'
+import { restoreDeal } from '../../use-cases/restore-deal.ts'
+import { unholdDeal } from '../../use-cases/unhold-deal.ts'
+import { dealIdInPath } from '../deal-target.ts'
+import type { Invocation, StyleRoute } from '../invocation.ts'
+import { requirePresent } from '../presence.ts'
+import { noParameters, readQuery } from '../query-parameters.ts'
+import { decodeSubResource } from './action-sub-resource.ts'
+import { dealHeaders } from './deal-answers.ts'
+
+const style = 'state-named-sub-resource'
+const below = (segment: string) => `/rest/v1/deals/:id/${segment}`
+
+/** One route per command, and the natural forms. */
+export const stateNamedSubResourceRoutes = (commands: readonly Command[]): StyleRoute[] => [
+  ...commands.map(
+    (command): StyleRoute => ({
+      style,
+      methods: ['PUT'],
+      path: below(command.stateName),
+      decode: (call) => decodeSubResource(call, command),
+    }),
+  ),
+  { style, methods: ['GET'], path: below('holded'), decode: decodeHold },
+  { style, methods: ['DELETE'], path: below('holded'), decode: (call) => decodeSubResource(call, unholdDeal) },
+  { style, methods: ['DELETE'], path: below('deleted'), decode: (call) => decodeSubResource(call, restoreDeal) },
+  { style, methods: ['POST'], path: below('tasks'), decode: decodeNewTask },
+]
+
+function decodeHold(call: HttpCall): Invocation {
+  const id = dealIdInPath(call)
+  readQuery(call, noParameters)
+  return {
+    kind: 'query',
+    rights: () => [dealQuery.right],
+    answer: async (repository, caller) => {
+      const deal = requirePresent(await dealQuery.run({ id }, repository), { dealId: id, caller })
+      if (!deal.held) throw new Refused('not-found', 'The deal is not held.', { members: { dealId: id } })
+      const { holdReason: reason, holdReasonCode: reasonCode, heldAt: since, heldBy: by } = deal
+      return jsonAnswer(200, { reason, reasonCode, since, by }, dealHeaders(deal))
+    },
+  }
+}
+
+/** 201: the task is new, though what is answered is the deal. */
+async function decodeNewTask(call: HttpCall): Promise<Invocation> {
+  const invocation = await decodeSubResource(call, addTask)
+  if (invocation.kind === 'query') return invocation
+  return {
+    ...invocation,
+    encode: (answered) => {
+      const answer = invocation.encode(answered)
+      return answered.outcome.changed && answer.status === 200 ? { ...answer, status: 201 } : answer
+    },
+  }
+}

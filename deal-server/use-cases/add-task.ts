@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { type Deal, openTasks, requireOpen } from '../domain/deal.ts'
+import { type DealRefusal, isRefusal, refuse } from '../domain/refusal.ts'
+import { maxOpenTasks, maxTasks } from '../domain/task.ts'
+import { defineDealCommand } from './define-use-case.ts'
+import { employeeOf } from './employees.ts'
+import { calendarDate, nameText, username, uuid } from './parameters.ts'
+
+/** Adds a task. A client that chooses `taskId` may retry: the same task again changes nothing. */
+export const addTask = defineDealCommand({
+  name: 'AddTask',
+  summary: 'Add a task to a deal',
+  right: 'deal.task.add',
+  verb: 'add-task',
+  stateName: 'task-added',
+  params: z.strictObject({
+    taskId: uuid.optional(),
+    title: nameText,
+    dueDate: calendarDate.nullable().optional(),
+    assigneeId: username.nullable().optional(),
+  }),
+  alsoNeeds: ({ assigneeId }) => (assigneeId ? ['deal.task.assign'] : []),
+  employees: ({ assigneeId }) => (assigneeId ? [assigneeId] : []),
+  guard: requireOpen,
+  decide: (deal, { taskId, title, dueDate = null, ...params }, context) => {
+    const closed = requireOpen(deal)
+    if (closed) return closed
+    const assigneeId = params.assigneeId ? employeeOf(params.assigneeId, 'assigneeId', context) : null
+    if (isRefusal(assigneeId)) return assigneeId
+    const known = deal.tasks.find(({ id }) => id === taskId)
+    if (known) {
+      const isSame = known.title === title && known.dueDate === dueDate && known.assigneeId === assigneeId
+      return isSame ? [] : refuse('task-exists', 'The deal has another task of this id.')
+    }
+    const tooMany = requireRoom(deal)
+    if (tooMany) return tooMany
+    return [{ type: 'deal.task-added', data: { taskId: taskId ?? context.newId(), title, dueDate, assigneeId } }]
+  },
+})
+
+function requireRoom(deal: Deal): DealRefusal | undefined {
+  if (openTasks(deal).length >= maxOpenTasks)
+    return refuse('task-limit', `A deal has at most ${maxOpenTasks} open tasks.`)
+  if (deal.tasks.length >= maxTasks) return refuse('task-limit', `A deal has at most ${maxTasks} tasks.`)
+  return undefined
+}

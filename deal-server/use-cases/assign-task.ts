@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { requireOpen } from '../domain/deal.ts'
+import { isRefusal } from '../domain/refusal.ts'
+import { findOpenTask } from '../domain/task.ts'
+import { defineDealCommand } from './define-use-case.ts'
+import { employeeOf } from './employees.ts'
+import { username, uuid } from './parameters.ts'
+
+/** Gives an open task to an enabled user, whoever had it before. */
+export const assignTask = defineDealCommand({
+  name: 'AssignTask',
+  summary: 'Assign a task of a deal',
+  right: 'deal.task.assign',
+  verb: 'assign-task',
+  stateName: 'task-assigned',
+  params: z.strictObject({ taskId: uuid, employeeId: username }),
+  guard: requireOpen,
+  employees: ({ employeeId }) => [employeeId],
+  decide: (deal, { taskId, employeeId }, context) => {
+    const closed = requireOpen(deal)
+    if (closed) return closed
+    const task = findOpenTask(deal.tasks, taskId)
+    if (isRefusal(task)) return task
+    const assignee = employeeOf(employeeId, 'employeeId', context)
+    if (isRefusal(assignee)) return assignee
+    if (task.assigneeId === assignee) return []
+    return [{ type: 'deal.task-assigned', data: { taskId, old: task.assigneeId, new: assignee } }]
+  },
+})

@@ -1,0 +1,105 @@
+/** The members of a deal's representation as an update may send them: those that change something, and those that are passed over. */
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { Refused } from '../../shared/errors.ts'
+import type { Deal } from '../domain/deal.ts'
+import { type DealRefusal, refuseMember } from '../domain/refusal.ts'
+import {
+  amount,
+  calendarDate,
+  commentText,
+  documentNumberText,
+  nameText,
+  reasonCode,
+  reasonText,
+  username,
+} from './parameters.ts'
+
+const reason = reasonText.nullable().optional()
+const penalty = amount.nullable().optional()
+/** Kept by the server: ignored, never compared, so that a blind retry of the same PUT succeeds. */
+const ignored = z.unknown().optional()
+
+export const attributesSchema = z
+  .strictObject({
+    name: nameText.optional(),
+    price: amount.optional(),
+    priceReason: reason,
+    completionDate: calendarDate.nullable().optional(),
+    completionDatePenalty: penalty,
+    completionDateReason: reason,
+    ownerId: username.optional(),
+    status: z.enum(['open', 'completed', 'cancelled', 'deleted']).optional(),
+    held: z.boolean().optional(),
+    holdReason: reason,
+    holdReasonCode: reasonCode.nullable().optional(),
+    cancelReason: reason,
+    cancelPenalty: penalty,
+    completion: z
+      .strictObject({
+        completedOn: calendarDate.optional(),
+        finalPrice: amount.optional(),
+        documentNumber: documentNumberText.nullable().optional(),
+        comment: commentText.nullable().optional(),
+        openTasks: z.enum(['refuse', 'drop']).optional(),
+      })
+      .nullable()
+      .optional(),
+    reopenReason: reason,
+    version: z.number().int().optional(),
+    id: z.string().optional(),
+    currency: z.string().optional(),
+    tasks: ignored,
+    priceText: ignored,
+    description: ignored,
+    heldAt: ignored,
+    heldBy: ignored,
+    cancelledAt: ignored,
+    penaltyTotal: ignored,
+    createdAt: ignored,
+    createdBy: ignored,
+    updatedAt: ignored,
+    updatedBy: ignored,
+    deletedAt: ignored,
+    purgeAt: ignored,
+    allowed: ignored,
+    blocked: ignored,
+    links: ignored,
+  })
+  .readonly()
+
+export type Attributes = z.output<typeof attributesSchema>
+
+const required = ['name', 'price', 'completionDate', 'ownerId', 'status', 'held'] as const
+
+/** The refusal of a PUT that leaves out what it would otherwise seem to clear. */
+export function missingAttributes(attributes: Attributes): Refused | undefined {
+  const missing: string[] = required.filter((name) => attributes[name] === undefined)
+  if (attributes.held === true && attributes.holdReason == null) missing.push('holdReason')
+  if (missing.length === 0) return undefined
+  const errors = missing.map((name) => ({
+    pointer: `/${name}`,
+    code: 'missing-member',
+    message: 'A PUT needs the whole deal.',
+  }))
+  return new Refused('incomplete-representation', `A PUT needs the whole deal; missing: ${missing.join(', ')}.`, {
+    members: { errors },
+  })
+}
+
+/** The refusal of a change that attributes cannot express, or that nothing can. */
+export function whatIsNoAttribute(
+  attributes: Attributes,
+  deal: Deal,
+  represented: Readonly<Record<string, unknown>>,
+): DealRefusal | undefined {
+  const readOnly = (name: string) =>
+    refuseMember('read-only-attribute', { name, problem: 'read-only', message: 'This attribute cannot be changed.' })
+  if (attributes.id !== undefined && attributes.id.toLowerCase() !== deal.id) return readOnly('id')
+  if (attributes.currency !== undefined && attributes.currency !== deal.currency) return readOnly('currency')
+  const needs = (name: string, useCases: string) =>
+    refuseMember('use-case-required', { name, problem: 'use-case-required', message: `Call ${useCases} instead.` })
+  if (attributes.status === 'deleted') return needs('status', 'DeleteDeal')
+  const sameTasks = attributes.tasks === undefined || isDeepStrictEqual(attributes.tasks, represented.tasks)
+  return sameTasks ? undefined : needs('tasks', 'AddTask, AssignTask, UnassignTask or CompleteTask')
+}

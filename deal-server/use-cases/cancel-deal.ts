@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { requireOpen, requirePenaltyFits } from '../domain/deal.ts'
+import type { DealEvent } from '../domain/events.ts'
+import { isRefusal } from '../domain/refusal.ts'
+import { amountIn } from './amounts.ts'
+import { defineDealCommand } from './define-use-case.ts'
+import { dropOpenTasks } from './drop-open-tasks.ts'
+import { amount, reasonText } from './parameters.ts'
+
+/** Cancels an open deal, held or not: the hold is cleared, open tasks are dropped, the penalty (0 for none) is charged. */
+export const cancelDeal = defineDealCommand({
+  name: 'CancelDeal',
+  summary: 'Cancel a deal',
+  right: 'deal.cancel',
+  verb: 'cancel',
+  stateName: 'cancelled',
+  params: z.strictObject({ penaltyAmount: amount, reason: reasonText }),
+  guard: requireOpen,
+  decide: (deal, { penaltyAmount, reason }) => {
+    const penalty = amountIn(deal.currency, penaltyAmount, 'penaltyAmount')
+    const isCancelled = deal.status === 'cancelled' && deal.cancelReason === reason
+    if (isCancelled && deal.cancelPenalty === penalty) return []
+    const refusal = requireOpen(deal)
+    if (refusal) return refusal
+    if (isRefusal(penalty)) return penalty
+    const tooMuch = requirePenaltyFits(deal, penalty)
+    if (tooMuch) return tooMuch
+    const events: DealEvent[] = [{ type: 'deal.cancelled', data: { penalty, reason, wasHeld: deal.held } }]
+    if (penalty > 0) events.push({ type: 'deal.penalty-charged', data: { amount: penalty, cause: 'cancelled' } })
+    return [...events, ...dropOpenTasks(deal, 'cancelled')]
+  },
+})

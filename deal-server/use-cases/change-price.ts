@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { requireFree } from '../domain/deal.ts'
+import { isRefusal } from '../domain/refusal.ts'
+import { amountIn } from './amounts.ts'
+import { defineDealCommand } from './define-use-case.ts'
+import { amount, reasonText } from './parameters.ts'
+
+/** Changes the price of a deal that is open and not held. Price and reason as they are: nothing changes. */
+export const changePrice = defineDealCommand({
+  name: 'ChangePrice',
+  summary: 'Change the price of a deal',
+  right: 'deal.change-price',
+  verb: 'change-price',
+  stateName: 'price-changed',
+  params: z.strictObject({ newPrice: amount, reason: reasonText }),
+  guard: requireFree,
+  decide: (deal, params) => {
+    const price = amountIn(deal.currency, params.newPrice, 'newPrice')
+    const refusal = requireFree(deal)
+    if (refusal) return refusal
+    if (isRefusal(price)) return price
+    if (deal.price === price && deal.priceReason === params.reason) return []
+    return [{ type: 'deal.price-changed', data: { old: deal.price, new: price, reason: params.reason } }]
+  },
+})

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { type Deal, openTasks, requireFree } from '../domain/deal.ts'
+import type { Completion, DealEvent } from '../domain/events.ts'
+import type { MinorUnits } from '../domain/money.ts'
+import { type DealRefusal, isRefusal, refuse, refuseMember } from '../domain/refusal.ts'
+import { amountIn } from './amounts.ts'
+import { defineDealCommand } from './define-use-case.ts'
+import { dropOpenTasks } from './drop-open-tasks.ts'
+import { amount, calendarDate, commentText, documentNumberText } from './parameters.ts'
+
+const params = z.strictObject({
+  completedOn: calendarDate.optional(),
+  finalPrice: amount.optional(),
+  documentNumber: documentNumberText.nullable().optional(),
+  comment: commentText.nullable().optional(),
+  openTasks: z.enum(['refuse', 'drop']).optional(),
+})
+
+/** Completes a deal that is open and not held. Open tasks refuse it, or are dropped. */
+export const completeDeal = defineDealCommand({
+  name: 'CompleteDeal',
+  summary: 'Complete a deal',
+  right: 'deal.complete',
+  verb: 'complete',
+  stateName: 'completed',
+  params,
+  guard: requireFree,
+  decide: (deal, given, { now }) => {
+    const finalPrice =
+      given.finalPrice === undefined ? undefined : amountIn(deal.currency, given.finalPrice, 'finalPrice')
+    if (!isRefusal(finalPrice) && deal.completion && isSame(deal.completion, given, finalPrice)) return []
+    const refusal = requireFree(deal) ?? requirePast(given.completedOn, now) ?? requireTasksDone(deal, given.openTasks)
+    if (refusal) return refusal
+    if (isRefusal(finalPrice)) return finalPrice
+    const completed: DealEvent = {
+      type: 'deal.completed',
+      data: {
+        completedOn: given.completedOn ?? now.slice(0, 10),
+        finalPrice: finalPrice ?? deal.price,
+        documentNumber: given.documentNumber ?? null,
+        comment: given.comment ?? null,
+      },
+    }
+    return [completed, ...dropOpenTasks(deal, 'completed')]
+  },
+})
+
+/** What was left out counts as equal. */
+function isSame(stored: Completion, given: z.output<typeof params>, finalPrice: MinorUnits | undefined): boolean {
+  const differs = <Value>(value: Value | undefined, present: Value) => value !== undefined && value !== present
+  return !(
+    differs(given.completedOn, stored.completedOn) ||
+    differs(finalPrice, stored.finalPrice) ||
+    differs(given.documentNumber, stored.documentNumber) ||
+    differs(given.comment, stored.comment)
+  )
+}
+
+/** Somewhere on earth it may be tomorrow already: UTC+14. */
+const furthestZoneMs = 14 * 60 * 60 * 1000
+
+function requirePast(completedOn: string | undefined, now: string): DealRefusal | undefined {
+  const latest = new Date(Date.parse(now) + furthestZoneMs).toISOString().slice(0, 10)
+  if (completedOn === undefined || completedOn <= latest) return undefined
+  const message = `The deal cannot have been completed after today (${latest} at the latest).`
+  return refuseMember('date-out-of-range', { name: 'completedOn', problem: 'date-out-of-range', message })
+}
+
+function requireTasksDone(deal: Deal, whatOfThem: 'refuse' | 'drop' = 'refuse'): DealRefusal | undefined {
+  const open = openTasks(deal).length
+  if (open === 0 || whatOfThem === 'drop') return undefined
+  return refuse('open-tasks', `The deal has ${open} open tasks; complete them, or send openTasks: "drop".`, {
+    openTasks: open,
+  })
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { foldUsername } from '../../shared/principals/record.ts'
+import { requireOpen } from '../domain/deal.ts'
+import { isRefusal } from '../domain/refusal.ts'
+import { findOpenTask } from '../domain/task.ts'
+import { defineDealCommand } from './define-use-case.ts'
+import { resultText, uuid } from './parameters.ts'
+
+/** Completes a task. Its assignee may do so without the right. */
+export const completeTask = defineDealCommand({
+  name: 'CompleteTask',
+  summary: 'Complete a task of a deal',
+  right: 'deal.task.complete',
+  verb: 'complete-task',
+  stateName: 'task-completed',
+  params: z.strictObject({ taskId: uuid, result: resultText.nullable().optional() }),
+  guard: requireOpen,
+  mayAnyway: (deal, { taskId }, username) => {
+    const assignee = deal.tasks.find(({ id }) => id === taskId)?.assigneeId
+    return typeof assignee === 'string' && foldUsername(assignee) === foldUsername(username)
+  },
+  decide: (deal, { taskId, result }) => {
+    const closed = requireOpen(deal)
+    if (closed) return closed
+    const known = deal.tasks.find(({ id }) => id === taskId)
+    if (known?.status === 'done' && (result === undefined || result === known.result)) return []
+    const task = findOpenTask(deal.tasks, taskId)
+    if (isRefusal(task)) return task
+    return [{ type: 'deal.task-completed', data: { taskId, result: result ?? null } }]
+  },
+})

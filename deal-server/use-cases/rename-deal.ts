@@ -1,0 +1,20 @@
+import { z } from 'zod'
+import { requireOpen } from '../domain/deal.ts'
+import { defineDealCommand } from './define-use-case.ts'
+import { nameText } from './parameters.ts'
+
+/** Gives a deal another name. */
+export const renameDeal = defineDealCommand({
+  name: 'RenameDeal',
+  summary: 'Rename a deal',
+  right: 'deal.rename',
+  verb: 'rename',
+  stateName: 'renamed',
+  params: z.strictObject({ newName: nameText }),
+  guard: requireOpen,
+  decide: (deal, { newName }) => {
+    const closed = requireOpen(deal)
+    if (closed) return closed
+    return deal.name === newName ? [] : [{ type: 'deal.renamed', data: { old: deal.name, new: newName } }]
+  },
+})

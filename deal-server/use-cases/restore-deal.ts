@@ -1,0 +1,15 @@
+import { z } from 'zod'
+import { defineDealCommand } from './define-use-case.ts'
+
+/** Brings a deleted deal back as it was; a deal that is not deleted stays as it is. */
+export const restoreDeal = defineDealCommand({
+  name: 'RestoreDeal',
+  summary: 'Restore a deleted deal',
+  right: 'deal.restore',
+  verb: 'restore',
+  stateName: 'restored',
+  params: z.strictObject({}),
+  onDeleted: true,
+  guard: () => undefined,
+  decide: (deal) => (deal.deletedAt === null ? [] : [{ type: 'deal.restored', data: {} }]),
+})

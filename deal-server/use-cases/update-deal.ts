@@ -1,0 +1,109 @@
+/**
+ * The attribute update: a representation of the deal, compared with the stored one; each difference is a use case (deal model 3.4).
+ * Attributes are never written: only use cases run, in one fixed order, all or none.
+ */
+import { checkValue } from '../../shared/http/check-value.ts'
+import type { Deal } from '../domain/deal.ts'
+import type { DealEvent } from '../domain/events.ts'
+import { foldEvents } from '../domain/evolve.ts'
+import { type DealRefusal, isRefusal } from '../domain/refusal.ts'
+import { assignOwner } from './assign-owner.ts'
+import { type AttributeChange, differences } from './attribute-differences.ts'
+import { type Attributes, attributesSchema, missingAttributes, whatIsNoAttribute } from './attributes.ts'
+import { cancelDeal } from './cancel-deal.ts'
+import { changeCompletionDate } from './change-completion-date.ts'
+import { changePrice } from './change-price.ts'
+import { completeDeal } from './complete-deal.ts'
+import type { Asking, BoundCommand, Command, DecisionContext, Steps } from './define-use-case.ts'
+import { holdDeal } from './hold-deal.ts'
+import { renameDeal } from './rename-deal.ts'
+import { reopenDeal } from './reopen-deal.ts'
+import { unholdDeal } from './unhold-deal.ts'
+
+/** The use cases that attributes can express. */
+export const attributeCommands: readonly Command[] = [
+  reopenDeal,
+  unholdDeal,
+  renameDeal,
+  assignOwner,
+  changePrice,
+  changeCompletionDate,
+  holdDeal,
+  completeDeal,
+  cancelDeal,
+]
+
+export interface AttributeUpdateOptions {
+  readonly dealId: string
+  /** A PUT: every changeable attribute must be there. */
+  readonly whole: boolean
+  /** The deal as clients read it, to tell whether a member that cannot be changed here was changed all the same. */
+  represent(deal: Deal): Readonly<Record<string, unknown>>
+}
+
+/**
+ * The update, ready to be decided, and the version it was made for, if it says so.
+ * @throws Refused `invalid-body`, `invalid-value`, `incomplete-representation`, `use-case-required`
+ */
+export function bindAttributeUpdate(
+  body: object,
+  options: AttributeUpdateOptions,
+): { bound: BoundCommand; version: number | undefined } {
+  const attributes = checkValue(attributesSchema, body)
+  const incomplete = options.whole ? missingAttributes(attributes) : undefined
+  if (incomplete) throw incomplete
+  const find = (deal: Deal) =>
+    whatIsNoAttribute(attributes, deal, options.represent(deal)) ?? differences(attributes, deal)
+  return { bound: boundUpdate(attributes, find), version: attributes.version }
+}
+
+type Find = (deal: Deal) => readonly AttributeChange[] | DealRefusal
+
+const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
+  name: 'UpdateDeal',
+  target: 'deal',
+  at: '',
+  params: attributes,
+  chosenDealId: undefined,
+  onDeleted: false,
+  rights: [],
+  missingRights: (deal, asking) => missingRights(deal && find(deal), asking),
+  employees: () => (attributes.ownerId === undefined ? [] : [attributes.ownerId]),
+  isFulfilledBy: (deal) => {
+    const found = find(deal)
+    return !isRefusal(found) && found.length === 0
+  },
+  decide: (deal, context) => {
+    if (!deal) throw new TypeError('UpdateDeal needs a deal')
+    const found = find(deal)
+    return isRefusal(found) ? found : runInOrder(deal, found, context)
+  },
+})
+
+/** Each use case that it comes to needs its right; where there is nothing to tell that by, reading or any of them. */
+function missingRights(
+  found: readonly AttributeChange[] | DealRefusal | undefined,
+  { rights }: Asking,
+): readonly string[] {
+  const involved = attributeCommands.map(({ right }) => right)
+  if (found === undefined || isRefusal(found) || found.length === 0) {
+    return ['deal.read', ...involved].some((right) => rights.has(right)) ? [] : ['deal.read']
+  }
+  return [...new Set(found.map(({ command }) => command.right))].filter((right) => !rights.has(right))
+}
+
+/** Each decision sees what the ones before it have made of the deal. */
+function runInOrder(deal: Deal, changes: readonly AttributeChange[], context: DecisionContext): Steps | DealRefusal {
+  const occasion = { at: context.now, actor: context.actor }
+  const steps: { useCase: string; events: readonly DealEvent[] }[] = []
+  let state = deal
+  for (const { command, params } of changes) {
+    const decided = command.bind(params, '').decide(state, context)
+    if (isRefusal(decided)) return decided
+    for (const step of decided) {
+      steps.push(step)
+      state = foldEvents(state, step.events, occasion)
+    }
+  }
+  return steps
+}
