@@ -11,10 +11,15 @@ type Issue = z.core.$ZodIssue
 
 /** Issues about the shape: ill-typed, unknown and missing members. All others are about values of the right type. */
 function isAboutShape(issue: Issue): boolean {
+  if (isBeyondDoubles(issue)) return false
   if (issue.code === 'invalid_type') return !(typeof issue.input === 'number' && issue.expected === 'int')
   if (issue.code === 'invalid_value') return typeof issue.input !== typeof issue.values[0]
   return issue.code === 'unrecognized_keys' || issue.code === 'invalid_union'
 }
+
+/** JSON has no infinity: it stands for a number too large to be read, such as `1e400`, which is a number all the same. */
+const isBeyondDoubles = ({ input }: Issue): boolean =>
+  input === Number.POSITIVE_INFINITY || input === Number.NEGATIVE_INFINITY
 
 /**
  * Checks a parsed JSON value. Ill-typed, unknown or missing members are 400 `invalid-body`, values of the right type that are
@@ -65,6 +70,7 @@ function describeIssue(issue: Issue): { code: string; message: string } {
       ? { code: 'missing-member', message: 'This member is required.' }
       : { code: 'wrong-type', message: `${issue.message}.` }
   }
+  if (isBeyondDoubles(issue)) return { code: 'too-big', message: 'This number is too large.' }
   switch (issue.code) {
     case 'custom':
       return { code: String(issue.params?.code ?? 'invalid-value'), message: issue.message }
