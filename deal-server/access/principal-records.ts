@@ -137,7 +137,7 @@ async function fetchRecord(
   const epoch = feed.epoch()
   const asOf = clock.monotonic()
   const cached = feed.isCurrent() ? await readCache(cache, name) : undefined
-  const canBelieve = cached && versionOf(cached) >= atLeast && feed.epoch() === epoch
+  const canBelieve = cached && versionOf(cached) >= atLeast && feed.isCurrent() && feed.epoch() === epoch
   if (canBelieve) return { record: cached, atLeast, epoch, asOf, goodUntil: asOf }
   const record = await authClient.principal(name)
   return { record, atLeast, epoch, asOf, goodUntil: asOf + answerGoodForMs }
