@@ -21,7 +21,7 @@ export interface HttpCall {
   header(name: string): string | undefined
   /** The value of each line of this field, in order. */
   headerLines(name: string): string[]
-  /** The whole body. @throws Refused `body-too-large` beyond `maxBodyBytes` */
+  /** The whole body. @throws Refused `body-too-large` beyond `maxBodyBytes`; `malformed-request` when the client goes away */
   readBody(): Promise<Buffer>
 }
 
@@ -80,10 +80,15 @@ async function readLimited(incoming: IncomingMessage): Promise<Buffer> {
   if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge()
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
-    size += chunk.length
-    if (size > maxBodyBytes) throw bodyTooLarge()
-    chunks.push(chunk)
+  try {
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      size += chunk.length
+      if (size > maxBodyBytes) throw bodyTooLarge()
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (incoming.complete || error instanceof Refused) throw error
+    throw new Refused('malformed-request', 'The connection ended before the body did.')
   }
   return Buffer.concat(chunks)
 }

@@ -75,10 +75,15 @@ function createListener(options: ListenOptions) {
     errorHandler: () => problemResponse(malformed, options),
   })
   return (request: IncomingMessage, response: ServerResponse) => {
-    const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1'
-    if (lacksHost) writeProblem(response, malformed, options)
-    else void listener(request, response)
+    if (hasOneHost(request)) void listener(request, response)
+    else writeProblem(response, malformed, options)
   }
+}
+
+/** Node.js takes the first of several, where a proxy in front may have taken another one (RFC 9112 §3.2). */
+function hasOneHost({ httpVersion, headersDistinct }: IncomingMessage): boolean {
+  const hosts = headersDistinct.host?.length ?? 0
+  return hosts === 1 || (hosts === 0 && httpVersion !== '1.1')
 }
 
 function problemOfClientError(error: NodeJS.ErrnoException): Occurrence {

@@ -2,35 +2,41 @@ import { connect } from 'node:net'
 import { membersOf, type Reply } from './http-client.ts'
 
 /** How long an answer may take, in milliseconds. */
-const patienceMs = 5000
+const patienceMs = 10_000
 
 /**
- * Sends bytes as they are over a connection of their own, closes the sending side, and reads what comes back until the other end
- * closes. Undefined when nothing came.
+ * Sends bytes as they are over a connection of their own and reads what comes back until the other end closes; ask it to, with
+ * `Connection: close`. When nothing happens for `idleMs`, the sending side is closed: Node.js then takes a request that is not
+ * whole for malformed, and drops one whose answer is under way. Undefined when nothing came back.
  */
-export async function sendRaw(port: number, bytes: string | Uint8Array): Promise<Reply | undefined> {
-  const received = await exchange(port, bytes)
+export async function sendRaw(port: number, bytes: string | Uint8Array, idleMs = 3000): Promise<Reply | undefined> {
+  const received = await exchange(port, bytes, idleMs)
   return received.length === 0 ? undefined : parseReply(received)
 }
 
-function exchange(port: number, bytes: string | Uint8Array): Promise<Buffer> {
+function exchange(port: number, bytes: string | Uint8Array, idleMs: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    const timer = setTimeout(() => {
+    const closeSending = setTimeout(() => socket.end(), idleMs)
+    const giveUp = setTimeout(() => {
       socket.destroy()
       reject(new Error(`no end of the answer after ${patienceMs} ms; so far: ${Buffer.concat(chunks)}`))
     }, patienceMs)
     const finish = () => {
-      clearTimeout(timer)
+      clearTimeout(closeSending)
+      clearTimeout(giveUp)
       socket.destroy()
       resolve(Buffer.concat(chunks))
     }
-    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('data', (chunk) => {
+      chunks.push(chunk)
+      closeSending.refresh()
+    })
     socket.on('end', finish)
     // The other end may have answered and closed while bytes were still under way.
     socket.on('error', finish)
-    socket.end(bytes)
+    socket.write(bytes)
   })
 }
 
