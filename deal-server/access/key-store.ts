@@ -40,56 +40,81 @@ const rsaJwkSchema = z.object({
   e: z.literal('AQAB'),
 })
 
-export function createKeyStore(ports: { authClient: AuthClient; clock: Clock; log: Log }): KeyStore {
-  const { authClient, clock, log } = ports
-  const unknownKids = new LRUCache<string, true>({ max: 1_000, ttl: unknownKidMs, perf: { now: clock.monotonic } })
-  let keys: ReadonlyMap<string, KeyObject> = new Map()
-  let loading: Promise<boolean> | undefined
-  let loadedAt = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
+interface KeyStorePorts {
+  readonly authClient: Pick<AuthClient, 'jwks'>
+  readonly clock: Clock
+  readonly log: Log
+}
 
-  const load = async (): Promise<boolean> => {
+/** The keys of one deal server; none until the first load. */
+export function createKeyStore(ports: KeyStorePorts): KeyStore {
+  return new FetchedKeys(ports)
+}
+
+class FetchedKeys implements KeyStore {
+  readonly #ports: KeyStorePorts
+  readonly #unknownKids: LRUCache<string, true>
+  #keys: ReadonlyMap<string, KeyObject> = new Map()
+  #loading: Promise<boolean> | undefined
+  #loadedAt = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  #stopped = false
+
+  constructor(ports: KeyStorePorts) {
+    this.#ports = ports
+    const perf = { now: ports.clock.monotonic }
+    this.#unknownKids = new LRUCache({ max: 1_000, ttl: unknownKidMs, ttlResolution: 0, perf })
+  }
+
+  // Bound, since schemes are handed these alone.
+  readonly key = (kid: string): KeyObject | undefined => this.#keys.get(kid)
+
+  readonly findKey = async (kid: string): Promise<boolean> => {
+    if (this.#keys.has(kid)) return true
+    if (this.#unknownKids.has(kid)) return false
+    // A load that was under way may have begun before the key was published: it does not say that there is none.
+    const isUnderWay = this.#loading !== undefined
+    const isCoolingDown = !isUnderWay && this.#ports.clock.monotonic() - this.#loadedAt < coolDownMs
+    const loaded = isCoolingDown ? false : await this.refresh()
+    if (loaded && !isUnderWay && !this.#keys.has(kid)) this.#unknownKids.set(kid, true)
+    return this.#keys.has(kid)
+  }
+
+  refresh(): Promise<boolean> {
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined
+      this.#loadedAt = this.#ports.clock.monotonic()
+    })
+    return this.#loading
+  }
+
+  size(): number {
+    return this.#keys.size
+  }
+
+  start(): void {
+    if (this.#stopped) return
+    const wait = this.#keys.size === 0 ? emptyRetryMs : refreshIntervalMs
+    this.#timer = setTimeout(() => void this.refresh().then(() => this.start()), wait)
+    this.#timer.unref()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+  }
+
+  async #load(): Promise<boolean> {
     try {
-      const next = keysOf(await authClient.jwks())
+      const next = keysOf(await this.#ports.authClient.jwks())
       if (next.size === 0) throw new TypeError('the key document has no usable key')
-      keys = next
+      this.#keys = next
       return true
     } catch (error) {
-      log.warn({ err: error, keysHeld: keys.size }, 'the public keys could not be loaded; those held stay in use')
+      const keysHeld = this.#keys.size
+      this.#ports.log.warn({ err: error, keysHeld }, 'the public keys could not be loaded; those held stay in use')
       return false
     }
-  }
-
-  const refresh = (): Promise<boolean> => {
-    loadedAt = clock.monotonic()
-    loading ??= load().finally(() => {
-      loading = undefined
-    })
-    return loading
-  }
-
-  const findKey = async (kid: string): Promise<boolean> => {
-    if (keys.has(kid)) return true
-    if (unknownKids.has(kid)) return false
-    const coolingDown = loading === undefined && clock.monotonic() - loadedAt < coolDownMs
-    const loaded = coolingDown ? false : await refresh()
-    if (loaded && !keys.has(kid)) unknownKids.set(kid, true)
-    return keys.has(kid)
-  }
-
-  const tick = () => {
-    const wait = keys.size === 0 ? emptyRetryMs : refreshIntervalMs
-    timer = setTimeout(() => void refresh().then(tick), wait)
-    timer.unref()
-  }
-
-  return {
-    key: (kid) => keys.get(kid),
-    findKey,
-    refresh,
-    size: () => keys.size,
-    start: tick,
-    stop: () => clearTimeout(timer),
   }
 }
 

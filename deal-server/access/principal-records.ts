@@ -57,72 +57,81 @@ const maxLoads = 4
 
 /** The records of one deal server. */
 export function createPrincipalRecords(ports: PrincipalRecordsPorts): Principals {
-  const { feed, clock } = ports
-  const held = new LRUCache<string, Held>({ max: maxHeld })
-  const loads = new Map<string, Load>()
+  return new PrincipalRecords(ports)
+}
 
-  // Floors do not last: what is held must not outlive the one it lies below.
-  feed.onChange((name, version) => {
-    const known = held.get(name)
-    if (known) held.set(name, { ...known, atLeast: Math.max(known.atLeast, version) })
-  })
+class PrincipalRecords implements Principals {
+  readonly #ports: PrincipalRecordsPorts
+  readonly #held = new LRUCache<string, Held>({ max: maxHeld })
+  readonly #loads = new Map<string, Load>()
+
+  constructor(ports: PrincipalRecordsPorts) {
+    this.#ports = ports
+    // Floors do not last: what is held must not outlive the one it lies below.
+    ports.feed.onChange((name, version) => {
+      const known = this.#held.get(name)
+      if (known) this.#held.set(name, { ...known, atLeast: Math.max(known.atLeast, version) })
+    })
+  }
+
+  get(username: string): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined {
+    const name = foldUsername(username)
+    const known = this.#held.get(name)
+    return known && this.#isGood(known) ? known.record : this.#sharedLoad(name)
+  }
 
   /** Whether what is held may answer this very moment. */
-  const isGood = ({ record, atLeast, epoch, asOf, goodUntil }: Held): boolean => {
+  #isGood({ record, atLeast, epoch, asOf, goodUntil }: Held): boolean {
+    const { feed, clock } = this.#ports
     if (versionOf(record) < atLeast) return false
     const now = clock.monotonic()
     if (!feed.isCurrent()) return now <= goodUntil
     return epoch === feed.epoch() && (record !== undefined || now - asOf <= unknownGoodForMs)
   }
 
-  const leastVersion = (name: string) => {
-    const known = held.get(name)
-    return Math.max(feed.floor(name), known?.atLeast ?? 0, versionOf(known?.record))
+  #leastVersion(name: string): number {
+    const known = this.#held.get(name)
+    return Math.max(this.#ports.feed.floor(name), known?.atLeast ?? 0, versionOf(known?.record))
   }
 
-  const load = async (name: string): Promise<PrincipalRecord | undefined> => {
+  /** Callers share a load, but none that began long before they came. */
+  #sharedLoad(name: string): Promise<PrincipalRecord | undefined> {
+    const now = this.#ports.clock.monotonic()
+    const underWay = this.#loads.get(name)
+    if (underWay && now - underWay.startedAt <= answerGoodForMs) return underWay.result
+    const started: Load = { startedAt: now, result: this.#load(name) }
+    this.#loads.set(name, started)
+    const forget = () => {
+      if (this.#loads.get(name) === started) this.#loads.delete(name)
+    }
+    started.result.then(forget, forget)
+    return started.result
+  }
+
+  async #load(name: string): Promise<PrincipalRecord | undefined> {
     for (let count = 0; count < maxLoads; count += 1) {
-      const next = await fetchRecord(ports, name, leastVersion(name)).catch((error: unknown) => useHeld(name, error))
+      const asked = fetchRecord(this.#ports, name, this.#leastVersion(name))
+      const next = await asked.catch((error: unknown) => this.#useHeld(name, error))
       // Messages, or a newer record, may have come while this one was on its way.
-      if (versionOf(next.record) < leastVersion(name)) continue
-      held.set(name, next)
+      if (versionOf(next.record) < this.#leastVersion(name)) continue
+      this.#held.set(name, next)
       return next.record
     }
     throw new Unavailable('auth-server')
   }
 
   /** Nobody could be asked: what is held serves for a while, or what the cache has instead, unless known to be outdated. */
-  const useHeld = async (name: string, error: unknown): Promise<Held> => {
-    const cached = held.has(name) ? await readCache(ports.cache, name) : undefined
-    const known = held.get(name)
+  async #useHeld(name: string, error: unknown): Promise<Held> {
+    const { feed, cache, clock, recordMaxAgeMs } = this.#ports
+    const cached = this.#held.has(name) ? await readCache(cache, name) : undefined
+    const known = this.#held.get(name)
     if (known?.record) {
       const record = versionOf(cached) > versionOf(known.record) ? cached : known.record
       const confirmedAt = known.epoch === feed.epoch() ? Math.max(known.asOf, feed.lastCurrentAt()) : known.asOf
-      const isYoung = clock.monotonic() - confirmedAt <= ports.recordMaxAgeMs
-      if (isYoung && versionOf(record) >= leastVersion(name)) return { ...known, record }
+      const isYoung = clock.monotonic() - confirmedAt <= recordMaxAgeMs
+      if (isYoung && versionOf(record) >= this.#leastVersion(name)) return { ...known, record }
     }
     throw error instanceof Unavailable ? error : new Unavailable('auth-server', { cause: error })
-  }
-
-  /** Callers share a load, but none that began long before they came. */
-  const sharedLoad = (name: string): Promise<PrincipalRecord | undefined> => {
-    const underWay = loads.get(name)
-    if (underWay && clock.monotonic() - underWay.startedAt <= answerGoodForMs) return underWay.result
-    const started: Load = { startedAt: clock.monotonic(), result: load(name) }
-    loads.set(name, started)
-    const forget = () => {
-      if (loads.get(name) === started) loads.delete(name)
-    }
-    started.result.then(forget, forget)
-    return started.result
-  }
-
-  return {
-    get: (username) => {
-      const name = foldUsername(username)
-      const known = held.get(name)
-      return known && isGood(known) ? known.record : sharedLoad(name)
-    },
   }
 }
 

@@ -70,9 +70,15 @@ export class FreshnessWorld {
     if (!server.alive) return false
     try {
       const version = await server.database.change(username, change)
+      const committedAt = this.time.monotonic()
       await server.publisher.settle(version)
-      if (server.alive) this.#acknowledged.push({ username, version, at: this.time.monotonic() })
-      return server.alive
+      if (!server.alive) return false
+      const at = this.time.monotonic()
+      this.#acknowledged.push({ username, version, at })
+      const cached = this.cacheServer.versionOf(principalKey(username))
+      const isEarly = at < committedAt + effectiveAfterMs && cached > 0 && cached < version
+      if (isEarly) this.violations.push(`${username} ${version} was acknowledged while the cache had ${cached}`)
+      return true
     } catch {
       // The caller was told that the database is not available.
       return false
@@ -112,6 +118,8 @@ export class FreshnessWorld {
 
   /** Everything works again; then everything must be as if it always had. */
   async recover(usernames: readonly string[]): Promise<void> {
+    // What was to fail later has failed then.
+    await this.time.pass(1_500)
     this.cacheServer.start()
     for (const [at] of this.auth.entries()) this.startAuth(at)
     for (const process of [...this.auth, ...this.deals]) process.heal()

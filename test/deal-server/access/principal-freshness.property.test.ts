@@ -14,7 +14,7 @@ vi.mock('node:timers/promises', async () => {
 })
 
 const usernames = ['alice', 'bob', 'nina']
-const recordMaxAgeMs = 20_000
+const recordMaxAgeMs = 5_000
 
 const place = fc.nat(1)
 const username = fc.oneof({ weight: 4, arbitrary: fc.constant('alice') }, fc.constantFrom(...usernames))
@@ -61,6 +61,25 @@ const steps = fc.oneof(
     arbitrary: step('read', [place, username], (world, at, name) => {
       const deal = world.deals[at]
       if (deal) void world.read(deal, name)
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: step('readAcrossChange', [place, shortMs, fc.boolean()], (world, at, ms, forget) => {
+      if (forget) world.restartDeal(at)
+      const deal = world.deals[at]
+      if (!deal) return
+      deal.cache.link.stall('answers', ms)
+      deal.authLink.stall('answers', ms)
+      void world.read(deal, 'alice')
+      world.time.after(ms / 2, () => act(world, 'changeAndWatch', [0, 'alice', 'right']))
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: step('changeAndKill', [place, username, fc.nat(40)], (world, at, name, ms) => {
+      act(world, 'changeAndWatch', [at, name, 'right'])
+      world.time.after(ms, () => world.auth[at]?.kill())
     }),
   },
   step('reload', [place, username], (world, at, name) => void world.auth[at]?.publisher.reloaded(name)),

@@ -1,0 +1,225 @@
+import { generateKeyPairSync, type JsonWebKey } from 'node:crypto'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createKeyStore } from '../../../deal-server/access/key-store.ts'
+import { Unavailable } from '../../../shared/errors.ts'
+import { createLog } from '../../../shared/log.ts'
+
+const rsaJwk = (modulusLength: number): JsonWebKey =>
+  generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' })
+
+const [strong, other, weak] = [rsaJwk(2048), rsaJwk(2048), rsaJwk(1024)]
+const usable = (kid: string, jwk = strong) => ({ ...jwk, kid, use: 'sig', alg: 'RS256' })
+
+/** A key store whose auth server answers what the test says; `loads` are the answers it is waiting for. */
+function openKeyStore() {
+  let now = 1_000_000
+  const clock = { now: () => now, monotonic: () => now }
+  const loads: { answer: (document: unknown) => void; fail: () => void }[] = []
+  let started = 0
+  const jwks = () => {
+    started += 1
+    return new Promise<unknown>((resolve, reject) => {
+      loads.push({ answer: resolve, fail: () => reject(new Unavailable('auth-server')) })
+    })
+  }
+  const authClient = { jwks, principal: async () => undefined }
+  const store = createKeyStore({ authClient, clock, log: createLog({ level: 'silent', format: 'json' }) })
+  const answer = (...keys: unknown[]) => loads.shift()?.answer({ keys })
+  return {
+    store,
+    answer,
+    fail: () => loads.shift()?.fail(),
+    pass: (milliseconds: number) => {
+      now += milliseconds
+    },
+    started: () => started,
+    /** Loads this document, a whole cool-down after whatever came before. */
+    load: async (document: unknown) => {
+      now += 2_000
+      const refreshed = store.refresh()
+      loads.shift()?.answer(document)
+      return refreshed
+    },
+  }
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('loading', () => {
+  it('knows no key before the first load', async () => {
+    const { store } = openKeyStore()
+    expect(store.key('a')).toBeUndefined()
+    expect(store.size()).toBe(0)
+  })
+
+  it('holds the public keys of the document, and forgets those that are gone', async () => {
+    const { store, load } = openKeyStore()
+    expect(await load({ keys: [usable('a'), usable('b', other)] })).toBe(true)
+    expect(store.key('a')?.export({ format: 'jwk' })).toEqual(strong)
+    expect(store.key('a')?.type).toBe('public')
+    expect(await load({ keys: [usable('b', other)] })).toBe(true)
+    expect([store.key('a'), store.size()]).toEqual([undefined, 1])
+  })
+
+  it('has one load under way, whoever asks', async () => {
+    const { store, answer, started } = openKeyStore()
+    const asked = ['a', 'b', 'c', 'a'].map((kid) => store.findKey(kid))
+    const refreshed = store.refresh()
+    answer(usable('a'))
+    expect(await Promise.all(asked)).toEqual([true, false, false, true])
+    expect(await refreshed).toBe(true)
+    expect(started()).toBe(1)
+  })
+
+  it('loads nothing for a key it holds', async () => {
+    const { store, load, started } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    expect(await store.findKey('a')).toBe(true)
+    expect(started()).toBe(1)
+  })
+
+  it('starts no load any more once it was stopped, even when one was under way', async () => {
+    vi.useFakeTimers()
+    const { store, fail, started } = openKeyStore()
+    store.start()
+    await vi.advanceTimersByTimeAsync(500)
+    expect(started()).toBe(1)
+    store.stop()
+    fail()
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect(started()).toBe(1)
+  })
+
+  it('tries again twice a second until it has a key, then every five minutes', async () => {
+    vi.useFakeTimers()
+    const { store, answer, fail, started } = openKeyStore()
+    store.start()
+    await vi.advanceTimersByTimeAsync(500)
+    fail()
+    await vi.advanceTimersByTimeAsync(500)
+    expect(started()).toBe(2)
+    answer(usable('a'))
+    await vi.advanceTimersByTimeAsync(299_000)
+    expect(started()).toBe(2)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(started()).toBe(3)
+    store.stop()
+  })
+})
+
+describe('an unknown kid', () => {
+  it('costs at most one load per cool-down', async () => {
+    const { store, load, pass, started } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    for (let count = 0; count < 100; count += 1) expect(await store.findKey(`unknown-${count}`)).toBe(false)
+    expect(started()).toBe(1)
+    pass(1_001)
+    void store.findKey('unknown')
+    expect(started()).toBe(2)
+  })
+
+  it('waits for the cool-down after a load that failed late, too', async () => {
+    const { store, fail, pass, started } = openKeyStore()
+    const first = store.findKey('x')
+    pass(3_000)
+    fail()
+    expect(await first).toBe(false)
+    expect(await store.findKey('y')).toBe(false)
+    expect(started()).toBe(1)
+    pass(1_001)
+    void store.findKey('y')
+    expect(started()).toBe(2)
+  })
+
+  it('is not looked for again for ten seconds when a fresh document did not have it', async () => {
+    const { store, answer, load, pass, started } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    pass(1_001)
+    const asked = store.findKey('x')
+    answer(usable('a'))
+    expect(await asked).toBe(false)
+    pass(9_000)
+    expect(await store.findKey('x')).toBe(false)
+    expect(started()).toBe(2)
+    pass(1_500)
+    void store.findKey('x')
+    expect(started()).toBe(3)
+  })
+
+  it('is found after the cool-down when it was published while a load was under way', async () => {
+    const { store, answer, pass } = openKeyStore()
+    const underWay = store.refresh()
+    const asked = store.findKey('new')
+    answer(usable('a'))
+    await underWay
+    expect(await asked).toBe(false)
+    pass(1_001)
+    const again = store.findKey('new')
+    answer(usable('a'), usable('new', other))
+    expect(await again).toBe(true)
+  })
+
+  it('is known at once when any load brings it', async () => {
+    const { store, answer, load } = openKeyStore()
+    const asked = store.findKey('new')
+    answer(usable('a'))
+    expect(await asked).toBe(false)
+    await load({ keys: [usable('new')] })
+    expect(await store.findKey('new')).toBe(true)
+  })
+})
+
+describe('good keys', () => {
+  const bad: Record<string, unknown> = {
+    'an empty set': { keys: [] },
+    'a set without a usable key': { keys: [usable('w', weak)] },
+    'no set': { keys: 'none' },
+    'a text': 'garbage',
+    nothing: undefined,
+    'an array': [usable('a')],
+  }
+
+  it.each(Object.keys(bad))('survive %s', async (name) => {
+    const { store, load } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    expect(await load(bad[name])).toBe(false)
+    expect(store.key('a')).toBeDefined()
+  })
+
+  it('survive an auth server that fails or does not answer in time', async () => {
+    const { store, load, fail, pass } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    pass(2_000)
+    const refreshed = store.refresh()
+    fail()
+    expect(await refreshed).toBe(false)
+    expect(store.key('a')).toBeDefined()
+  })
+})
+
+describe('a key is ignored', () => {
+  const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
+  const unusable: Record<string, unknown> = {
+    'that is weaker than 2048 bits': usable('x', weak),
+    'for another algorithm': { ...usable('x'), alg: 'RS512' },
+    'for PSS': { ...usable('x'), alg: 'PS256' },
+    'that names no algorithm': { ...strong, kid: 'x', use: 'sig' },
+    'for encryption': { ...usable('x'), use: 'enc' },
+    'of another kind': { ...ec, kid: 'x', use: 'sig', alg: 'RS256' },
+    'that is a shared secret': { kty: 'oct', k: 'c2VjcmV0', kid: 'x', use: 'sig', alg: 'RS256' },
+    'without a kid': { ...strong, use: 'sig', alg: 'RS256' },
+    'with an empty kid': usable(''),
+    'with an unusual exponent': { ...usable('x'), e: 'Aw' },
+    'without a modulus': { ...usable('x'), n: '' },
+    'with a modulus that is none': { ...usable('x'), n: '!!!' },
+  }
+
+  it.each(Object.keys(unusable))('%s, and the others count', async (name) => {
+    const { store, load } = openKeyStore()
+    expect(await load({ keys: [unusable[name], usable('a')] })).toBe(true)
+    expect(store.size()).toBe(1)
+    expect(store.key('a')).toBeDefined()
+  })
+})
