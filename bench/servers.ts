@@ -22,7 +22,7 @@ import { migrateDatabase } from '../shared/database/migrate.ts'
 import { openPostgres } from '../shared/database/postgres.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
-import { createLog } from '../shared/log.ts'
+import { createLog, onceATurn } from '../shared/log.ts'
 import type { Caller } from '../shared/schemes/authenticate.ts'
 import type { Environment } from './environment.ts'
 
@@ -30,7 +30,7 @@ export type Servers = Awaited<ReturnType<typeof startServers>>
 
 const ids = createIdSource(clock)
 /** Written as in production, to where nothing has to read it. */
-const log = createLog({ level: 'info', format: 'json' }, pino.destination('/dev/null'))
+const log = createLog({ level: 'info', format: 'json' }, onceATurn(pino.destination('/dev/null')))
 const user = { username: 'bench', password: ids.secret(24) }
 const secrets = { SERVICE_SECRET: ids.secret(32), SECRETS_KEY: ids.secret(32) }
 const migrationsOf = (server: string) => join(import.meta.dirname, '..', server, 'store/migrations')
