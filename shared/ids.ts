@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomFillSync } from 'node:crypto'
 import { v7 } from 'uuid'
 import type { Clock } from './clock.ts'
 
@@ -12,8 +12,23 @@ export interface IdSource {
 
 /** Identifiers from the operating system's random source, with the time of `clock`. */
 export function createIdSource(clock: Clock): IdSource {
+  const nextRandom = randomChunks(16)
   return {
-    uuid: () => v7({ msecs: clock.now() }),
+    uuid: () => v7({ msecs: clock.now(), random: nextRandom() }),
     secret: (bytes) => randomBytes(bytes).toString('base64url'),
+  }
+}
+
+/** Fetches random bytes for many identifiers at once: a call for each costs more than the identifier. */
+function randomChunks(bytes: number): () => Uint8Array {
+  const pool = new Uint8Array(256 * bytes)
+  let used = pool.length
+  return () => {
+    if (used === pool.length) {
+      randomFillSync(pool)
+      used = 0
+    }
+    used += bytes
+    return pool.subarray(used - bytes, used)
   }
 }
