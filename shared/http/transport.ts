@@ -4,6 +4,7 @@
  * of a trusted proxy's own entry was written by the client.
  */
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { Refused } from '../errors.ts'
 
@@ -47,10 +48,21 @@ export function canonicalAddress(text: string): string | undefined {
   return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined
 }
 
+const addresses = new WeakMap<Socket, string>()
+
+/** The canonical address at the other end of the connection, worked out once for all its requests. */
+function addressOf(socket: Socket): string {
+  const known = addresses.get(socket)
+  if (known !== undefined) return known
+  const address = canonicalAddress(socket.remoteAddress ?? '') ?? '0.0.0.0'
+  addresses.set(socket, address)
+  return address
+}
+
 /** The peer of a request, as far as it can be believed. */
 export function peerOf(incoming: IncomingMessage, settings: TransportSettings): Peer {
   const socket = incoming.socket
-  const peerAddress = canonicalAddress(socket.remoteAddress ?? '') ?? '0.0.0.0'
+  const peerAddress = addressOf(socket)
   const hasForwarding = carriesForwardingHeaders(incoming)
   const trusted = hasForwarding ? trustedClient(incoming, peerAddress, settings.trustProxy) : undefined
   const encrypted = 'encrypted' in socket
