@@ -1,8 +1,7 @@
-import type { Deal } from '../deal-server/domain/deal.ts'
 import { createDealRepository } from '../deal-server/store/deals.ts'
 import { type Bench, cyclesFor, httpTurn } from './bench.ts'
 import type { Comparison, Subject, Turn } from './compare.ts'
-import { nextCommit } from './one-commit.ts'
+import { type CommitTemplates, commitFor, recordCommits } from './one-commit.ts'
 import { pgbenchCommits } from './pgbench.ts'
 import { dealId, holdAndUnhold } from './requests.ts'
 
@@ -11,8 +10,7 @@ export async function holdDeals(bench: Bench): Promise<Comparison> {
   const { clients, servers } = bench
   const newDeals = dealNumbers(bench)
   const repository = createDealRepository(servers.database)
-  const { deal: example } = await repository.load(dealId(newDeals(1)), undefined)
-  if (!example) throw new Error('there is no deal to write to')
+  const templates = await recordCommits(servers, newDeals(1))
   const http = (name: string, named: boolean): Subject => {
     const first = newDeals(clients)
     const requestsOf = (client: number) => holdAndUnhold(first + client, servers.accessToken, { named })
@@ -23,14 +21,14 @@ export async function holdDeals(bench: Bench): Promise<Comparison> {
     name: "the repository's commit",
     turn: (seconds) => {
       const first = newDeals(clients)
-      const deals = Array.from({ length: clients }, (_, client) => ({ ...example, id: dealId(first + client) }))
-      return commitFor(seconds, { repository, deals })
+      const ids = Array.from({ length: clients }, (_, client) => dealId(first + client))
+      return commitInTurn(seconds, { repository, templates, ids })
     },
   }
   return {
     title: 'HoldDeal and UnholdDeal by 32 callers',
     unit: 'commits',
-    floor: await pgbenchCommits(bench.url, { clients, newDeals, example }),
+    floor: await pgbenchCommits(bench.url, { clients, newDeals, templates }),
     subjects: [inStore, http('over HTTP, Bearer', false), http('over HTTP, Bearer, with Idempotency-Key', true)],
   }
 }
@@ -48,26 +46,26 @@ function dealNumbers({ deals }: Bench): (count: number) => number {
 
 interface CommitWork {
   readonly repository: ReturnType<typeof createDealRepository>
-  readonly deals: readonly Deal[]
+  readonly templates: CommitTemplates
+  readonly ids: readonly string[]
 }
 
 /** Each deal is held and released by one caller, in turn. */
-async function commitFor(seconds: number, { repository, deals }: CommitWork): Promise<Turn> {
+async function commitInTurn(seconds: number, { repository, templates, ids }: CommitWork): Promise<Turn> {
   const cpu = process.cpuUsage()
   const started = performance.now()
   const until = started + seconds * 1000
   let commits = 0
-  const caller = async (first: Deal) => {
-    let deal = first
-    while (performance.now() < until) {
-      const commit = nextCommit(deal)
-      const result = await repository.commit(commit)
+  const caller = async (id: string) => {
+    for (let version = 1; performance.now() < until; version += 1) {
+      const result = await repository.commit(
+        commitFor(version % 2 ? templates.hold : templates.unhold, { id, version }),
+      )
       if (result !== 'committed') throw new Error(`the commit of a deal that nobody else writes to came to ${result}`)
-      deal = commit.deal
       commits += 1
     }
   }
-  await Promise.all(deals.map(caller))
+  await Promise.all(ids.map(caller))
   const { user, system } = process.cpuUsage(cpu)
   return { perSecond: (commits * 1000) / (performance.now() - started), cpuMicroseconds: (user + system) / commits }
 }

@@ -1,42 +1,55 @@
-/** The commit of HoldDeal and UnholdDeal as the repository's callers hand it over, and the statement that the repository makes of it. */
-import type { Deal } from '../deal-server/domain/deal.ts'
-import type { CommandContext, DealCommit, EventRecord } from '../deal-server/domain/repository.ts'
+/**
+ * The commits of HoldDeal and UnholdDeal as the handlers hand them to the repository, for any deal at any version, and the statement
+ * that the repository makes of one.
+ */
+import type { DealCommit, DealRepository } from '../deal-server/domain/repository.ts'
 import { createDealRepository } from '../deal-server/store/deals.ts'
 import type { Database } from '../shared/database/database.ts'
+import { dealId } from './requests.ts'
+import type { Servers } from './servers.ts'
 
-const at = new Date(0).toISOString()
-const anyUuid = '00000000-0000-7000-8000-ffffffffffff'
-
-/** The commit that holds `deal`, or releases it when it is held, and the deal after that. */
-export function nextCommit(deal: Deal): DealCommit {
-  const held = !deal.held
-  const state = held
-    ? { holdReason: 'The customer asked for time', heldAt: at, heldBy: 'bench' }
-    : { holdReason: null, heldAt: null, heldBy: null }
-  const { version, sequence } = deal
-  const event: EventRecord = {
-    id: anyUuid,
-    sequence: sequence + 1,
-    event: held
-      ? { type: 'deal.held', data: { reason: 'The customer asked for time', code: null } }
-      : { type: 'deal.unheld', data: { heldForSeconds: 0 } },
-  }
-  const context: CommandContext = {
-    key: undefined,
-    actor: 'bench',
-    useCase: held ? 'HoldDeal' : 'UnholdDeal',
-    style: 'action-sub-resource',
-    requestId: anyUuid,
-    at,
-  }
-  return {
-    expectedVersion: version,
-    deal: { ...deal, ...state, held, version: version + 1, sequence: sequence + 1, updatedAt: at },
-    events: [event],
-    context,
-    command: undefined,
-  }
+/** Where a commit finds its deal: the id, and the version and number of events that the deal has before. */
+export interface DealBefore {
+  readonly id: string
+  readonly version: number
 }
+
+export interface CommitTemplates {
+  readonly hold: DealCommit
+  readonly unhold: DealCommit
+}
+
+/** Has a deal, which nobody has changed, held and released over HTTP, and keeps what is committed. */
+export async function recordCommits({ database, listenOpenly }: Servers, dealNumber: number): Promise<CommitTemplates> {
+  const repository = createDealRepository(database)
+  const recorded: DealCommit[] = []
+  const recording: DealRepository = {
+    ...repository,
+    commit: (commit) => {
+      recorded.push(commit)
+      return repository.commit(commit)
+    },
+  }
+  const { port, close } = await listenOpenly(recording)
+  for (const [verb, body] of Object.entries({ hold: { reason: 'The customer asked for time' }, unhold: {} })) {
+    const url = `http://127.0.0.1:${port}/rest/v1/deals/${dealId(dealNumber)}/${verb}`
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(url, { method: 'PUT', headers, body: JSON.stringify(body) })
+    if (!response.ok) throw new Error(`${verb} was refused: ${await response.text()}`)
+  }
+  await close()
+  const [hold, unhold] = recorded
+  if (!hold || !unhold) throw new Error('HoldDeal and UnholdDeal have not committed')
+  return { hold, unhold }
+}
+
+/** The commit for another deal. One command is one version and, here, one event, so both count alike from a deal's creation on. */
+export const commitFor = (template: DealCommit, { id, version }: DealBefore): DealCommit => ({
+  ...template,
+  expectedVersion: version,
+  deal: { ...template.deal, id, version: version + 1, sequence: version + 1 },
+  events: template.events.map((event) => ({ ...event, sequence: version + 1 })),
+})
 
 /** The statement and its parameters that the repository sends for one commit. */
 export async function statementOf(commit: DealCommit): Promise<{ text: string; parameters: readonly unknown[] }> {

@@ -4,11 +4,10 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Deal } from '../deal-server/domain/deal.ts'
 import { findPostgresBinaries } from '../test/support/postgres-server.ts'
 import type { Subject } from './compare.ts'
 import { NotPossible } from './environment.ts'
-import { nextCommit, statementOf } from './one-commit.ts'
+import { type CommitTemplates, commitFor, statementOf } from './one-commit.ts'
 import { dealId } from './requests.ts'
 
 const execute = promisify(execFile)
@@ -16,13 +15,17 @@ const execute = promisify(execFile)
 /** Stand for the numbers and the id in what the repository sends, and are found again in its text. */
 const placeholder = { version: 1_111_111_110, id: 'deadbeef-0000-7000-8000-000000000000' }
 
-/** `newDeals(count)` gives the number of the first of so many deals that nobody has changed. `example` is one of them. */
+/** `newDeals(count)` gives the number of the first of so many deals that nobody has changed. */
 export async function pgbenchCommits(
   url: string,
-  { clients, newDeals, example }: { clients: number; newDeals: (count: number) => number; example: Deal },
+  {
+    clients,
+    newDeals,
+    templates,
+  }: { clients: number; newDeals: (count: number) => number; templates: CommitTemplates },
 ): Promise<Subject> {
   const pgbench = await findPgbench()
-  const { script, variables } = await scriptFor(example)
+  const { script, variables } = await scriptFor(templates)
   return {
     name: `pgbench, ${clients} clients, one commit a statement`,
     turn: async (seconds) => {
@@ -44,15 +47,12 @@ export async function pgbenchCommits(
   }
 }
 
-/** Two commits, of HoldDeal and of UnholdDeal. Their texts come as variables, into which each client puts its deal and its version. */
-async function scriptFor(example: Deal): Promise<{ script: string; variables: Record<string, string> }> {
-  const { version, id } = placeholder
-  const hold = nextCommit({ ...example, id, version, sequence: version, held: false })
-  const unhold = nextCommit({ ...hold.deal, version, sequence: version })
+/** Both commits, one after the other. Their texts come as variables, into which each client puts its deal and its versions. */
+async function scriptFor(templates: CommitTemplates): Promise<{ script: string; variables: Record<string, string> }> {
   const variables: Record<string, string> = {}
   const parts = ['\\set deal :base + :client_id']
-  for (const [name, commit] of Object.entries({ hold, unhold })) {
-    const { text, parameters } = await statementOf(commit)
+  for (const [name, template] of Object.entries(templates)) {
+    const { text, parameters } = await statementOf(commitFor(template, placeholder))
     const filledIn = text.replace(/\$(\d+)/g, (_, number: string) => {
       variables[`${name}${number}`] = String(parameters[Number(number) - 1])
       return filled(`${name}${number}`)

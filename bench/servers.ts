@@ -13,6 +13,7 @@ import { createAuthServer } from '../auth-server/server.ts'
 import { ensureAnonymous } from '../auth-server/users/create-user.ts'
 import { allRights } from '../auth-server/users/rights.ts'
 import { readDealConfig } from '../deal-server/config.ts'
+import type { DealRepository } from '../deal-server/domain/repository.ts'
 import { createDealApp } from '../deal-server/http/app.ts'
 import { createDealServer } from '../deal-server/server.ts'
 import { createDealRepository } from '../deal-server/store/deals.ts'
@@ -48,6 +49,8 @@ export async function startServers({ database: { url }, redisUrl }: Environment)
     port: deal.port,
     /** The port of the same surface where every caller is taken for the benchmark's user. */
     openPort: deal.openPort,
+    /** Listens with such a surface over another repository. */
+    listenOpenly: deal.listenOpenly,
     accessToken: await logIn(auth.origin),
     close: async () => {
       await deal.close()
@@ -84,24 +87,23 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
   await migrateDatabase(shared.database, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' })
   const server = createDealServer(config, { ...shared, clock, ids, log, serviceSecret: secrets.SERVICE_SECRET })
   await server.start()
-  const openApp = createDealApp(config, {
-    openRoutes: [],
-    authenticate: () => Promise.resolve(givenCaller),
-    repository: createDealRepository(shared.database),
-    findEmployees: () => Promise.resolve(new Map()),
-    clock,
-    ids,
-    log,
-  })
   const place = { host: '127.0.0.1', port: 0, origin: config.publicOrigin, ids }
+  const listenOpenly = async (repository: DealRepository) => {
+    const findEmployees = () => Promise.resolve(new Map())
+    const ports = { openRoutes: [], authenticate: takeAtItsWord, repository, findEmployees, clock, ids, log }
+    const { port, drain } = await listen({ ...place, app: createDealApp(config, ports) })
+    return { port, close: () => drain(100) }
+  }
   const listening = await listen({ ...place, app: server.app })
-  const open = await listen({ ...place, app: openApp })
+  const open = await listenOpenly(createDealRepository(shared.database))
   const close = async () => {
-    await Promise.all([listening.drain(100), open.drain(100)])
+    await Promise.all([listening.drain(100), open.close()])
     await server.stop()
   }
-  return { port: listening.port, openPort: open.port, close }
+  return { port: listening.port, openPort: open.port, listenOpenly, close }
 }
+
+const takeAtItsWord = (): Promise<Caller> => Promise.resolve(givenCaller)
 
 const givenCaller: Caller = {
   username: user.username,
