@@ -10,6 +10,8 @@ const rsaJwk = (modulusLength: number): JsonWebKey =>
 const [strong, other, weak] = [rsaJwk(2048), rsaJwk(2048), rsaJwk(1024)]
 const usable = (kid: string, jwk = strong) => ({ ...jwk, kid, use: 'sig', alg: 'RS256' })
 
+const log = createLog({ level: 'silent', format: 'json' })
+
 /** A key store whose auth server answers what the test says; `loads` are the answers it is waiting for. */
 function openKeyStore() {
   let now = 1_000_000
@@ -23,7 +25,7 @@ function openKeyStore() {
     })
   }
   const authClient = { jwks, principal: async () => undefined }
-  const store = createKeyStore({ authClient, clock, log: createLog({ level: 'silent', format: 'json' }) })
+  const store = createKeyStore({ authClient, clock, log })
   const answer = (...keys: unknown[]) => loads.shift()?.answer({ keys })
   return {
     store,

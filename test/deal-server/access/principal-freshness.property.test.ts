@@ -128,7 +128,7 @@ const run = fc.record({
 })
 
 it('no deal server believes what an acknowledged change ended a second ago, and none goes back', async () => {
-  const numRuns = Number(process.env.FRESHNESS_RUNS ?? 150)
+  const numRuns = Number(process.env.FRESHNESS_RUNS ?? 100)
   await fc.assert(
     fc.asyncProperty(run, async ({ steps, ...options }) => {
       const world = new FreshnessWorld({ ...options, recordMaxAgeMs })

@@ -30,18 +30,31 @@ describe('when the cache loses what it knew', () => {
   it('refuses a record that was read before it restarted and arrives after', async () => {
     at.world.cacheServer.evict('{keyhold}:principal:alice')
     const { putVersioned } = at.first.cache
+    let isHeldUp = false
     at.first.cache.putVersioned = (key, ...rest) => {
-      if (key.endsWith('alice')) at.first.cache.link.stall('requests', 250)
+      if (key.endsWith('alice')) {
+        isHeldUp = true
+        at.first.cache.link.stall('requests', 250)
+      }
       return putVersioned.call(at.first.cache, key, ...rest)
     }
     void at.deal.records.get('alice')
-    await at.time.pass(20)
+    while (!isHeldUp) await at.time.pass(1)
     at.world.restartDeal(0)
     await at.time.until(at.world.change(at.second, 'alice', () => mayNothing))
     at.world.cacheServer.kill()
     at.world.cacheServer.start()
     await at.time.pass(2_000)
     expect(await at.rightsAfterRestart('alice')).toEqual([])
+  })
+
+  it('is passed over where it has less than was announced', async () => {
+    const outdated = await at.time.until(at.deal.cache.getVersioned('{keyhold}:principal:alice'))
+    at.deal.cache.getVersioned = async () => outdated
+    await at.time.until(at.world.change(at.first, 'alice', () => mayNothing))
+    await at.time.pass(5)
+    expect(await at.rights('alice')).toEqual([])
+    expect(at.asked()).toBe(1)
   })
 
   it('is given no record before it is known up to where it is complete', async () => {
