@@ -40,6 +40,7 @@ describe('when the cache loses what it knew', () => {
     }
     void at.deal.records.get('alice')
     while (!isHeldUp) await at.time.pass(1)
+    at.first.kill()
     at.world.restartDeal(0)
     await at.time.until(at.world.change(at.second, 'alice', () => mayNothing))
     at.world.cacheServer.kill()
