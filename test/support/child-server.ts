@@ -1,0 +1,69 @@
+/** Servers as processes of their own, as an operator starts them. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const root = join(import.meta.dirname, '../..')
+
+/** How long a process may take to start or to end: tests share two cores. */
+const patienceMs = 40_000
+
+export interface ChildServer {
+  readonly pid: number
+  /** All that it has written to both outputs so far. */
+  output(): string
+  /** Sends a signal and resolves to the exit code when it has ended; null when a signal ended it. */
+  end(signal: NodeJS.Signals): Promise<number | null>
+  /** Resolves to the exit code when it has ended by itself. */
+  ended(): Promise<number | null>
+}
+
+export interface ChildOptions {
+  /** The whole environment but for what Node.js itself needs. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly arguments?: readonly string[]
+  readonly workingDirectory?: string
+}
+
+/** Starts a TypeScript file of the project, such as `start.ts`. */
+export function startChild(file: string, options: ChildOptions): ChildServer {
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(process.execPath, ['--import', tsx, join(root, file), ...(options.arguments ?? [])], {
+    env: { PATH, HOME, ...options.environment },
+    cwd: options.workingDirectory ?? root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  const closed = once(child, 'close')
+  return {
+    pid: child.pid ?? 0,
+    output: () => output,
+    end: async (signal) => {
+      child.kill(signal)
+      return exitCode(child, closed)
+    },
+    ended: () => exitCode(child, closed),
+  }
+}
+
+/** From wherever the process is started, tsx is the project's. */
+const tsx = import.meta.resolve('tsx')
+
+async function exitCode(child: ChildProcess, closed: Promise<unknown>): Promise<number | null> {
+  const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
+  await closed
+  clearTimeout(timer)
+  return child.exitCode
+}
+
+/** Resolves when `url` answers 200. @throws Error with the child's output when it does not */
+export async function answering(url: string, child: ChildServer): Promise<void> {
+  for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(50)) {
+    const answer = await fetch(url).catch(() => undefined)
+    await answer?.arrayBuffer()
+    if (answer?.status === 200) return
+  }
+  throw new Error(`${url} does not answer: ${child.output()}`)
+}
