@@ -17,12 +17,17 @@ const tasksOfDeal = `case when d.task_count > 0 then
 export const readDealsStatement = `
   select to_json(d) as deal, ${tasksOfDeal} as tasks from deals.deals d where d.id = any($1::text::uuid[])`
 
-/** `$1`: `[{ordinal, deal_id, principal_id, command_id}]`. */
+/**
+ * `$1`: `[{ordinal, deal_id, principal_id, command_id}]`. Each `limit 1` keeps its lookup a lookup: a plain join is planned as a walk over
+ * the whole table as long as the table is small, and stays that while it grows.
+ */
 export const loadStatement = `
   select i.ordinal, to_json(d) as deal, ${tasksOfDeal} as tasks, to_json(c) as command
   from json_to_recordset($1::text::json) as i(ordinal int, deal_id uuid, principal_id text, command_id text)
-  left join deals.deals d on d.id = i.deal_id
-  left join deals.commands c on c.principal_id = i.principal_id and c.command_id = i.command_id`
+  left join lateral (select * from deals.deals where id = i.deal_id limit 1) d on true
+  left join lateral (
+    select * from deals.commands where principal_id = i.principal_id and command_id = i.command_id limit 1
+  ) c on true`
 
 const columnsOf = (table: typeof deals | typeof tasks | typeof events) =>
   Object.values(getTableColumns(table)).map(({ name }) => name)
