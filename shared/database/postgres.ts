@@ -104,7 +104,7 @@ class PostgresDatabase implements Database {
     const index = this.#next++ % this.#pipelines.length
     const current = this.#pipelines[index]
     if (current !== undefined && !current.lost) return current
-    const opened = this.#open(sendAsText)
+    const opened = this.#open(prepareForHotStatements)
     this.#pipelines[index] = opened
     return opened
   }
@@ -128,7 +128,13 @@ class PostgresDatabase implements Database {
   }
 }
 
-/** Parameters arrive as text: postgres.js must not rewrite them, as it would times, JSON and booleans by the type of the column. */
-const sendAsText = (client: PostgresClient): void => {
+/**
+ * Parameters arrive as text: postgres.js must not rewrite them, as it would times, JSON and booleans by the type of the column.
+ *
+ * Hot statements find rows by key, whatever the parameters, so each is planned once. Its plan must stay good while a table grows
+ * from nothing: a sequential scan, which statistics of a small table favour, would be run until the next `analyze`.
+ */
+const prepareForHotStatements = (client: PostgresClient): void => {
   client.options.serializers = {}
+  Object.assign(client.options.connection, { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' })
 }
