@@ -34,10 +34,15 @@ const withDemo = !process.argv.includes('--no-demo')
 
 const auth = readAuthConfig('together')
 const deal = readDealConfig('together')
-requireSettings([...auth.problems, ...deal.problems])
 const { dataDir } = auth.config
 const demoFile = join(dataDir, 'demo.json')
-if (!isLoopbackHost(auth.config.host) && (withDemo || existsSync(demoFile))) {
+const hasDemo = withDemo || existsSync(demoFile)
+const demoInProduction = {
+  variable: '--no-demo',
+  expected: 'must be given in production, and no demo data be in DATA_DIR',
+}
+requireSettings([...auth.problems, ...deal.problems, ...(auth.config.production && hasDemo ? [demoInProduction] : [])])
+if (!isLoopbackHost(auth.config.host) && hasDemo) {
   endWith(2, `HOST must be loopback while demo users exist: their passwords are no secret. ${usage}`)
 }
 

@@ -54,6 +54,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
   ]
   const publicOrigin = values.AUTH_PUBLIC_ORIGIN ?? listenerOrigin(values.HOST, values.AUTH_PORT)
   const config = {
+    production: values.NODE_ENV === 'production',
     host: values.HOST,
     port: values.AUTH_PORT,
     publicOrigin,

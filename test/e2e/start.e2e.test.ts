@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { answering, type ChildServer, startChild } from '../support/child-server.ts'
+import { freePort } from '../support/free-port.ts'
+import { expectProblem } from '../support/http-client.ts'
+import { preparedKeysDir } from '../support/prepared-keys.ts'
+import { logIn, passwordOf, type TestServer, testServer } from '../support/stack.ts'
+
+const run = promisify(execFile)
+const folder = mkdtempSync(join(tmpdir(), 'keyhold-start-'))
+const children: ChildServer[] = []
+let keysDir: string
+
+interface Started {
+  readonly child: ChildServer
+  readonly auth: TestServer
+  readonly deal: TestServer
+}
+
+const begin = (name: string, environment: Readonly<Record<string, string>>, ...options: string[]): ChildServer => {
+  const own = { DATA_DIR: join(folder, name), KEYS_DIR: keysDir, LOG_FORMAT: 'json' }
+  const child = startChild('start.ts', { environment: { ...own, ...environment }, arguments: options })
+  children.push(child)
+  return child
+}
+
+const start = async (name: string, ...options: string[]): Promise<Started> => {
+  const [auth, deal] = [testServer(await freePort()), testServer(await freePort())]
+  const child = begin(name, { AUTH_PORT: String(auth.port), DEAL_PORT: String(deal.port) }, ...options)
+  await answering(`${deal.url}/readyz`, child)
+  await expect.poll(() => child.output(), { timeout: 10_000 }).toContain('Keyhold is running.')
+  return { child, auth, deal }
+}
+
+/** Starts it and expects that it refuses to, with exit code 2; gives what it says. */
+const refused = async (name: string, environment: Readonly<Record<string, string>>, ...options: string[]) => {
+  const child = begin(name, environment, ...options)
+  expect(await child.ended()).toBe(2)
+  return child.output()
+}
+
+const create = async ({ auth, deal }: Started): Promise<string> => {
+  const { access: token } = await logIn(auth, 'alice', passwordOf('alice'))
+  const { status, headers } = await deal.send('/rest/v1/deals/', { token, json: { name: 'deal123', price: 1234 } })
+  expect(status).toBe(201)
+  return String(headers.get('location'))
+}
+
+const read = async ({ auth, deal }: Started, path: string) => {
+  const { access: token } = await logIn(auth, 'alice', passwordOf('alice'))
+  return (await deal.send(path, { token })).body
+}
+
+const hostMustBeLoopback = 'HOST must be loopback while demo users exist'
+
+/** Some other program on a port. */
+const listenSomewhere = async () => {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { port: (server.address() as AddressInfo).port, close: () => new Promise((resolve) => server.close(resolve)) }
+}
+
+beforeAll(async () => {
+  keysDir = await preparedKeysDir()
+})
+afterEach(async () => {
+  for (const child of children.splice(0)) await child.end('SIGKILL')
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('npm start', () => {
+  it('makes demo data, prints lines that work when pasted, and keeps deals over an end and a kill', async () => {
+    const first = await start('demo')
+    const { access: token } = await logIn(first.auth, 'alice', passwordOf('alice'))
+    const lines = first.child.output().match(/^ {2}(TOKEN=|curl ).*$/gm) ?? []
+    expect(lines.length).toBeGreaterThanOrEqual(2)
+    const { stdout } = await run('sh', ['-ec', lines.join('\n')])
+    expect(stdout).toContain('"name":"deal123","price":1234')
+    const listed = await first.deal.send('/rest/v1/deals', { token })
+    expect((listed.body.items as object[]).length).toBe(1)
+    const [path, kept] = [await create(first), await create(first)]
+
+    const demoFile = join(folder, 'demo', 'demo.json')
+    expect(statSync(demoFile).mode & 0o777).toBe(0o600)
+    const demo = JSON.parse(readFileSync(demoFile, 'utf8'))
+    expect(Object.keys(demo)).toEqual(['authUrl', 'dealUrl', 'users', 'apiKeys'])
+    expect(demo).toMatchObject({ authUrl: first.auth.url, dealUrl: first.deal.url, apiKeys: expect.any(Array) })
+    const users = { admin: ['admin'], alice: ['manager'], carol: ['agent'], bob: ['viewer'], dave: [] }
+    expect(demo.users).toEqual(
+      Object.entries(users).map(([username, roles]) => ({
+        username,
+        password: expect.any(String),
+        roles,
+        digestSecret: demo.users[0].digestSecret === null ? null : expect.any(String),
+      })),
+    )
+    for (const { username, password } of demo.users) await logIn(first.auth, username, password)
+
+    const beside = await refused('demo', { AUTH_PORT: String(await freePort()), DEAL_PORT: String(await freePort()) })
+    expect(beside).toContain(`is in use by process ${first.child.pid} `)
+    expect((await first.deal.send(path, { token })).status).toBe(200)
+
+    await first.child.end('SIGKILL')
+    const second = await start('demo')
+    for (const each of [path, kept]) expect((await read(second, each)).name).toBe('deal123')
+    const later = await create(second)
+    expect(await second.child.end('SIGINT')).toBe(0)
+    expect(await refused('demo', { HOST: '0.0.0.0' }, '--no-demo')).toContain(hostMustBeLoopback)
+    const third = await start('demo')
+    for (const each of [path, kept, later]) expect((await read(third, each)).version).toBe(1)
+    expect(await third.child.end('SIGTERM')).toBe(0)
+  }, 120_000)
+
+  it('--no-demo: one admin, whose password is printed once', async () => {
+    const first = await start('plain', '--no-demo')
+    const password = /user admin, password \(shown only now\): (\S+)/.exec(first.child.output())?.[1] ?? ''
+    const { access: token } = await logIn(first.auth, 'admin', password)
+    const { body } = await first.auth.send('/users', { token })
+    expect((body.items as { username: string }[]).map(({ username }) => username)).toEqual(['admin', 'anonymous'])
+    expect(existsSync(join(folder, 'plain', 'demo.json'))).toBe(false)
+    expect(await first.child.end('SIGTERM')).toBe(0)
+
+    const another = await listenSomewhere()
+    const taken = { AUTH_PORT: String(another.port), DEAL_PORT: String(await freePort()) }
+    expect(await refused('plain', taken)).toContain(`Cannot listen on 127.0.0.1:${another.port}`)
+    await another.close()
+
+    const second = await start('plain')
+    expect(second.child.output()).not.toContain('password')
+    await logIn(second.auth, 'admin', password)
+    const login = await second.auth.send('/login', { json: { username: 'alice', password: passwordOf('alice') } })
+    expectProblem(login, 401, 'invalid-credentials')
+  }, 120_000)
+
+  it('refuses a HOST that others can reach while it would make demo users', async () => {
+    expect(await refused('never', { HOST: '::' })).toContain(hostMustBeLoopback)
+    expect(existsSync(join(folder, 'never'))).toBe(false)
+  }, 30_000)
+
+  it('refuses embedded defaults, generated secrets and demo data in production, each by name', async () => {
+    const output = await refused('never', { NODE_ENV: 'production' })
+    const names = ['AUTH_DATABASE_URL', 'DEAL_DATABASE_URL', 'REDIS_URL', 'SERVICE_SECRET', 'SECRETS_KEY', '--no-demo']
+    expect(
+      output
+        .match(/^ {2}\S+(?=: must be (set|given) in production)/gm)
+        ?.map((name) => name.trim())
+        .sort(),
+    ).toEqual(names.sort())
+    const withoutDemo = await refused('never', { NODE_ENV: 'production' }, '--no-demo')
+    expect(withoutDemo).not.toContain('--no-demo')
+    expect(existsSync(join(folder, 'never'))).toBe(false)
+  }, 30_000)
+
+  it('refuses what it does not know on the command line', async () => {
+    expect(await refused('never', {}, '--nodemo')).toMatch(/^Usage: npm start .*\nUnknown: --nodemo/)
+  }, 30_000)
+})
