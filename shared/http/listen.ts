@@ -5,14 +5,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { IdSource } from '../ids.ts'
 import { problemDocument, sharedProblems } from '../problems.ts'
 
 export interface ListenOptions {
-  // biome-ignore lint/suspicious/noExplicitAny: Hono's environment type is of no interest to a listener
-  readonly app: Hono<any>
+  readonly app: Pick<Hono<{ Bindings: HttpBindings }>, 'fetch'>
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest'
+import { functionBlocks, readSource, type SourceFile, sourceFiles } from './source.ts'
+
+const files = sourceFiles()
+
+const maxFileLines = 400
+const maxFunctionLines = 60
+
+/**
+ * What the files of each folder may import beside their own folder: folders of the project, single files, and packages. `*` stands for
+ * every package. What is not listed here belongs nowhere yet: decide where before adding it.
+ */
+const directions: Readonly<Record<string, readonly string[]>> = {
+  'deal-server/domain': ['shared/errors.ts'],
+  'deal-server/use-cases': ['deal-server/domain', 'shared', 'zod', 'node:util'],
+  'deal-server/access': ['shared', '*'],
+  'deal-server/store': ['deal-server/domain', 'shared', '*'],
+  'deal-server/events': ['deal-server/domain', 'shared', '*'],
+  'deal-server/http': [
+    ...['deal-server/use-cases', 'deal-server/domain', 'deal-server/access', 'deal-server/events', 'shared'],
+    ...['zod', 'hono', 'node:crypto', 'node:timers'],
+  ],
+  'deal-server/config.ts': ['deal-server/domain', 'shared', '*'],
+  'deal-server/server.ts': ['deal-server', 'shared', '*'],
+  'deal-server/main.ts': ['deal-server', 'shared', '*'],
+  'auth-server/passwords': ['shared', '*'],
+  'auth-server/key-ring': ['shared', '*'],
+  'auth-server/store': ['shared', '*'],
+  'auth-server/tokens': ['auth-server/store', 'shared', '*'],
+  'auth-server/audit': ['auth-server/store', 'shared', '*'],
+  'auth-server/users': ['auth-server/passwords', 'auth-server/store', 'auth-server/audit', 'shared', '*'],
+  'auth-server/logins': [
+    ...['auth-server/passwords', 'auth-server/tokens', 'auth-server/users', 'auth-server/store', 'auth-server/audit'],
+    ...['shared', '*'],
+  ],
+  'auth-server/http': [
+    ...['auth-server/key-ring', 'auth-server/logins', 'auth-server/users', 'auth-server/tokens', 'auth-server/audit'],
+    ...['shared', 'zod', 'hono', 'node:crypto'],
+  ],
+  'auth-server/config.ts': ['shared', '*'],
+  'auth-server/first-start.ts': ['auth-server/users', 'shared'],
+  'auth-server/server.ts': ['auth-server', 'shared', '*'],
+  'auth-server/main.ts': ['auth-server', 'shared', '*'],
+  'auth-server/ops': ['auth-server', 'shared', '*'],
+  shared: ['shared', '*'],
+  'start.ts': ['auth-server', 'deal-server', 'shared', '*'],
+  bench: ['auth-server', 'deal-server', 'shared', 'test', '*'],
+  scripts: ['*'],
+}
+
+const own = ['auth-server', 'deal-server', 'shared', 'bench', 'scripts', 'test', 'start.ts']
+const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
+const isOwn = (path: string): boolean => own.some((folder) => isWithin(path, folder))
+
+/** Each import of a file that its place does not allow. */
+function wrongImports({ path, imports }: SourceFile): string[] {
+  const place = Object.keys(directions).find((folder) => isWithin(path, folder))
+  if (place === undefined) return [`${path} belongs to no folder that this test knows`]
+  const allowed = [place, ...(directions[place] ?? [])]
+  const isAllowed = (imported: string): boolean =>
+    isOwn(imported)
+      ? allowed.some((folder) => isWithin(imported, folder))
+      : allowed.includes('*') || allowed.includes(imported)
+  return imports.filter((imported) => !isAllowed(imported)).map((imported) => `${path} imports ${imported}`)
+}
+
+const tooLong = ({ path, code }: SourceFile): string[] =>
+  functionBlocks(code)
+    .filter(({ length }) => length > maxFunctionLines)
+    .map(({ line, length }) => `${path}:${line} is ${length} lines long`)
+
+const linesWith = ({ path, code }: SourceFile, pattern: RegExp): string[] =>
+  code.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}`] : []))
+
+describe('the source', () => {
+  it('is found', () => {
+    expect(files.length).toBeGreaterThan(100)
+    const pipeline = files.find(({ path }) => path === 'deal-server/http/pipeline.ts')
+    expect(pipeline?.imports).toContain('shared/errors.ts')
+    expect(files.flatMap(({ imports }) => imports)).toEqual(
+      expect.arrayContaining(['hono', 'drizzle-orm', 'node:crypto']),
+    )
+  })
+
+  it('imports only in the directions of the design', () => {
+    expect(files.flatMap(wrongImports)).toEqual([])
+  })
+
+  it(`has no file over ${maxFileLines} lines`, () => {
+    const long = files.filter(({ lines }) => lines.length > maxFileLines)
+    expect(long.map(({ path, lines }) => `${path} has ${lines.length} lines`)).toEqual([])
+  })
+
+  it(`has no function over ${maxFunctionLines} lines`, () => {
+    expect(files.flatMap(tooLong)).toEqual([])
+  })
+
+  it('reads the environment in config.ts alone', () => {
+    const readers = files.filter(({ path }) => !/^(auth|deal)-server\/config\.ts$|^bench\/|^scripts\//.test(path))
+    expect(readers.flatMap((file) => linesWith(file, /\bprocess\s*\??\.\s*env\b|\bprocess\s*\[/))).toEqual([])
+    expect(readers.filter(({ code }) => /\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/.test(code))).toEqual([])
+  })
+
+  it('has one clock', () => {
+    const others = files.filter(({ path }) => path !== 'shared/clock.ts' && !/^(bench|scripts)\//.test(path))
+    const reading = /\bDate\.now\b|\bperformance\.now\b|\bnew Date\(\)|\bDate\(\)|\bhrtime\b/
+    expect(others.flatMap((file) => linesWith(file, reading))).toEqual([])
+  })
+
+  it('has no any', () => {
+    expect(files.flatMap((file) => linesWith(file, /\bany\b/))).toEqual([])
+  })
+})
+
+describe('what these tests would see', () => {
+  const read = (path: string, ...lines: string[]) => readSource(path, lines.join('\n'))
+
+  it.each([
+    ['deal-server/domain/deal.ts', "import { z } from 'zod'", 'zod'],
+    ['deal-server/domain/deal.ts', "import { z } from '../../shared/http/call.ts'", 'shared/http/call.ts'],
+    ['deal-server/domain/deal.ts', "export type { A } from '../http/call.ts'", 'deal-server/http/call.ts'],
+    ['deal-server/use-cases/hold.ts', "import { Hono } from 'hono/tiny'", 'hono'],
+    ['deal-server/use-cases/hold.ts', "import type { SQL } from 'drizzle-orm/pg-core'", 'drizzle-orm'],
+    ['deal-server/use-cases/hold.ts', "import { deals } from '../store/schema.ts'", 'deal-server/store/schema.ts'],
+    ['deal-server/http/app.ts', "const x = await import('../store/deals.ts')", 'deal-server/store/deals.ts'],
+    ['deal-server/http/app.ts', "import '../server.ts'", 'deal-server/server.ts'],
+    [
+      'deal-server/store/deals.ts',
+      "import {\n  a,\n  b,\n} from '../use-cases/index.ts'",
+      'deal-server/use-cases/index.ts',
+    ],
+    ['deal-server/server.ts', "import { users } from '../auth-server/users/users.ts'", 'auth-server/users/users.ts'],
+    ['auth-server/users/users.ts', "import { x } from '../http/x.ts'", 'auth-server/http/x.ts'],
+    ['shared/http/call.ts', "import { x } from '../../deal-server/config.ts'", 'deal-server/config.ts'],
+    ['shared/cache/cache.ts', "import { x } from '../../start.ts'", 'start.ts'],
+  ])('in %s: %s', (path, line, imported) => {
+    expect(wrongImports(read(path, line))).toEqual([`${path} imports ${imported}`])
+  })
+
+  it('not what only looks like an import', () => {
+    const lines = ["// import { z } from 'zod'", '/*', "import { z } from 'zod'", '*/', "const text = `\nimport 'zod'`"]
+    expect(read('deal-server/domain/deal.ts', ...lines.slice(0, 4)).imports).toEqual([])
+    expect(wrongImports(read('deal-server/other/deal.ts'))).toEqual([
+      'deal-server/other/deal.ts belongs to no folder that this test knows',
+    ])
+  })
+
+  const body = Array<string>(maxFunctionLines - 1).fill('  step()')
+
+  it.each([
+    ['function long() {', '}'],
+    ['export async function long({ a, b }: Options): Promise<{ readonly a: string }> {', '}'],
+    ['const long = (a: string) => {', '}'],
+    ['const long = () => ({', '})'],
+    ['const long = () => (', ')'],
+    ['  async #long(): Promise<void> {', '  }'],
+    ['  get long() {', '  }'],
+    ['export const x = { handle: async (call) => {', '} }'],
+    ["const text = '}'; const pattern = /[{}]/; function long() {", '}'],
+    [`const text = \`}\${\`{\${1}\`}\`; function long() {`, '}'],
+  ])('a function of 61 lines: %s', (first, last) => {
+    expect(tooLong(read('shared/x.ts', first, ...body, last))).toEqual(['shared/x.ts:1 is 61 lines long'])
+    expect(tooLong(read('shared/x.ts', first, ...body.slice(1), last))).toEqual([])
+  })
+
+  it.each(['class Long {', 'export interface Long {', 'export const long = {', 'type Long = {', 'call({', 'return {'])(
+    'not what is no function: %s',
+    (first) => expect(tooLong(read('shared/x.ts', first, ...body, '  a', '}'))).toEqual([]),
+  )
+})
