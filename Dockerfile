@@ -1,0 +1,25 @@
+# One image for every service: the compiled servers and what they need to run, as a user without privileges.
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY . .
+RUN npm run build
+
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY docker/entrypoint.sh /usr/local/bin/keyhold
+# A volume that is mounted here for the first time takes over owner and mode.
+RUN install -d -o node -g node -m 700 /secrets/auth /secrets/deal /secrets/own && \
+  install -d -o node -g node -m 755 /secrets/database
+USER node
+ENTRYPOINT ["keyhold"]
+CMD ["node", "dist/deal-server/main.js"]
