@@ -9,8 +9,8 @@ import { startServers } from './servers.ts'
 
 const clients = 32
 const settings = {
-  rounds: Number(process.env.BENCH_ROUNDS ?? 9),
-  seconds: Number(process.env.BENCH_SECONDS ?? 2),
+  rounds: Number(process.env.BENCH_ROUNDS ?? 21),
+  seconds: Number(process.env.BENCH_SECONDS ?? 1),
   deals: Number(process.env.BENCH_DEALS ?? 100_000),
 }
 
