@@ -15,5 +15,6 @@ export function requirePresent(deal: Deal | undefined, asked: { dealId: string; 
 export function noSuchDeal(deal: Deal | undefined, { dealId, caller }: { dealId: string; caller: Caller }) {
   const mayKnow = deal !== undefined && caller.rights.has('deal.restore')
   const deletion = mayKnow ? { deletedAt: deal.deletedAt, purgeAt: deal.purgeAt } : {}
-  return new Refused('not-found', 'There is no such deal.', { members: { dealId, ...deletion } })
+  const remedy = mayKnow ? 'It was deleted; RestoreDeal brings it back.' : 'CreateDeal makes one.'
+  return new Refused('not-found', `There is no such deal. ${remedy}`, { members: { dealId, ...deletion } })
 }

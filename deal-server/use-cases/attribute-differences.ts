@@ -11,7 +11,7 @@ import type { Attributes } from './attributes.ts'
 import { cancelDeal } from './cancel-deal.ts'
 import { changeCompletionDate } from './change-completion-date.ts'
 import { changePrice } from './change-price.ts'
-import { completeDeal } from './complete-deal.ts'
+import { completeDeal, isCompletedAs } from './complete-deal.ts'
 import type { Command } from './define-use-case.ts'
 import { holdDeal } from './hold-deal.ts'
 import { renameDeal } from './rename-deal.ts'
@@ -95,7 +95,7 @@ function dating(attributes: Attributes, deal: Deal): Found {
 function holding(attributes: Attributes, deal: Deal): Found {
   const { held = deal.held, holdReason, holdReasonCode, status } = attributes
   if (!held || (deal.held && status === 'cancelled')) return undefined
-  if (!deal.held && status === 'cancelled')
+  if (!deal.held && status === 'cancelled' && deal.status !== 'cancelled')
     return inconsistent('held', 'A deal cannot be cancelled and newly held at once.')
   if (deal.held && holdReason === null) return inconsistent('holdReason', 'A held deal has a reason.')
   const reason = holdReason ?? deal.holdReason
@@ -105,10 +105,21 @@ function holding(attributes: Attributes, deal: Deal): Found {
   return { command: holdDeal, params: { reason, reasonCode: code } }
 }
 
-function closing({ status, completion, cancelPenalty, cancelReason }: Attributes, deal: Deal): Found {
-  if (status === undefined || status === 'open' || status === deal.status) return undefined
+function closing(attributes: Attributes, deal: Deal): Found {
+  const { status, completion, cancelPenalty, cancelReason } = attributes
+  if (status === undefined || status === 'open') return undefined
+  if (status === deal.status && isClosedAs(attributes, deal)) return undefined
   if (status === 'completed') return { command: completeDeal, params: completion ?? {} }
-  if (cancelReason == null) return reasonRequired('cancelReason')
-  if (cancelPenalty == null) return penaltyRequired('cancelPenalty')
-  return { command: cancelDeal, params: { penaltyAmount: cancelPenalty, reason: cancelReason } }
+  const reason = cancelReason ?? deal.cancelReason
+  const penalty = cancelPenalty ?? (deal.cancelPenalty === null ? null : decimalText(deal.cancelPenalty, deal.currency))
+  if (reason === null) return reasonRequired('cancelReason')
+  if (penalty === null) return penaltyRequired('cancelPenalty')
+  return { command: cancelDeal, params: { penaltyAmount: penalty, reason } }
+}
+
+/** A deal that is closed already, and nothing else is said of how; what is left out counts as equal. */
+function isClosedAs({ completion, cancelPenalty, cancelReason }: Attributes, deal: Deal): boolean {
+  if (deal.status === 'completed') return completion == null || isCompletedAs(deal, completion)
+  const samePenalty = cancelPenalty == null || isAmount(cancelPenalty, deal.cancelPenalty ?? 0, deal.currency)
+  return samePenalty && (cancelReason == null || cancelReason === deal.cancelReason)
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { type Deal, openTasks, requireFree } from '../domain/deal.ts'
-import type { Completion, DealEvent } from '../domain/events.ts'
-import type { MinorUnits } from '../domain/money.ts'
+import type { DealEvent } from '../domain/events.ts'
 import { type DealRefusal, isRefusal, refuse, refuseMember } from '../domain/refusal.ts'
 import { amountIn } from './amounts.ts'
 import { defineDealCommand } from './define-use-case.ts'
@@ -28,7 +27,7 @@ export const completeDeal = defineDealCommand({
   decide: (deal, given, { now }) => {
     const finalPrice =
       given.finalPrice === undefined ? undefined : amountIn(deal.currency, given.finalPrice, 'finalPrice')
-    if (!isRefusal(finalPrice) && deal.completion && isSame(deal.completion, given, finalPrice)) return []
+    if (isCompletedAs(deal, given)) return []
     const refusal = requireFree(deal) ?? requirePast(given.completedOn, now) ?? requireTasksDone(deal, given.openTasks)
     if (refusal) return refusal
     if (isRefusal(finalPrice)) return finalPrice
@@ -45,14 +44,16 @@ export const completeDeal = defineDealCommand({
   },
 })
 
-/** What was left out counts as equal. */
-function isSame(stored: Completion, given: z.output<typeof params>, finalPrice: MinorUnits | undefined): boolean {
+/** True for a deal that was completed in just this way; what was left out counts as equal. */
+export function isCompletedAs({ completion, currency }: Deal, given: z.output<typeof params>): boolean {
+  if (!completion) return false
   const differs = <Value>(value: Value | undefined, present: Value) => value !== undefined && value !== present
+  const { completedOn, documentNumber, comment } = given
   return !(
-    differs(given.completedOn, stored.completedOn) ||
-    differs(finalPrice, stored.finalPrice) ||
-    differs(given.documentNumber, stored.documentNumber) ||
-    differs(given.comment, stored.comment)
+    differs(completedOn, completion.completedOn) ||
+    differs(given.finalPrice && amountIn(currency, given.finalPrice, 'finalPrice'), completion.finalPrice) ||
+    differs(documentNumber, completion.documentNumber) ||
+    differs(comment, completion.comment)
   )
 }
 
