@@ -1,5 +1,4 @@
 /** Every command in every style in every state of the transition table, through sockets. */
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { representDeal } from '../../deal-server/http/represent-deal.ts'
 import { describeBackends } from '../support/backends.ts'
@@ -16,38 +15,15 @@ import {
   statusOfCode,
   type TableRow,
   transitionTable,
-  waysInto,
 } from '../support/transition-table.ts'
+import { makeTwin, sendAs, type Twin } from '../support/twins.ts'
 
 let stack: Stack
 let alice: string
 let stored: ReturnType<typeof storedDeals>
 const cellsRun = new Map<string, number>()
 
-interface Twin {
-  readonly dealId: string
-  /** As its client read it last, before it was deleted. */
-  readonly read: Readonly<Record<string, unknown>>
-}
-
-const send = ({ path, sent }: StyleRequest) => stack.deal.send(path, { token: alice, ...sent })
-
-/** A deal in a state, made by commands. */
-async function makeTwin(state: DealState): Promise<Twin> {
-  const dealId = randomUUID()
-  let read = {}
-  for (const [useCase, params] of waysInto[state]) {
-    const path = `/command/${useCase}/`
-    if (useCase === 'DeleteDeal') read = (await send({ path: `/rest/v1/deals/${dealId}`, sent: {} })).body
-    const { status, text } = await send({ path, sent: { json: { id: dealId, ...params } } })
-    expect({ useCase, status, text }).toEqual({ useCase, status: 200, text: '' })
-  }
-  if (state === 'ABSENT') return { dealId, read: absent }
-  if (state === 'DELETED') return { dealId, read }
-  return { dealId, read: (await send({ path: `/rest/v1/deals/${dealId}`, sent: {} })).body }
-}
-
-const absent = { name: 'deal', price: 1, completionDate: null, ownerId: 'alice', status: 'open', held: false }
+const send = (request: StyleRequest) => sendAs(stack.deal, alice)(request)
 
 /** Where "nothing differs" says success, though the command itself is refused: attributes have no name for what was meant. */
 const isNothingToAttributes = (useCase: string, state: DealState) =>
@@ -89,7 +65,7 @@ async function expectAnswer(client: StyleClient, reply: Reply, ran: { row: Table
 
 /** One cell: what the deal has become, for comparison with its twins. */
 async function runCell(client: StyleClient, row: TableRow, state: DealState) {
-  const twin = await makeTwin(state)
+  const twin = await makeTwin(send, state)
   const request = client.request({ useCase: row.useCase, params: row.params, ...twin })
   if (!request) return undefined
   const before = await stored.load(twin.dealId)
@@ -143,7 +119,7 @@ function refusalOf(useCase: string, state: DealState): 'not-found' | 'use-case-r
 
 async function runAttempt(useCase: string, state: DealState, method: 'PUT' | 'PATCH'): Promise<void> {
   const [changes, names] = attempts[useCase] ?? [{}, /./]
-  const { dealId, read } = await makeTwin(state)
+  const { dealId, read } = await makeTwin(send, state)
   const before = await stored.load(dealId)
   const json = method === 'PUT' ? { ...read, ...changes } : changes
   const reply = await send({ path: `/rest/v1/deals/${dealId}`, sent: { method, json } })

@@ -1,0 +1,115 @@
+/** The same random commands through each style, on a deal each: they end as twins. */
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeBackends } from '../support/backends.ts'
+import { openStack, type Stack } from '../support/stack.ts'
+import { storedDeals, withoutIdsAndTimes } from '../support/stored-deals.ts'
+import { type StyleClient, styleClients } from '../support/style-clients.ts'
+import { freeTask, newTask, takenTask } from '../support/transition-table.ts'
+import { type SendRequest, sendAs, styleCalled } from '../support/twins.ts'
+
+type Step = readonly [useCase: string, params: Readonly<Record<string, unknown>>]
+
+const of = (useCase: string, params: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Step> =>
+  fc.record(params, { noNullPrototype: true }).map((record) => {
+    const given = Object.entries(record).filter(([, value]) => value !== undefined)
+    return [useCase, Object.fromEntries(given)] as const
+  })
+const reason = fc.constantFrom('one', 'two', ' two ', 'naïve', 'nai\u0308ve')
+/** Attributes cannot say "the same price, for another reason": prices and dates are all different, and so are their reasons. */
+const fresh = fc.integer({ min: 1, max: 1_000_000_000 })
+const penalty = fc.constantFrom(0, 1.5, '2.50', 2.505)
+const employee = fc.constantFrom('alice', 'Carol', 'bob', 'nobody')
+const task = fc.constantFrom(freeTask, takenTask, newTask)
+const completedOn = fc.constantFrom(undefined, '2020-02-29', '2199-12-31')
+
+const changePrice = fc
+  .tuple(fresh, fc.constantFrom(100, 1000))
+  .map(([n, scale]): Step => ['ChangePrice', { newPrice: String(n / scale), reason: `because of ${n}` }])
+const changeDate = fc
+  .tuple(fc.integer({ min: 1, max: 60_000 }), fresh, penalty)
+  .map(([days, n, penaltyAmount]): Step => {
+    const newDate = new Date(Date.UTC(2001, 0, days)).toISOString().slice(0, 10)
+    return ['ChangeCompletionDate', { newDate, penaltyAmount, whyChanged: `because of ${n}` }]
+  })
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  of('CreateDeal', { name: fc.constantFrom('deal123', 'deal'), price: fc.constantFrom(1, 1.234) }),
+  of('DeleteDeal', {}),
+  { weight: 2, arbitrary: of('RestoreDeal', {}) },
+  of('RenameDeal', { newName: fc.constantFrom('deal123', 'deal', 'Ünïcode 🙂') }),
+  { weight: 2, arbitrary: changePrice },
+  { weight: 2, arbitrary: changeDate },
+  of('HoldDeal', { reason, reasonCode: fc.constantFrom(undefined, null, 'code') }),
+  { weight: 2, arbitrary: of('UnholdDeal', {}) },
+  of('CompleteDeal', { completedOn, openTasks: fc.constantFrom(undefined, 'drop'), comment: fc.constantFrom('', 'x') }),
+  of('CancelDeal', { penaltyAmount: penalty, reason }),
+  { weight: 3, arbitrary: of('ReopenDeal', { reason }) },
+  of('AssignOwner', { employeeId: employee }),
+  of('AddTask', { taskId: task, title: fc.constantFrom('write', 'read'), assigneeId: fc.option(employee) }),
+  of('AssignTask', { taskId: task, employeeId: employee }),
+  of('UnassignTask', { taskId: task, reason: fc.constantFrom(undefined, 'test') }),
+  of('CompleteTask', { taskId: task, result: fc.constantFrom(undefined, 'done') }),
+)
+
+let stack: Stack
+let send: SendRequest
+let stored: ReturnType<typeof storedDeals>
+const action = styleCalled('action by POST')
+const isClosed = (status: unknown) => status === 'completed' || status === 'cancelled'
+
+/** The styles that do not cover a command leave it to the action style. */
+function requestOf(client: StyleClient, [useCase, params]: Step, deal: { dealId: string; read: object }) {
+  const { dealId, read } = deal
+  const sending = { useCase, params, dealId, read: { ...read } }
+  // Attributes cannot say "unhold" of a deal that is closed: nothing would differ.
+  const isNothing = useCase === 'UnholdDeal' && 'status' in read && isClosed(read.status)
+  const leaves = client.style === 'attribute-update' && isNothing
+  return (leaves ? undefined : client.request(sending)) ?? action.request(sending)
+}
+
+/** What each command came to, and what the deal is in the end. */
+async function runThrough(client: StyleClient, steps: readonly Step[]) {
+  const dealId = randomUUID()
+  let read: object = {}
+  const outcomes: unknown[] = []
+  for (const next of steps) {
+    const request = requestOf(client, next, { dealId, read })
+    if (!request) throw new TypeError('the action style covers everything')
+    const { status, headers, body } = await send(request)
+    outcomes.push([next[0], status < 300 ? headers.get('deal-changed') : [status, body.code]])
+    if (client.style !== 'attribute-update') continue
+    const current = await send({ path: `/rest/v1/deals/${dealId}`, sent: {} })
+    if (current.status === 200) read = current.body
+  }
+  await stored.expectFolded(dealId)
+  const [deal, history] = await Promise.all([stored.load(dealId), stored.history(dealId)])
+  const events = history.map(({ type, data }) => ({ type, data }))
+  return { outcomes, end: withoutIdsAndTimes({ deal, events }, dealId) }
+}
+
+describeBackends('random commands through every style', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend, { environment: { LOG_LEVEL: 'silent' } })
+    send = sendAs(stack.deal, (await stack.logIn('alice')).access)
+    stored = storedDeals(stack.database)
+  }, 60_000)
+  afterAll(() => stack.close())
+
+  it('end as twins: state, version, events and problem codes', async () => {
+    let commands = 0
+    const refusals = new Set<unknown>()
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 16, size: 'max' }), async (steps) => {
+        const all: readonly Step[] = [['CreateDeal', { name: 'deal123', price: 1234.5 }], ...steps]
+        const [first, ...others] = await Promise.all(styleClients.map((client) => runThrough(client, all)))
+        for (const other of others) expect(other).toEqual(first)
+        commands += all.length * styleClients.length
+        for (const outcome of first?.outcomes ?? []) refusals.add(JSON.stringify(outcome))
+      }),
+      { numRuns: 12, endOnFailure: true },
+    )
+    process.stdout.write(`random commands: ${commands} sent, ${refusals.size} kinds of outcome\n`)
+  }, 120_000)
+})
