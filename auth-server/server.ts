@@ -3,6 +3,7 @@ import type { Cache } from '../shared/cache/cache.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Database } from '../shared/database/database.ts'
 import { Unavailable } from '../shared/errors.ts'
+import { createHousekeeping } from '../shared/housekeeping.ts'
 import { healthRoutes } from '../shared/http/health.ts'
 import { createApp } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
@@ -21,6 +22,7 @@ import { createAuthProblems } from './http/problems.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { createPasswordChanges } from './logins/change-password.ts'
 import { createFamilyStore } from './logins/family-store.ts'
+import { createLoginExpiry } from './logins/housekeeping.ts'
 import { createLogIn } from './logins/login.ts'
 import { createLogOut } from './logins/logout.ts'
 import { createRefresh } from './logins/refresh.ts'
@@ -60,6 +62,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const authenticate = createAuthenticate([bearer], {
     get: (username) => readPrincipalRecord({ database, clock }, username),
   })
+  const housekeeping = createHousekeeping({ database, clock, log, name: 'auth', jobs: [createLoginExpiry(clock)] })
   const health = healthRoutes([
     { name: 'database', required: true, check: () => database.ping() },
     { name: 'cache', required: false, check: () => cache.ping() },
@@ -86,7 +89,15 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     ids,
     log,
   })
-  return { app, users, start: () => publisher.start(), stop: () => publisher.stop() }
+  const start = () => {
+    publisher.start()
+    housekeeping.start()
+  }
+  const stop = async () => {
+    await housekeeping.stop()
+    await publisher.stop()
+  }
+  return { app, users, start, stop }
 }
 
 function createLogins(

@@ -3,6 +3,7 @@ import type { Cache } from '../shared/cache/cache.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Database } from '../shared/database/database.ts'
 import { Unavailable } from '../shared/errors.ts'
+import { createHousekeeping } from '../shared/housekeeping.ts'
 import { healthRoutes } from '../shared/http/health.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
@@ -18,6 +19,7 @@ import type { DealConfig } from './config.ts'
 import { createDealApp } from './http/app.ts'
 import { createFindEmployees } from './http/employees.ts'
 import { createDealRepository } from './store/deals.ts'
+import { dealHousekeepingJobs } from './store/housekeeping.ts'
 
 /** What differs between production and tests. */
 export interface DealResources {
@@ -43,6 +45,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs: config.recordMaxAgeMs })
   const verify = createAccessTokenVerifier({ keys, issuer: config.issuer, audience: config.audience, clock })
   const bearer = createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey })
+  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
   const health = healthRoutes([
     { name: 'database', required: true, check: () => database.ping() },
     { name: 'cache', required: false, check: () => cache.ping() },
@@ -64,9 +67,11 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     start: async () => {
       await Promise.all([feed.start(), keys.refresh()])
       keys.start()
+      housekeeping.start()
     },
     stop: async () => {
       keys.stop()
+      await housekeeping.stop()
       await feed.stop()
     },
   }

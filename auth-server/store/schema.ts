@@ -92,6 +92,11 @@ export const principalChangeCounter = authSchema.table(
   (table) => [check('principal_change_counter_single', sql`${table.id} = 1`)],
 )
 
+/** SQL: when the last token of a login expires. The refresh token of one that has ended is dead already. */
+export const loginExpiry = sql.raw(
+  'case when ended_at is null then greatest(tokens_expire_at, refresh_expires_at) else tokens_expire_at end',
+)
+
 /** One row per login: the family of its refresh tokens (CONTRACT "Refresh rotation"). */
 export const loginFamilies = authSchema.table(
   'login_families',
@@ -129,6 +134,7 @@ export const loginFamilies = authSchema.table(
     index('login_families_user_id').on(table.userId),
     index('login_families_ended').on(table.userId, table.tokensExpireAt).where(sql`${table.endedAt} is not null`),
     index('login_families_expires_at').on(table.expiresAt),
+    index('login_families_expired').on(sql`(${loginExpiry})`),
     check('login_families_counter', sql`${table.counter} >= 0`),
     check('login_families_rotated', sql`(${table.rotatedAt} is null) = (${table.successorSealed} is null)`),
     check('login_families_ended', sql`(${table.endedAt} is null) = (${table.endedReason} is null)`),

@@ -71,6 +71,8 @@ export interface CommandRecord {
 export interface Loaded {
   readonly deal: Deal | undefined
   readonly command: CommandRecord | undefined
+  /** True when the deal was purged: its id stays taken. Looked for on request alone. */
+  readonly purged: boolean
 }
 
 /** Everything one accepted command writes, in one statement: all of it or nothing. */
@@ -128,8 +130,12 @@ export interface StoredEvent {
 }
 
 export interface DealRepository {
-  /** @throws Unavailable */
-  load(dealId: string | undefined, key: CommandKey | undefined): Promise<Loaded>
+  /** `forCreation` asks whether a deal of this id was purged. @throws Unavailable */
+  load(
+    dealId: string | undefined,
+    key: CommandKey | undefined,
+    options?: { readonly forCreation: boolean },
+  ): Promise<Loaded>
   /** @throws Unavailable; then the command may have been committed all the same, and only its id can tell */
   commit(commit: DealCommit): Promise<CommitResult>
   /** Keeps a command that changes no deal: a refusal, or "it is the state already". @throws Unavailable */

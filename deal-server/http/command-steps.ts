@@ -32,6 +32,13 @@ interface DecisionPorts {
   readonly defaultCurrency: string
 }
 
+/** What there is of the deal. */
+export interface Found {
+  readonly present: Deal | undefined
+  /** True when there was one with the id of a creation, which has been purged. */
+  readonly purged: boolean
+}
+
 /** A decision, ready to be committed. */
 export interface Decided {
   readonly at: string
@@ -62,7 +69,7 @@ const isKept = ({ code }: DealRefusal): boolean => !passingRefusals.has(code)
 export async function decide(
   ports: DecisionPorts,
   undertaking: Undertaking,
-  before: Deal | undefined,
+  { present: before, purged }: Found,
 ): Promise<Decided> {
   const { invocation, caller, dealId } = undertaking
   const { bound } = invocation
@@ -75,6 +82,7 @@ export async function decide(
     defaultCurrency: ports.defaultCurrency,
     employees,
     dealId,
+    purged,
   })
   if (isRefusal(decision)) return { at, before, outcome: refusedOutcome(decision, undertaking, before), events: [] }
   const events = decision.flatMap(({ useCase, events: ofStep }) => ofStep.map((event) => ({ useCase, event })))

@@ -58,13 +58,13 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
 async function runCommand(ports: PipelinePorts, undertaking: Undertaking): Promise<AnsweredCommand> {
   const { bound, preconditions } = undertaking.invocation
   for (let round = 0; round < maxRounds; round += 1) {
-    const { deal, command } = await load(ports.repository, undertaking)
+    const { deal, command, purged } = await load(ports.repository, undertaking)
     requireRightsOn(deal, undertaking)
     if (command) return replay(command, undertaking)
     const present = bound.target === 'deal' ? requireDeal(deal, undertaking) : deal
     const isFulfilled = present !== undefined && bound.isFulfilledBy(present)
-    if (!isFulfilled) requirePreconditions(present, preconditions)
-    const decided = await decide(ports, undertaking, present)
+    if (!isFulfilled) requirePreconditions(present, preconditions, purged)
+    const decided = await decide(ports, undertaking, { present, purged })
     const answered = await commitDecision(ports.repository, undertaking, decided)
     if (answered) return answered
     await pause(Math.random() * longestPauseMs)
@@ -94,8 +94,9 @@ function undertake(
 
 /** Nothing can be stored of a deal whose id was made just now, unless the command has an id. */
 function load(repository: DealRepository, { invocation, dealId, key }: Undertaking) {
-  if (invocation.dealId === undefined && key === undefined) return { deal: undefined, command: undefined }
-  return repository.load(dealId, key)
+  const isChosen = invocation.dealId !== undefined
+  if (!isChosen && key === undefined) return { deal: undefined, command: undefined, purged: false }
+  return repository.load(dealId, key, { forCreation: isChosen && invocation.bound.target === 'collection' })
 }
 
 /** For the few commands whose right hangs on the deal. */

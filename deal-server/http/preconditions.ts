@@ -32,16 +32,22 @@ function parseTags(field: string, value: string | undefined): '*' | string[] | u
 }
 
 /**
- * Refuses a command whose precondition the deal does not meet (RFC 9110 §13.1): the answer shows the present state.
+ * Refuses a command whose precondition the deal does not meet (RFC 9110 §13.1): the answer shows the present state. The id of a
+ * `purged` deal is still taken.
  * @throws Refused `precondition-failed`, `precondition-required`
  */
-export function requirePreconditions(deal: Deal | undefined, { ifMatch, ifNoneMatch, required }: Preconditions): void {
+export function requirePreconditions(
+  deal: Deal | undefined,
+  { ifMatch, ifNoneMatch, required }: Preconditions,
+  purged = false,
+): void {
   if (required && ifMatch === undefined) {
     throw new Refused('precondition-required', 'Send If-Match, or the version you have read as member version.')
   }
   const etag = deal === undefined ? undefined : etagOf(deal)
   if (matches(etag, ifMatch) === false) throw preconditionFailed('If-Match', deal)
-  if (matches(etag, ifNoneMatch) === true) throw preconditionFailed('If-None-Match', deal)
+  if (matches(etag, ifNoneMatch) === true || (purged && ifNoneMatch === '*'))
+    throw preconditionFailed('If-None-Match', deal)
 }
 
 /** True when a GET may be answered with 304. */

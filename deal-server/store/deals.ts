@@ -36,9 +36,9 @@ export function createDealRepository(database: Database): DealRepository {
     run: (commits) => commitAll(database, commits),
   })
   return {
-    load: async (dealId, key) => {
-      if (key !== undefined) return loadOne({ dealId, key })
-      return { deal: dealId === undefined ? undefined : await readDeal(dealId), command: undefined }
+    load: async (dealId, key, { forCreation } = { forCreation: false }) => {
+      if (key !== undefined || forCreation) return loadOne({ dealId, key, forCreation })
+      return { deal: dealId === undefined ? undefined : await readDeal(dealId), command: undefined, purged: false }
     },
     commit: commitOne,
     keepCommand: async (command) => {
@@ -54,7 +54,8 @@ export function createDealRepository(database: Database): DealRepository {
 
 interface LoadItem {
   readonly dealId: string | undefined
-  readonly key: CommandKey
+  readonly key: CommandKey | undefined
+  readonly forCreation: boolean
 }
 
 async function readDeals(database: Database, ids: readonly string[]): Promise<(Deal | undefined)[]> {
@@ -65,19 +66,27 @@ async function readDeals(database: Database, ids: readonly string[]): Promise<(D
 }
 
 async function loadAll(database: Database, items: readonly LoadItem[]): Promise<Loaded[]> {
-  const input = items.map(({ dealId, key }, ordinal) => ({
+  const input = items.map(({ dealId, key, forCreation }, ordinal) => ({
     ordinal,
     deal_id: dealId ?? null,
-    principal_id: key.principalId,
-    command_id: key.commandId,
+    principal_id: key?.principalId ?? null,
+    command_id: key?.commandId ?? null,
+    for_creation: forCreation,
   }))
-  type Row = { ordinal: number; deal: DealRow | null; tasks: TaskRow[] | null; command: CommandRow | null }
+  type Row = {
+    ordinal: number
+    deal: DealRow | null
+    tasks: TaskRow[] | null
+    command: CommandRow | null
+    purged: true | null
+  }
   const rows = await database.query<Row>(loadStatement, [JSON.stringify(input)])
-  const results: Loaded[] = items.map(() => ({ deal: undefined, command: undefined }))
-  for (const { ordinal, deal, tasks, command } of rows) {
+  const results: Loaded[] = items.map(() => ({ deal: undefined, command: undefined, purged: false }))
+  for (const { ordinal, deal, tasks, command, purged } of rows) {
     results[ordinal] = {
       deal: deal ? dealOfRow(deal, tasks) : undefined,
       command: command ? commandOfRow(command) : undefined,
+      purged: purged !== null,
     }
   }
   return results

@@ -78,6 +78,7 @@ export const deals = dealsSchema.table(
     index('deals_by_status')
       .on(table.status, table.createdAt.desc(), table.id.desc())
       .where(sql`${table.deletedAt} is null`),
+    index('deals_to_purge').on(table.purgeAt).where(sql`${table.purgeAt} is not null`),
   ],
 )
 
@@ -127,6 +128,7 @@ export const commands = dealsSchema.table(
   (table) => [
     primaryKey({ name: 'commands_pkey', columns: [table.principalId, table.commandId] }),
     index('commands_of_deal').on(table.dealId, table.requestedAt),
+    index('commands_to_expire').on(table.expiresAt).where(sql`${table.outcome} is not null`),
   ],
 )
 

@@ -18,12 +18,16 @@ export const readDealsStatement = `
   select to_json(d) as deal, ${tasksOfDeal} as tasks from deals.deals d where d.id = any($1::text::uuid[])`
 
 /**
- * `$1`: `[{ordinal, deal_id, principal_id, command_id}]`. Each `limit 1` keeps its lookup a lookup: a plain join is planned as a walk over
- * the whole table as long as the table is small, and stays that while it grows.
+ * `$1`: `[{ordinal, deal_id, principal_id, command_id, for_creation}]`. `purged` is not null for a creation whose id only events know.
+ * Each `limit 1` keeps its lookup a lookup: a plain join is planned as a walk over the whole table as long as the table is small, and
+ * stays that while it grows.
  */
 export const loadStatement = `
-  select i.ordinal, to_json(d) as deal, ${tasksOfDeal} as tasks, to_json(c) as command
-  from json_to_recordset($1::text::json) as i(ordinal int, deal_id uuid, principal_id text, command_id text)
+  select i.ordinal, to_json(d) as deal, ${tasksOfDeal} as tasks, to_json(c) as command,
+    case when i.for_creation and d.id is null then
+      (select to_json(true) from deals.events e where e.deal_id = i.deal_id limit 1) end as purged
+  from json_to_recordset($1::text::json) as
+    i(ordinal int, deal_id uuid, principal_id text, command_id text, for_creation boolean)
   left join lateral (select * from deals.deals where id = i.deal_id limit 1) d on true
   left join lateral (
     select * from deals.commands where principal_id = i.principal_id and command_id = i.command_id limit 1

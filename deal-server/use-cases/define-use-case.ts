@@ -21,6 +21,8 @@ export interface DecisionContext {
   readonly employees: ReadonlyMap<string, string>
   /** The id of the deal that a creation makes. */
   readonly dealId: string
+  /** True when that id was once a deal's that has been purged. */
+  readonly purged?: boolean
 }
 
 /** The events of an accepted command (none: it is the state already), or why it is refused. */

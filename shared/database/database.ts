@@ -44,6 +44,13 @@ export interface Database {
     options?: { readonly waitTimeoutMs?: number },
   ): Promise<Result>
 
+  /**
+   * Like `exclusively` when no instance is at work of that name; otherwise answers false at once, and `work` does not run.
+   *
+   * @throws Unavailable when the database cannot be reached
+   */
+  exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean>
+
   /** Resolves when the database answers, rejects with Unavailable otherwise. */
   ping(): Promise<void>
 

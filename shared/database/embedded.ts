@@ -43,7 +43,7 @@ class EmbeddedDatabase implements Database {
   readonly concurrentSessions = false
   readonly drizzle: Drizzle
   readonly #engine: PGlite
-  /** By name: the last work that was asked for, which the next one waits for. */
+  /** By name: the last work that was asked for and has not ended, which the next one waits for. */
   readonly #exclusive: Map<string, Promise<unknown>>
   #closed = false
 
@@ -76,11 +76,20 @@ class EmbeddedDatabase implements Database {
     this.#check()
     const before = this.#exclusive.get(name) ?? Promise.resolve()
     const own = before.then(() => work(this.drizzle))
-    this.#exclusive.set(
-      name,
-      own.catch(() => {}),
-    )
+    const ended: Promise<unknown> = own
+      .catch(() => {})
+      .then(() => {
+        if (this.#exclusive.get(name) === ended) this.#exclusive.delete(name)
+      })
+    this.#exclusive.set(name, ended)
     return own
+  }
+
+  async exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
+    this.#check()
+    if (this.#exclusive.has(name)) return false
+    await this.exclusively(name, work)
+    return true
   }
 
   async close(): Promise<void> {

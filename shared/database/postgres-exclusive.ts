@@ -13,6 +13,8 @@ export interface ExclusiveOptions {
   readonly waitTimeoutMs: number
 }
 
+type Work<Result> = (drizzle: Drizzle) => Promise<Result>
+
 /**
  * Takes a session advisory lock on `session` and runs `work` on that same session, free of time limits: should the connection
  * end, the lock and what `work` had open end together. The lock lasts until the session is closed.
@@ -22,13 +24,28 @@ export interface ExclusiveOptions {
 export const runExclusively = async <Result>(
   session: PostgresSession,
   { name, waitTimeoutMs }: ExclusiveOptions,
-  work: (drizzle: Drizzle) => Promise<Result>,
+  work: Work<Result>,
 ): Promise<Result> => {
   // Asked for again and again instead of waited for: a statement that waits would meet the time limits of the session.
   for (let waitedMs = 0; !(await tryLock(session, name)); waitedMs += POLL_INTERVAL_MS) {
     if (waitedMs >= waitTimeoutMs) throw unavailable(`somebody else has held "${name}" for ${waitTimeoutMs} ms`)
     await pause(POLL_INTERVAL_MS)
   }
+  return runFree(session, work)
+}
+
+/** The same without waiting: false, and `work` does not run, when the lock is taken. */
+export const runExclusivelyIfFree = async (
+  session: PostgresSession,
+  name: string,
+  work: Work<void>,
+): Promise<boolean> => {
+  if (!(await tryLock(session, name))) return false
+  await runFree(session, work)
+  return true
+}
+
+const runFree = async <Result>(session: PostgresSession, work: Work<Result>): Promise<Result> => {
   await session.liftTimeLimits()
   return work(drizzleOver((borrow) => borrow(session)))
 }

@@ -9,7 +9,7 @@ import { parameterText } from './parameter-text.ts'
 import { Availability } from './postgres-availability.ts'
 import { checkUrl, type PostgresClient } from './postgres-client.ts'
 import { adaptToDrizzle, drizzleOver } from './postgres-drizzle.ts'
-import { runExclusively } from './postgres-exclusive.ts'
+import { runExclusively, runExclusivelyIfFree } from './postgres-exclusive.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { SessionPool } from './postgres-session-pool.ts'
 import { retryConflicts } from './transaction-retry.ts'
@@ -81,23 +81,31 @@ class PostgresDatabase implements Database {
     await this.query('select 1')
   }
 
-  async exclusively<Result>(
+  exclusively<Result>(
     name: string,
     work: (drizzle: Drizzle) => Promise<Result>,
-    options: { waitTimeoutMs?: number } = {},
+    { waitTimeoutMs = 60_000 }: { waitTimeoutMs?: number } = {},
   ): Promise<Result> {
-    this.#availability.check()
-    const session = this.#open(adaptToDrizzle)
-    try {
-      return await runExclusively(session, { name, waitTimeoutMs: options.waitTimeoutMs ?? 60_000 }, work)
-    } finally {
-      await session.close()
-    }
+    return this.#onOwnSession((session) => runExclusively(session, { name, waitTimeoutMs }, work))
+  }
+
+  exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
+    return this.#onOwnSession((session) => runExclusivelyIfFree(session, name, work))
   }
 
   async close(): Promise<void> {
     this.#availability.stop(unavailable('closed'))
     await Promise.all([this.#pool.close(), ...this.#pipelines.map((session) => session?.close())])
+  }
+
+  async #onOwnSession<Result>(work: (session: PostgresSession) => Promise<Result>): Promise<Result> {
+    this.#availability.check()
+    const session = this.#open(adaptToDrizzle)
+    try {
+      return await work(session)
+    } finally {
+      await session.close()
+    }
   }
 
   #pipeline(): PostgresSession {

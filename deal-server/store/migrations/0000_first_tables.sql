@@ -92,7 +92,9 @@ CREATE TABLE "deals"."tasks" (
 );
 --> statement-breakpoint
 CREATE INDEX "commands_of_deal" ON "deals"."commands" USING btree ("deal_id","requested_at");--> statement-breakpoint
+CREATE INDEX "commands_to_expire" ON "deals"."commands" USING btree ("expires_at") WHERE "deals"."commands"."outcome" is not null;--> statement-breakpoint
 CREATE INDEX "deals_newest" ON "deals"."deals" USING btree ("created_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE "deals"."deals"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "deals_by_status" ON "deals"."deals" USING btree ("status","created_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE "deals"."deals"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX "deals_to_purge" ON "deals"."deals" USING btree ("purge_at") WHERE "deals"."deals"."purge_at" is not null;--> statement-breakpoint
 CREATE INDEX "events_in_order" ON "deals"."events" USING btree ("xid","position");--> statement-breakpoint
 CREATE INDEX "tasks_of_assignee" ON "deals"."tasks" USING btree (lower("assignee_id" collate "C"),"due_date","id") WHERE "deals"."tasks"."status" = 'open';

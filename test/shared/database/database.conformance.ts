@@ -322,6 +322,29 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         expect(await next).toEqual([])
       })
 
+      it('does not run what would have to wait, when asked to', async () => {
+        const other = underTest.open()
+        const bothIn = countdown(2)
+        const over = countdown(2)
+        const first = database.exclusivelyIfFree('a work', async (drizzle) => {
+          expect(await drizzle.select().from(entry)).toEqual([])
+          await bothIn()
+          await over()
+        })
+        await bothIn()
+        const never = () => Promise.reject(new Error('it ran'))
+        expect(await other.exclusivelyIfFree('a work', never)).toBe(false)
+        expect(await database.exclusivelyIfFree('a work', never)).toBe(false)
+        expect(await other.exclusivelyIfFree('another work', async () => {})).toBe(true)
+        const waiting = other.exclusively('a work', async () => 'waited')
+        await over()
+        expect(await first).toBe(true)
+        expect(await waiting).toBe('waited')
+        expect(await failureOf(other.exclusivelyIfFree('a work', never))).toMatchObject({ message: 'it ran' })
+        expect(await other.exclusivelyIfFree('a work', async () => {})).toBe(true)
+        await other.close()
+      })
+
       itWithSessions('gives up when the name stays taken', async () => {
         const bothIn = countdown(2)
         const over = countdown(2)
