@@ -40,8 +40,8 @@ const timeOfDay = /^\d{4}-\d\d-\d\dT/
 
 /** A value without ids of deals and without times: what twins have in common. */
 export function withoutIdsAndTimes(value: unknown, dealId: string): unknown {
-  const text = JSON.stringify(value, (_name, member: unknown) =>
-    typeof member === 'string' && timeOfDay.test(member) ? 'time' : member,
-  )
+  const isTime = (name: string, member: unknown) =>
+    name === 'heldForSeconds' || (typeof member === 'string' && timeOfDay.test(member))
+  const text = JSON.stringify(value, (name, member: unknown) => (isTime(name, member) ? 'time' : member))
   return text === undefined ? undefined : JSON.parse(text.replaceAll(dealId, 'deal'))
 }
