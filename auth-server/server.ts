@@ -13,7 +13,7 @@ import { createBearerScheme } from '../shared/schemes/bearer.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
 import type { AuthConfig } from './config.ts'
-import { internalRoute } from './http/endpoints/internal.ts'
+import { internalRoutes } from './http/endpoints/internal.ts'
 import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
 import { loginRoutes } from './http/endpoints/login.ts'
 import { meRoute } from './http/endpoints/me.ts'
@@ -80,7 +80,12 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
       ...loginRoutes(logins),
       meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
       ...usersRoutes({ authenticate, users, passwords: logins.passwords }),
-      internalRoute({ principal: (username) => publisher.fill(username), secrets: resources.serviceSecrets, clock }),
+      ...internalRoutes({
+        principal: (username) => publisher.fill(username),
+        installationId: () => publisher.installationId(),
+        secrets: resources.serviceSecrets,
+        clock,
+      }),
     ],
     problems: createAuthProblems(config.expiredTokenStatus),
     transport: config.transport,

@@ -41,7 +41,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   const fetch = resources.fetch ?? globalThis.fetch
   const authClient = createAuthClient({ authUrl: config.authUrl, secret: resources.serviceSecret, clock, ids, fetch })
   const keys = createKeyStore({ authClient, clock, log })
-  const feed = createPrincipalFeed({ cache, clock, log })
+  const feed = createPrincipalFeed({ cache, authClient, clock, log })
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs: config.recordMaxAgeMs })
   const verify = createAccessTokenVerifier({ keys, issuer: config.issuer, audience: config.audience, clock })
   const bearer = createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey })

@@ -88,6 +88,11 @@ export const principalChangeCounter = authSchema.table(
   {
     id: smallint().primaryKey().default(1),
     value: bigint({ mode: 'number' }).notNull().default(0),
+    /**
+     * Which installation this database is (`shared/principals/installation.ts`): whose numbers these are. A copy that is to run
+     * beside its original, on the same Redis, needs a new one.
+     */
+    installationId: uuid('installation_id').notNull().defaultRandom(),
   },
   (table) => [check('principal_change_counter_single', sql`${table.id} = 1`)],
 )

@@ -8,6 +8,7 @@ import type { Database, Drizzle } from '../../shared/database/database.ts'
 import { Refused } from '../../shared/errors.ts'
 import { foldUsername } from '../../shared/principals/record.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
+import { noCounter } from './change-counter.ts'
 import { isUsername } from './user.ts'
 
 /** A row of `principals`, locked until the transaction ends. */
@@ -79,7 +80,7 @@ export async function numberChange(
     .update(principalChangeCounter)
     .set({ value: sql`${principalChangeCounter.value} + 1` })
     .returning({ value: principalChangeCounter.value })
-  if (!counter) throw new Error('auth.principal_change_counter has no row: the migrations have not all been applied')
+  if (!counter) throw new Error(noCounter)
   const raise = change.raiseGeneration
   await transaction
     .update(principals)

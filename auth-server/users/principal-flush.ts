@@ -15,11 +15,13 @@ import {
   feedMessageMaxAgeMs,
   feedMessageTransitMs,
 } from '../../shared/principals/feed.ts'
+import { installationKey } from '../../shared/principals/installation.ts'
 import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/principals/record.ts'
+import { assertInstallation, noCounter, readChangeCounter } from './change-counter.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
 
 /** The cache key of the marker. */
-export const feedMarkerKey = '{keyhold}:principal-feed:upTo'
+export const feedMarkerKey = (installationId: string): string => installationKey(installationId, 'principal-feed:upTo')
 
 /** A record may stay in the cache this long. */
 export const recordTtlSeconds = 86_400
@@ -39,6 +41,8 @@ export interface FlushPorts {
 
 /** What a flush starts from. */
 export interface FlushStart {
+  /** Which installation the database was so far. */
+  readonly installationId: string
   /** The change up to which this process knows the cache to be; undefined when it has never flushed. */
   readonly cursor: number | undefined
   /** Folded names whose records are put again although nothing changed. */
@@ -51,13 +55,14 @@ export class DatabaseBehindCache extends Error {
 }
 
 interface Batch {
+  readonly installationId: string
   readonly counter: number
   readonly tail: readonly PrincipalFacts[]
   readonly reloaded: readonly PrincipalFacts[]
 }
 
 const batchSql = `select json_build_object(
-  'counter', c.value,
+  'installationId', c.installation_id, 'counter', c.value,
   'tail', coalesce((select json_agg(t.facts order by t.change_number) from (
     select p.change_number, ${principalFactsSql('$2::text::timestamptz')} as facts from auth.principals p
     where p.change_number > $1::text::bigint order by p.change_number limit ${batchSize}) t), '[]'),
@@ -70,83 +75,100 @@ const batchSql = `select json_build_object(
  *
  * @returns the change number that is now published
  * @throws Unavailable when database or cache do not answer, or the cache's incarnation changed meanwhile
+ * @throws OtherInstallation when the database is not the one it was: nothing was written that is not true of the former one
  * @throws DatabaseBehindCache when nothing may be published at all
  */
 export async function flushPrincipals(ports: FlushPorts, start: FlushStart): Promise<number> {
   const { cache, clock } = ports
+  const { installationId } = start
   let lookedAt = clock.monotonic()
   const since = await cache.moment()
-  const marker = await establishMarker(ports, since, start.cursor)
+  const marker = await establishMarker(ports, since, start)
   const after = Math.min(start.cursor ?? marker, marker)
   const floor = Math.max(start.cursor ?? marker, marker)
 
-  let { looked, batch } = { looked: since, batch: await readBatch(ports, after, start.reloads) }
+  let { looked, batch } = { looked: since, batch: await readBatch(ports, after, start) }
   let inOneBatch = true
   while (batch.tail.length === batchSize) {
     inOneBatch = false
-    await putRecords(cache, batch.tail, since)
+    await putRecords(cache, { installationId, facts: batch.tail }, since)
     lookedAt = clock.monotonic()
     looked = await cache.moment()
-    batch = await readBatch(ports, batch.tail[batchSize - 1]?.version ?? after, start.reloads)
+    batch = await readBatch(ports, batch.tail[batchSize - 1]?.version ?? after, start)
   }
   if (batch.counter < floor) throw new DatabaseBehindCache(`change ${floor} is in the cache, not in the database`)
-  await putRecords(cache, [...batch.tail, ...batch.reloaded], since)
-  if (!inOneBatch) await assertSameIncarnation(cache, since)
+  await putRecords(cache, { installationId, facts: [...batch.tail, ...batch.reloaded] }, since)
+  if (!inOneBatch) await assertSameIncarnation(cache, installationId, since)
 
   const upTo = batch.counter
-  await putMarker(cache, upTo, { since })
+  await putMarker(cache, { installationId, version: upTo }, { since })
   const ageMs = Math.min(clock.monotonic() - lookedAt + feedMessageTransitMs, feedMessageMaxAgeMs)
   const told = inOneBatch ? announcement(after, batch) : { after: upTo, upTo, changes: [] }
   const message: FeedMessage = { ...told, ageMs }
   const fresh = { since: looked, maxAgeMs: ageMs }
-  if (!(await cache.publish(feedChannel, JSON.stringify(message), fresh))) throw new Unavailable('cache')
+  if (!(await cache.publish(feedChannel(installationId), JSON.stringify(message), fresh)))
+    throw new Unavailable('cache')
   return upTo
 }
 
 /** The version of the marker, which is made when this incarnation has none. */
-async function establishMarker({ cache, database }: FlushPorts, since: CacheMoment, cursor: number | undefined) {
-  const present = await cache.getVersioned(feedMarkerKey)
+async function establishMarker({ cache, database }: FlushPorts, since: CacheMoment, start: FlushStart) {
+  const { installationId, cursor } = start
+  const present = await cache.getVersioned(feedMarkerKey(installationId))
   if (present) return present.version
-  await putMarker(cache, Math.min(cursor ?? Number.POSITIVE_INFINITY, await readCounter(database)), {
-    since,
-    ifAbsent: true,
-  })
-  const established = await cache.getVersioned(feedMarkerKey)
+  const counter = await readChangeCounter(database)
+  assertInstallation(counter, installationId)
+  const version = Math.min(cursor ?? Number.POSITIVE_INFINITY, counter.value)
+  await putMarker(cache, { installationId, version }, { since, ifAbsent: true })
+  const established = await cache.getVersioned(feedMarkerKey(installationId))
   if (!established) throw new Unavailable('cache')
   return established.version
 }
 
 /** False, which the caller need not look at, when a higher one is there or the incarnation is gone: `publish` tells the two apart. */
-const putMarker = (cache: Cache, version: number, options: { since: CacheMoment; ifAbsent?: boolean }) =>
-  cache.putVersioned(feedMarkerKey, { version, value: String(version) }, { ...options, ttlSeconds: markerTtlSeconds })
+const putMarker = (
+  cache: Cache,
+  { installationId, version }: { installationId: string; version: number },
+  options: { since: CacheMoment; ifAbsent?: boolean },
+) =>
+  cache.putVersioned(
+    feedMarkerKey(installationId),
+    { version, value: String(version) },
+    { ...options, ttlSeconds: markerTtlSeconds },
+  )
 
-async function readCounter(database: Pick<Database, 'query'>): Promise<number> {
-  const rows = await database.query<{ value: string }>('select value::text as value from auth.principal_change_counter')
-  return Number(rows[0]?.value ?? 0)
+async function readBatch({ database, clock }: FlushPorts, after: number, start: FlushStart): Promise<Batch> {
+  const parameters = [String(after), tokensAliveSince(clock), JSON.stringify(start.reloads)]
+  const [row] = await database.query<{ batch: Batch }>(batchSql, parameters)
+  if (!row) throw new TypeError(noCounter)
+  assertInstallation(row.batch, start.installationId)
+  return row.batch
 }
 
-async function readBatch({ database, clock }: FlushPorts, after: number, reloads: readonly string[]): Promise<Batch> {
-  const parameters = [String(after), tokensAliveSince(clock), JSON.stringify(reloads)]
-  const rows = await database.query<{ batch: Batch }>(batchSql, parameters)
-  return rows[0]?.batch ?? { counter: 0, tail: [], reloaded: [] }
-}
-
-async function putRecords(cache: Cache, facts: readonly PrincipalFacts[], since: CacheMoment): Promise<void> {
-  await Promise.all(facts.map((one) => putRecord(cache, toPrincipalRecord(one), since)))
+async function putRecords(
+  cache: Cache,
+  { installationId, facts }: { installationId: string; facts: readonly PrincipalFacts[] },
+  since: CacheMoment,
+): Promise<void> {
+  await Promise.all(facts.map((one) => putRecord(cache, { installationId, record: toPrincipalRecord(one) }, since)))
 }
 
 /** Puts one record under its version, in the incarnation of `since` only; false when a newer one is there. @throws Unavailable */
-export const putRecord = (cache: Cache, record: PrincipalRecord, since: CacheMoment): Promise<boolean> =>
+export const putRecord = (
+  cache: Cache,
+  { installationId, record }: { installationId: string; record: PrincipalRecord },
+  since: CacheMoment,
+): Promise<boolean> =>
   cache.putVersioned(
-    principalKey(record.username),
+    principalKey(installationId, record.username),
     { version: record.version, value: JSON.stringify(record) },
     { since, ttlSeconds: recordTtlSeconds },
   )
 
 /** `publish` for nobody: it answers false in every other incarnation, which `putVersioned` cannot tell from a newer entry. */
-async function assertSameIncarnation(cache: Cache, since: CacheMoment): Promise<void> {
+async function assertSameIncarnation(cache: Cache, installationId: string, since: CacheMoment): Promise<void> {
   const fresh = { since, maxAgeMs: 3_600_000 }
-  if (!(await cache.publish(`${feedChannel}:incarnation`, '', fresh))) throw new Unavailable('cache')
+  if (!(await cache.publish(`${feedChannel(installationId)}:incarnation`, '', fresh))) throw new Unavailable('cache')
 }
 
 /**

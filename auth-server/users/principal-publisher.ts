@@ -3,14 +3,16 @@
  * what is told about their failures. What one flush does is in `principal-flush.ts`. Knows nothing of why a principal changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Cache } from '../../shared/cache/cache.ts'
+import type { Cache, CacheMoment } from '../../shared/cache/cache.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { Database } from '../../shared/database/database.ts'
 import type { Log } from '../../shared/log.ts'
 import { heartbeatIntervalMs } from '../../shared/principals/feed.ts'
-import { foldUsername, type PrincipalRecord } from '../../shared/principals/record.ts'
+import type { InstalledPrincipal } from '../../shared/principals/installation.ts'
+import { foldUsername } from '../../shared/principals/record.ts'
+import { OtherInstallation, readChangeCounter } from './change-counter.ts'
 import { DatabaseBehindCache, feedMarkerKey, flushPrincipals, putRecord } from './principal-flush.ts'
-import { readPrincipalRecord } from './principal-record.ts'
+import { readPrincipal } from './principal-record.ts'
 
 /** How long a caller waits at most for its change to reach the cache (CONTRACT "Freshness"). */
 const settleWithinMs = 1000
@@ -44,7 +46,9 @@ export interface PrincipalPublisher {
   /** Puts the user's record into the cache again and says so, though nothing changed. Waits for one flush. Never rejects. */
   reloaded(username: string): Promise<void>
   /** The record from the database, left in the cache for the next reader when there is a cache. @throws Unavailable */
-  fill(username: string): Promise<PrincipalRecord | undefined>
+  fill(username: string): Promise<InstalledPrincipal>
+  /** Which installation the database is, as far as is known here; read only once. @throws Unavailable */
+  installationId(): Promise<string>
   health(): PublisherHealth
 }
 
@@ -64,6 +68,7 @@ export function createPrincipalPublisher(ports: PrincipalPublisherPorts): Princi
 class Publisher implements PrincipalPublisher {
   readonly #ports: PrincipalPublisherPorts
   #reloads = new Set<string>()
+  #installationId: string | undefined
   #cursor: number | undefined
   #publishedAt: number | undefined
   #problem: string | undefined
@@ -115,11 +120,17 @@ class Publisher implements PrincipalPublisher {
     await within(settleWithinMs, () => this.flush())
   }
 
-  async fill(username: string): Promise<PrincipalRecord | undefined> {
-    const since = await this.#fillableMoment()
-    const record = await readPrincipalRecord(this.#ports, username)
-    if (record && since !== undefined) await putRecord(this.#ports.cache, record, since).catch(() => false)
-    return record
+  async fill(username: string): Promise<InstalledPrincipal> {
+    const fillable = await this.#fillable()
+    const { installationId, record } = await readPrincipal(this.#ports, username)
+    if (record && fillable?.installationId === installationId)
+      await putRecord(this.#ports.cache, { installationId, record }, fillable.since).catch(() => false)
+    return { installationId, record }
+  }
+
+  async installationId(): Promise<string> {
+    this.#installationId ??= (await readChangeCounter(this.#ports.database)).installationId
+    return this.#installationId
   }
 
   health(): PublisherHealth {
@@ -128,11 +139,12 @@ class Publisher implements PrincipalPublisher {
   }
 
   /** A moment of an incarnation that has a marker; undefined where no record may be put, or the cache is known to be away. */
-  async #fillableMoment(): Promise<string | undefined> {
+  async #fillable(): Promise<{ installationId: string; since: CacheMoment } | undefined> {
     if (this.#problem !== undefined) return undefined
     try {
+      const installationId = await this.installationId()
       const since = await this.#ports.cache.moment()
-      return (await this.#ports.cache.getVersioned(feedMarkerKey)) && since
+      return (await this.#ports.cache.getVersioned(feedMarkerKey(installationId))) && { installationId, since }
     } catch {
       return undefined
     }
@@ -149,15 +161,24 @@ class Publisher implements PrincipalPublisher {
     const reloads = this.#reloads
     this.#reloads = new Set()
     try {
-      this.#cursor = await flushPrincipals(this.#ports, { cursor: this.#cursor, reloads: [...reloads] })
+      const installationId = await this.installationId()
+      const start = { installationId, cursor: this.#cursor, reloads: [...reloads] }
+      this.#cursor = await flushPrincipals(this.#ports, start)
       this.#publishedAt = this.#ports.clock.monotonic()
       this.#report(undefined)
       return true
     } catch (error) {
+      if (error instanceof OtherInstallation) this.#startAnew()
       for (const username of reloads) this.#reloads.add(username)
       this.#report(error)
       return false
     }
+  }
+
+  /** What was known is not true of the database that is there now. */
+  #startAnew(): void {
+    this.#installationId = undefined
+    this.#cursor = undefined
   }
 
   /** Logs only when the state changes: five failures a second say no more than one. */

@@ -4,7 +4,9 @@
  */
 import type { Clock } from '../../shared/clock.ts'
 import type { Database } from '../../shared/database/database.ts'
+import type { InstalledPrincipal } from '../../shared/principals/installation.ts'
 import { foldUsername, type PrincipalRecord } from '../../shared/principals/record.ts'
+import { noCounter } from './change-counter.ts'
 import { effectiveRights } from './rights.ts'
 import { isUsername } from './user.ts'
 
@@ -42,8 +44,9 @@ export const principalFactsSql = (aliveSince: string): string => `json_build_obj
     where f.user_id = p.user_id and f.ended_at is not null and f.tokens_expire_at > ${aliveSince}
     and (f.generation = p.generation or f.id::text = p.kept_login_id)), '[]'))`
 
-const readSql = `select ${principalFactsSql('$2::text::timestamptz')} as facts
-  from auth.principals p where p.username_folded = $1`
+const readSql = `select c.installation_id::text as "installationId",
+  (select ${principalFactsSql('$2::text::timestamptz')} from auth.principals p where p.username_folded = $1) as facts
+  from auth.principal_change_counter c`
 
 /** The record these facts make. */
 export function toPrincipalRecord(facts: PrincipalFacts): PrincipalRecord {
@@ -51,16 +54,29 @@ export function toPrincipalRecord(facts: PrincipalFacts): PrincipalRecord {
   return { schema: 1, ...rest, rights: effectiveRights(roles, rights), endedLogins: [...endedLogins] }
 }
 
+interface PrincipalSource {
+  readonly database: Pick<Database, 'query'>
+  readonly clock: Clock
+}
+
 /**
  * The record of the user of this name as the database has it now: not enabled when the user is disabled or deleted, undefined when
  * there never was one. @throws Unavailable
  */
-export async function readPrincipalRecord(
-  source: { database: Pick<Database, 'query'>; clock: Clock },
+export const readPrincipalRecord = async (
+  source: PrincipalSource,
   username: string,
-): Promise<PrincipalRecord | undefined> {
-  if (!isUsername(username)) return undefined
-  const parameters = [foldUsername(username), tokensAliveSince(source.clock)]
-  const rows = await source.database.query<{ facts: PrincipalFacts }>(readSql, parameters)
-  return rows[0] && toPrincipalRecord(rows[0].facts)
+): Promise<PrincipalRecord | undefined> => (await readPrincipal(source, username)).record
+
+/** The same, with the installation that the database is. @throws Unavailable */
+export async function readPrincipal(
+  { database, clock }: PrincipalSource,
+  username: string,
+): Promise<InstalledPrincipal> {
+  // Nobody has the empty name.
+  const name = isUsername(username) ? foldUsername(username) : ''
+  const parameters = [name, tokensAliveSince(clock)]
+  const [row] = await database.query<{ installationId: string; facts: PrincipalFacts | null }>(readSql, parameters)
+  if (!row) throw new TypeError(noCounter)
+  return { installationId: row.installationId, record: row.facts ? toPrincipalRecord(row.facts) : undefined }
 }

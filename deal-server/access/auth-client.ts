@@ -3,11 +3,19 @@ import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import { signInternalRequest } from '../../shared/internal-requests.ts'
-import { type PrincipalRecord, parsePrincipalRecord } from '../../shared/principals/record.ts'
+import {
+  feedAnswerSchema,
+  type InstalledPrincipal,
+  installationHeader,
+  installationIdSchema,
+} from '../../shared/principals/installation.ts'
+import { parsePrincipalRecord } from '../../shared/principals/record.ts'
 
 export interface AuthClient {
-  /** The record as the database has it now; undefined when there is no such user. @throws Unavailable */
-  principal(username: string): Promise<PrincipalRecord | undefined>
+  /** The record as the database has it now, and which installation that is. @throws Unavailable */
+  principal(username: string): Promise<InstalledPrincipal>
+  /** Whose feed and cache there is to follow. @throws Unavailable */
+  installationId(): Promise<string>
   /** The JWK Set of the JWT keys (RFC 7517 §5), unchecked. @throws Unavailable */
   jwks(): Promise<unknown>
 }
@@ -31,23 +39,29 @@ export function createAuthClient({ authUrl, secret, clock, ids, fetch }: AuthCli
     try {
       const signal = AbortSignal.timeout(deadlineMs)
       const response = await fetch(authUrl + target, { headers, signal, redirect: 'error' })
-      return { status: response.status, text: await response.text() }
+      return { status: response.status, headers: response.headers, text: await response.text() }
     } catch (cause) {
       throw new Unavailable('auth-server', { cause })
     }
   }
+  const getInternal = (target: string) => {
+    const nonce = ids.secret(18)
+    const authorization = signInternalRequest({ method: 'GET', target, body: '' }, { secret, clock, nonce })
+    return get(target, { authorization })
+  }
   return {
     principal: async (username) => {
-      const target = `/internal/principals/${encodeURIComponent(username)}`
-      const authorization = signInternalRequest(
-        { method: 'GET', target, body: '' },
-        { secret, clock, nonce: ids.secret(18) },
-      )
-      const { status, text } = await get(target, { authorization })
-      if (status === 404) return undefined
+      const { status, headers, text } = await getInternal(`/internal/principals/${encodeURIComponent(username)}`)
+      const installation = installationIdSchema.safeParse(headers.get(installationHeader))
       const record = status === 200 ? parsePrincipalRecord(text) : undefined
-      if (record) return record
+      if (installation.success && (record || status === 404)) return { installationId: installation.data, record }
       throw new Unavailable('auth-server', { cause: new Error(`/internal/principals answered ${status}`) })
+    },
+    installationId: async () => {
+      const { status, text } = await getInternal('/internal/feed')
+      const answer = status === 200 ? feedAnswerSchema.safeParse(parseJson(text)) : undefined
+      if (answer?.success) return answer.data.installationId
+      throw new Unavailable('auth-server', { cause: new Error(`/internal/feed answered ${status}`) })
     },
     jwks: async () => {
       const { status, text } = await get('/.well-known/jwks.json', { accept: 'application/jwk-set+json' })

@@ -2,12 +2,14 @@
  * Principal records as the deal server holds them: memory, then the cache, then the auth server (DESIGN "Principal records and their
  * freshness"). While the feed is current and complete, memory and cache are believed; otherwise the auth server is asked, whose
  * answer is good for 500 ms; if it cannot be reached either, what is held is used for RECORD_MAX_AGE, or what the cache has if that
- * is newer, and then there is no answer. No record below a version that the feed announced is ever used.
+ * is newer, and then there is no answer. No record below a version that the feed announced is ever used, and none of another
+ * installation than the one that the feed follows.
  */
 import { LRUCache } from 'lru-cache'
 import type { Cache } from '../../shared/cache/cache.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
+import type { InstalledPrincipal } from '../../shared/principals/installation.ts'
 import {
   foldUsername,
   type PrincipalRecord,
@@ -29,6 +31,7 @@ export interface PrincipalRecordsPorts {
 
 /** What is known of one user. */
 interface Held {
+  readonly installationId: string
   /** Undefined: the auth server said there is no such user. */
   readonly record: PrincipalRecord | undefined
   /** The version that was announced or seen: the record is of no use if it is older. */
@@ -72,6 +75,7 @@ class PrincipalRecords implements Principals {
       const known = this.#held.get(name)
       if (known) this.#held.set(name, { ...known, atLeast: Math.max(known.atLeast, version) })
     })
+    ports.feed.onOtherInstallation(() => this.#held.clear())
   }
 
   get(username: string): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined {
@@ -112,7 +116,8 @@ class PrincipalRecords implements Principals {
     for (let count = 0; count < maxLoads; count += 1) {
       const asked = fetchRecord(this.#ports, name, this.#leastVersion(name))
       const next = await asked.catch((error: unknown) => this.#useHeld(name, error))
-      // Messages, or a newer record, may have come while this one was on its way.
+      // Messages, a newer record, or another database may have come while this one was on its way.
+      if (next.installationId !== this.#ports.feed.installationId()) continue
       if (versionOf(next.record) < this.#leastVersion(name)) continue
       this.#held.set(name, next)
       return next.record
@@ -123,10 +128,12 @@ class PrincipalRecords implements Principals {
   /** Nobody could be asked: what is held serves for a while, or what the cache has instead, unless known to be outdated. */
   async #useHeld(name: string, error: unknown): Promise<Held> {
     const { feed, cache, clock, recordMaxAgeMs } = this.#ports
-    const cached = this.#held.has(name) ? await readCache(cache, name) : undefined
+    const cached = this.#held.has(name) ? await readCache({ feed, cache }, name) : undefined
     const known = this.#held.get(name)
     if (known?.record) {
-      const record = versionOf(cached) > versionOf(known.record) ? cached : known.record
+      const isNewer =
+        cached?.installationId === known.installationId && versionOf(cached.record) > versionOf(known.record)
+      const record = isNewer ? cached.record : known.record
       const confirmedAt = known.epoch === feed.epoch() ? Math.max(known.asOf, feed.lastCurrentAt()) : known.asOf
       const isYoung = clock.monotonic() - confirmedAt <= recordMaxAgeMs
       if (isYoung && versionOf(record) >= this.#leastVersion(name)) return { ...known, record }
@@ -143,20 +150,30 @@ async function fetchRecord(
   name: string,
   atLeast: number,
 ): Promise<Held> {
+  const before = feed.installationId()
   const epoch = feed.epoch()
   const asOf = clock.monotonic()
-  const cached = feed.isCurrent() ? await readCache(cache, name) : undefined
-  const canBelieve = cached && versionOf(cached) >= atLeast && feed.isCurrent() && feed.epoch() === epoch
-  if (canBelieve) return { record: cached, atLeast, epoch, asOf, goodUntil: asOf }
-  const record = await authClient.principal(name)
-  return { record, atLeast, epoch, asOf, goodUntil: asOf + answerGoodForMs }
+  const cached = feed.isCurrent() ? await readCache({ feed, cache }, name) : undefined
+  const canBelieve = cached && versionOf(cached.record) >= atLeast && feed.isCurrent() && feed.epoch() === epoch
+  if (canBelieve) return { ...cached, atLeast, epoch, asOf, goodUntil: asOf }
+  const answer = await authClient.principal(name)
+  feed.learn(answer.installationId, before)
+  // A version of another installation says nothing of this one.
+  const floor = answer.installationId === before ? atLeast : 0
+  return { ...answer, atLeast: floor, epoch, asOf, goodUntil: asOf + answerGoodForMs }
 }
 
 /** The cached record; undefined also when the cache does not answer: the auth server is asked next. */
-async function readCache(cache: Cache, name: string): Promise<PrincipalRecord | undefined> {
+async function readCache(
+  { feed, cache }: Pick<PrincipalRecordsPorts, 'feed' | 'cache'>,
+  name: string,
+): Promise<InstalledPrincipal | undefined> {
+  const installationId = feed.installationId()
+  if (installationId === undefined) return undefined
   try {
-    const entry = await cache.getVersioned(principalKey(name))
-    return entry && parsePrincipalRecord(entry.value)
+    const entry = await cache.getVersioned(principalKey(installationId, name))
+    const record = entry && parsePrincipalRecord(entry.value)
+    return record && { installationId, record }
   } catch {
     return undefined
   }

@@ -9,9 +9,10 @@
  * `deal-server/access/principal-feed.ts`.
  */
 import { z } from 'zod'
+import { installationKey } from './installation.ts'
 
-/** The channel of feed messages. */
-export const feedChannel = '{keyhold}:principal-feed'
+/** The channel of an installation's feed messages. */
+export const feedChannel = (installationId: string): string => installationKey(installationId, 'principal-feed')
 
 /** How often an auth server publishes when nothing changes, in milliseconds. */
 export const heartbeatIntervalMs = 200

@@ -3,6 +3,7 @@
  * alone; the deal server reads it from memory, the cache or the auth server (CONTRACT "Principal record").
  */
 import { z } from 'zod'
+import { installationKey } from './installation.ts'
 
 export const principalRecordSchema = z.strictObject({
   /** Layout of this record; a reader that does not know it treats the record as absent. */
@@ -30,11 +31,9 @@ export type PrincipalRecord = z.infer<typeof principalRecordSchema>
 /** User names are looked up folding ASCII case: the form under which records are kept. */
 export const foldUsername = (username: string): string => username.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
-/**
- * The cache key of a user's record. The braces put all records on one node of a Redis Cluster, so that one incarnation answers for
- * all of them and for the feed.
- */
-export const principalKey = (username: string): string => `{keyhold}:principal:${foldUsername(username)}`
+/** The cache key of a user's record. */
+export const principalKey = (installationId: string, username: string): string =>
+  installationKey(installationId, `principal:${foldUsername(username)}`)
 
 /** Reads a record from its JSON text; undefined when it is not one this version of the software knows. */
 export function parsePrincipalRecord(text: string): PrincipalRecord | undefined {

@@ -139,8 +139,7 @@ describeBackends('credentials that cannot be accepted', (openBackend) => {
     }
   }, 30_000)
 
-  it('keeps /internal for the deal server', async () => {
-    const path = '/internal/principals/alice'
+  it.each(['/internal/principals/alice', '/internal/feed'])('keeps %s for the deal server', async (path) => {
     await expectRefused(await stack.auth.send(path), 401, 'unauthenticated')
     await expectRefused(await stack.auth.send(path, { token }), 401, 'unauthenticated')
     const seconds = Math.floor(stack.clock.now() / 1000)

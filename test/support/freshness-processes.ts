@@ -5,7 +5,6 @@ import { createPrincipalRecords } from '../../deal-server/access/principal-recor
 import type { Database } from '../../shared/database/database.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { createLog } from '../../shared/log.ts'
-import type { PrincipalRecord } from '../../shared/principals/record.ts'
 import type { Principals } from '../../shared/schemes/authenticate.ts'
 import { SimulatedCacheClient, type SimulatedCacheServer } from './simulated-cache.ts'
 import { SimulatedLink } from './simulated-link.ts'
@@ -60,6 +59,8 @@ export class DealProcess {
   readonly records: Principals
   /** The highest version that was answered for each user. */
   readonly answered = new Map<string, number>()
+  /** So many records were asked for at auth servers. */
+  asked = 0
   /** So many reads are under way. */
   unanswered = 0
 
@@ -67,8 +68,14 @@ export class DealProcess {
     const { time } = around
     this.cache = new SimulatedCacheClient({ ...around, server: around.cacheServer })
     this.authLink = new SimulatedLink({ ...around, dependency: 'auth-server', deadlineMs: 3_000 })
-    this.feed = createPrincipalFeed({ cache: this.cache, clock: time, log })
-    const principal = (username: string) => this.authLink.call(() => ask(options.authServers(), username))
+    const askAuth = <T>(question: (publisher: PrincipalPublisher) => Promise<T>) =>
+      this.authLink.call(() => question(running(options.authServers()).publisher))
+    const installationId = () => askAuth((publisher) => publisher.installationId())
+    const principal = (username: string) => {
+      this.asked += 1
+      return askAuth((publisher) => publisher.fill(username))
+    }
+    this.feed = createPrincipalFeed({ cache: this.cache, authClient: { installationId }, clock: time, log })
     const { feed, cache } = this
     const { recordMaxAgeMs } = options
     this.records = createPrincipalRecords({ feed, cache, authClient: { principal }, clock: time, recordMaxAgeMs })
@@ -87,8 +94,8 @@ export class DealProcess {
   }
 }
 
-async function ask(authServers: AuthProcess[], username: string): Promise<PrincipalRecord | undefined> {
+function running(authServers: AuthProcess[]): AuthProcess {
   const server = authServers.find(({ alive }) => alive)
   if (!server) throw new Unavailable('auth-server')
-  return server.publisher.fill(username)
+  return server
 }

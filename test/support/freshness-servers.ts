@@ -40,15 +40,21 @@ export function openAuthPart(backend: Backend) {
 /** The records of a deal server that asks whichever auth server is open. */
 export async function openDealPart(backend: Backend, authParts: readonly AuthPart[]) {
   const cache = backend.openCache()
-  const feed = createPrincipalFeed({ cache, clock: systemClock, log })
   let asked = 0
-  const principal = async (username: string) => {
-    asked += 1
+  const openPublisher = () => {
     const open = authParts.find((part) => part.isOpen())
     if (!open) throw new Unavailable('auth-server')
-    return open.publisher.fill(username)
+    return open.publisher
   }
-  const ports = { feed, cache, authClient: { principal }, clock: systemClock, recordMaxAgeMs: 300_000 }
+  const authClient = {
+    installationId: async () => openPublisher().installationId(),
+    principal: async (username: string) => {
+      asked += 1
+      return openPublisher().fill(username)
+    },
+  }
+  const feed = createPrincipalFeed({ cache, authClient, clock: systemClock, log })
+  const ports = { feed, cache, authClient, clock: systemClock, recordMaxAgeMs: 300_000 }
   const records = createPrincipalRecords(ports)
   await feed.start()
   return {

@@ -1,4 +1,5 @@
 /** The world in which single situations of freshness are tried: two auth servers, one deal server, alice and bob. */
+import { principalKey } from '../../shared/principals/record.ts'
 import { FreshnessWorld } from './freshness-world.ts'
 
 export const recordMaxAgeMs = 20_000
@@ -23,6 +24,8 @@ export async function openSituation() {
     first,
     second,
     deal,
+    /** The cache key of a user's record. */
+    key: (username: string) => principalKey(world.principals.installationId, username),
     /** What a user may do according to the deal server; undefined for an unknown one. @throws Unavailable */
     rights: async (username: string) => (await time.until(deal.records.get(username)))?.rights,
     /** The same after a restart of the deal server, a little later. */
@@ -31,8 +34,8 @@ export async function openSituation() {
       await time.pass(500)
       return (await time.until(world.deals[0]?.records.get(username)))?.rights
     },
-    /** How often the auth server was asked. */
-    asked: () => deal.authLink.calls,
+    /** How often the auth server was asked for a record. */
+    asked: () => deal.asked,
     killAuthServers: () => {
       for (const server of world.auth) server.kill()
     },

@@ -75,7 +75,7 @@ export class FreshnessWorld {
       if (!server.alive) return false
       const at = this.time.monotonic()
       this.#acknowledged.push({ username, version, at })
-      const cached = this.cacheServer.versionOf(principalKey(username))
+      const cached = this.cacheServer.versionOf(principalKey(this.principals.installationId, username))
       const isEarly = at < committedAt + effectiveAfterMs && cached > 0 && cached < version
       if (isEarly) this.violations.push(`${username} ${version} was acknowledged while the cache had ${cached}`)
       return true
@@ -170,7 +170,7 @@ export class FreshnessWorld {
     const since = startedAt - sharedForMs
     if (deal.authLink.lastFailureAt < since) return false
     const cacheFailed = deal.cache.link.lastFailureAt >= since || this.cacheServer.lastLossAt >= since
-    return cacheFailed || this.cacheServer.versionOf(principalKey(username)) < owed
+    return cacheFailed || this.cacheServer.versionOf(principalKey(this.principals.installationId, username)) < owed
   }
 
   #dealProcess(): DealProcess {
@@ -179,7 +179,7 @@ export class FreshnessWorld {
   }
 }
 
-const lookUps = (deal: DealProcess): number => deal.cache.reads + deal.authLink.calls
+const lookUps = (deal: DealProcess): number => deal.cache.reads + deal.asked
 
 /** One to three milliseconds, repeatable (mulberry32). */
 function jitter(seed: number): () => number {

@@ -1,4 +1,5 @@
 /** The auth server's tables of principals, in virtual time, for the three statements of principal records. */
+import { randomUUID } from 'node:crypto'
 import type { PrincipalFacts } from '../../auth-server/users/principal-record.ts'
 import type { Database } from '../../shared/database/database.ts'
 import { SimulatedLink } from './simulated-link.ts'
@@ -15,9 +16,21 @@ export class SimulatedPrincipals {
   readonly #time: VirtualTime
   readonly #history = new Map<string, Version[]>()
   #counter = 0
+  #installationId = randomUUID()
 
   constructor(time: VirtualTime) {
     this.#time = time
+  }
+
+  get installationId(): string {
+    return this.#installationId
+  }
+
+  /** Another database, with nobody in it, takes the place of this one. */
+  replace(): void {
+    this.#history.clear()
+    this.#counter = 0
+    this.#installationId = randomUUID()
   }
 
   /** Creates the principal, or changes it; returns the number of the change. */
@@ -39,13 +52,15 @@ export class SimulatedPrincipals {
   answer(parameters: readonly unknown[]): object[] {
     const present = [...this.#history.values()].flatMap((versions) => versions.at(-1)?.facts ?? [])
     const [first, , reloads] = parameters
-    if (parameters.length === 0) return [{ value: String(this.#counter) }]
-    if (parameters.length === 2) return present.filter(({ username }) => username === first).map((facts) => ({ facts }))
+    const { installationId } = this
+    if (parameters.length === 0) return [{ installationId, value: String(this.#counter) }]
+    if (parameters.length === 2)
+      return [{ installationId, facts: present.find(({ username }) => username === first) ?? null }]
     if (parameters.length !== 3) throw new Error('no statement of principal records has so many parameters')
     const names = JSON.parse(String(reloads)) as string[]
     const tail = present.filter(({ version }) => version > Number(first)).sort((a, b) => a.version - b.version)
     const reloaded = present.filter(({ username }) => names.includes(username))
-    return [{ batch: { counter: this.#counter, tail: tail.slice(0, 1000), reloaded } }]
+    return [{ batch: { installationId, counter: this.#counter, tail: tail.slice(0, 1000), reloaded } }]
   }
 }
 

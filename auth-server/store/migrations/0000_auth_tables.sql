@@ -26,6 +26,7 @@ CREATE TABLE "auth"."login_families" (
 CREATE TABLE "auth"."principal_change_counter" (
 	"id" smallint PRIMARY KEY DEFAULT 1 NOT NULL,
 	"value" bigint DEFAULT 0 NOT NULL,
+	"installation_id" uuid DEFAULT gen_random_uuid() NOT NULL,
 	CONSTRAINT "principal_change_counter_single" CHECK ("auth"."principal_change_counter"."id" = 1)
 );
 --> statement-breakpoint

@@ -73,7 +73,7 @@ export function present(model: Model, login: ModelLogin, index: number, now: num
 export async function compare(model: Model, { core, clock, username }: Real): Promise<void> {
   const record = await core.record(username)
   expect(record).toMatchObject({ enabled: model.enabled, generation: model.generation, keptLogin: model.kept })
-  const cached = await core.cache.getVersioned(principalKey(username))
+  const cached = await core.cache.getVersioned(principalKey(await core.publisher.installationId(), username))
   expect(parsePrincipalRecord(cached?.value ?? '')).toMatchObject({ version: record?.version, enabled: model.enabled })
   for (const login of model.logins) {
     const accepted =

@@ -104,7 +104,7 @@ describeOnDatabases('refresh', (open) => {
     await core.refresh(refresh_token)
     await opened.database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])
     await core.refresh(refresh_token)
-    const entry = await core.cache.getVersioned(principalKey(username))
+    const entry = await core.cache.getVersioned(principalKey(await core.publisher.installationId(), username))
     expect(parsePrincipalRecord(entry?.value ?? '')?.rights).toContain('deal.hold')
   })
 

@@ -17,6 +17,7 @@ const names = ['pub-a', 'pub-b', 'pub-c']
 
 describeOnDatabases('the principal publisher', (open) => {
   let opened: TestDatabase
+  let installationId: string
   let cache: UnreliableCache
   let messages: FeedMessage[] = []
   let heard: (message: FeedMessage) => void = () => undefined
@@ -27,13 +28,14 @@ describeOnDatabases('the principal publisher', (open) => {
     opened = await open()
     const core = createAuthCore({ database: opened.database, clock: systemClock })
     for (const username of names) await core.users.create({ username, password: goodPassword })
+    installationId = await core.publisher.installationId()
   })
   afterAll(() => opened.dispose())
   beforeEach(async () => {
     messages = []
     warnings.length = 0
     heard = () => undefined
-    cache = await createUnreliableCache((text) => {
+    cache = await createUnreliableCache(installationId, (text) => {
       const message = feedMessageSchema.parse(JSON.parse(text))
       messages.push(message)
       heard(message)
@@ -45,8 +47,8 @@ describeOnDatabases('the principal publisher', (open) => {
   const change = async (username: string) =>
     (await changePrincipal(opened.database, username, async () => ({ result: undefined, change: {} }))).changeNumber
   const cached = async (username: string) =>
-    parsePrincipalRecord((await cache.reliable.getVersioned(principalKey(username)))?.value ?? '')
-  const markerVersion = async () => (await cache.reliable.getVersioned(feedMarkerKey))?.version
+    parsePrincipalRecord((await cache.reliable.getVersioned(principalKey(installationId, username)))?.value ?? '')
+  const markerVersion = async () => (await cache.reliable.getVersioned(feedMarkerKey(installationId)))?.version
 
   it('has the record in the cache and announced when a change is settled', async () => {
     const publisher = newPublisher()
@@ -92,7 +94,7 @@ describeOnDatabases('the principal publisher', (open) => {
     expect(performance.now() - began).toBeGreaterThan(950)
     expect(performance.now() - began).toBeLessThan(1500)
     expect(publisher.health().problem).toBe('cache is not available')
-    expect(await publisher.fill('pub-a')).toMatchObject({ version: number })
+    expect((await publisher.fill('pub-a')).record).toMatchObject({ version: number })
     expect(warnings).toHaveLength(1)
     cache.fates = []
     await publisher.flush()
@@ -112,12 +114,12 @@ describeOnDatabases('the principal publisher', (open) => {
 
   it('fills the cache for the next reader, and never before there is a marker', async () => {
     const publisher = newPublisher()
-    expect(await publisher.fill('pub-a')).toMatchObject({ username: 'pub-a' })
+    expect((await publisher.fill('pub-a')).record).toMatchObject({ username: 'pub-a' })
     expect(await cached('pub-a')).toBeUndefined()
     await publisher.flush()
-    expect(await publisher.fill('PUB-A')).toMatchObject({ username: 'pub-a' })
+    expect((await publisher.fill('PUB-A')).record).toMatchObject({ username: 'pub-a' })
     expect(await cached('pub-a')).toMatchObject({ username: 'pub-a' })
-    expect(await publisher.fill('nobody')).toBeUndefined()
+    expect(await publisher.fill('nobody')).toEqual({ installationId, record: undefined })
   })
 
   it('never leaves an outdated record in a cache that was restarted meanwhile', async () => {
@@ -139,7 +141,11 @@ describeOnDatabases('the principal publisher', (open) => {
 
   it('publishes nothing while the database is older than the cache', async () => {
     const number = await change('pub-a')
-    await cache.reliable.putVersioned(feedMarkerKey, { version: number + 100, value: '' }, { ttlSeconds: 60 })
+    await cache.reliable.putVersioned(
+      feedMarkerKey(installationId),
+      { version: number + 100, value: '' },
+      { ttlSeconds: 60 },
+    )
     const publisher = newPublisher()
     expect(await publisher.flush()).toBe(false)
     expect(messages).toEqual([])

@@ -19,10 +19,13 @@ export interface UnreliableCache extends Cache {
   readonly reliable: Cache
 }
 
-/** Creates one. `onMessage` hears every message of the principal feed, across restarts. */
-export async function createUnreliableCache(onMessage: (text: string) => void): Promise<UnreliableCache> {
+/** Creates one. `onMessage` hears every message of the installation's principal feed, across restarts. */
+export async function createUnreliableCache(
+  installationId: string,
+  onMessage: (text: string) => void,
+): Promise<UnreliableCache> {
   let inner = createMemoryCache(systemClock)
-  await inner.subscribe(feedChannel, onMessage)
+  await inner.subscribe(feedChannel(installationId), onMessage)
 
   async function call<Result>(work: (cache: Cache) => Promise<Result>): Promise<Result> {
     await cache.beforeCall()
@@ -38,7 +41,7 @@ export async function createUnreliableCache(onMessage: (text: string) => void): 
     beforeCall: async () => undefined,
     restart: async () => {
       inner = createMemoryCache(systemClock)
-      await inner.subscribe(feedChannel, onMessage)
+      await inner.subscribe(feedChannel(installationId), onMessage)
     },
     get reliable() {
       return inner

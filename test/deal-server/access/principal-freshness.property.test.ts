@@ -91,7 +91,9 @@ const steps = fc.oneof(
     world.cacheServer.kill()
     world.time.after(milliseconds, () => world.cacheServer.start())
   }),
-  step('evict', [username], (world, name) => world.cacheServer.evict(principalKey(name))),
+  step('evict', [username], (world, name) =>
+    world.cacheServer.evict(principalKey(world.principals.installationId, name)),
+  ),
   { weight: 3, arbitrary: step('deafen', [place, shortMs], (world, at, ms) => world.deals[at]?.cache.deafen(ms)) },
   step('cutDealFromCache', [place, longMs], (world, at, ms) => {
     world.deals[at]?.cache.link.cut(ms)

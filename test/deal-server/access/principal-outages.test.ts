@@ -28,7 +28,7 @@ describe('when the cache loses what it knew', () => {
   })
 
   it('refuses a record that was read before it restarted and arrives after', async () => {
-    at.world.cacheServer.evict('{keyhold}:principal:alice')
+    at.world.cacheServer.evict(at.key('alice'))
     const { putVersioned } = at.first.cache
     let isHeldUp = false
     at.first.cache.putVersioned = (key, ...rest) => {
@@ -50,7 +50,7 @@ describe('when the cache loses what it knew', () => {
   })
 
   it('is passed over where it has less than was announced', async () => {
-    const outdated = await at.time.until(at.deal.cache.getVersioned('{keyhold}:principal:alice'))
+    const outdated = await at.time.until(at.deal.cache.getVersioned(at.key('alice')))
     at.deal.cache.getVersioned = async () => outdated
     await at.time.until(at.world.change(at.first, 'alice', () => mayNothing))
     await at.time.pass(5)
@@ -197,7 +197,7 @@ describe('when an auth server dies between the commit and the cache', () => {
     await dieAfterCommit()
     await at.time.pass(500)
     expect(await at.rights('alice')).toEqual([])
-    expect(at.world.cacheServer.versionOf('{keyhold}:principal:alice')).toBe(3)
+    expect(at.world.cacheServer.versionOf(at.key('alice'))).toBe(3)
   })
 
   it('publishes the change itself when it is started again', async () => {
@@ -206,6 +206,6 @@ describe('when an auth server dies between the commit and the cache', () => {
     at.world.startAuth(0)
     await at.time.pass(500)
     expect(await at.rights('alice')).toEqual([])
-    expect(at.world.cacheServer.versionOf('{keyhold}:principal:alice')).toBe(3)
+    expect(at.world.cacheServer.versionOf(at.key('alice'))).toBe(3)
   })
 })

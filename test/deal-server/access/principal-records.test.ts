@@ -48,7 +48,7 @@ describe('while the feed is current', () => {
   })
 
   it('does not take what the auth server answered before an announcement', async () => {
-    at.world.cacheServer.evict('{keyhold}:principal:alice')
+    at.world.cacheServer.evict(at.key('alice'))
     at.deal.authLink.stall('answers', 100)
     const answer = at.deal.records.get('alice')
     await at.time.pass(20)
@@ -100,6 +100,8 @@ describe('while the feed is current', () => {
   })
 
   it('does not believe what the cache said when it has missed something meanwhile', async () => {
+    // Its next message would tell what was missed.
+    at.second.kill()
     at.deal.cache.link.stall('answers', 290)
     const answer = at.deal.records.get('alice')
     at.deal.cache.deafen(30)

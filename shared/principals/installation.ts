@@ -1,0 +1,29 @@
+/**
+ * An installation is one auth database with the servers around it. It has an id of its own, made with the database, and whatever it
+ * keeps in Redis or says there bears that id: several installations can share one Redis, and a new database finds nothing of the
+ * one before it.
+ */
+import { z } from 'zod'
+import type { PrincipalRecord } from './record.ts'
+
+/** The header of answers about a principal that says which installation they are true of. */
+export const installationHeader = 'keyhold-installation'
+
+/** The form of an installation's id. */
+export const installationIdSchema = z.uuid()
+
+/** What `GET /internal/feed` answers. */
+export const feedAnswerSchema = z.object({ installationId: installationIdSchema })
+
+/** A principal in one installation. */
+export interface InstalledPrincipal {
+  readonly installationId: string
+  /** Undefined: there never was such a user. */
+  readonly record: PrincipalRecord | undefined
+}
+
+/**
+ * A key or channel of this installation. The braces put all of them on one node of a Redis Cluster, so that one incarnation answers for
+ * the records and for the feed.
+ */
+export const installationKey = (installationId: string, name: string): string => `{keyhold}:${installationId}:${name}`

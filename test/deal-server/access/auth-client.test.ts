@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { createAuthClient } from '../../../deal-server/access/auth-client.ts'
+import { systemClock } from '../../../shared/clock.ts'
+import { Unavailable } from '../../../shared/errors.ts'
+import { createIdSource } from '../../../shared/ids.ts'
+
+const installationId = randomUUID()
+const record = {
+  ...{ schema: 1, username: 'alice', userId: 'id', enabled: true, rights: [], generation: 1 },
+  ...{ keptLogin: null, endedLogins: [], version: 1 },
+}
+
+/** A client of an auth server that gives this one answer. */
+const clientOf = (status: number, body: unknown, installation?: string) => {
+  const headers = installation === undefined ? undefined : { 'keyhold-installation': installation }
+  const fetch = async () => new Response(JSON.stringify(body), { status, ...(headers && { headers }) })
+  const secret = 'a service secret of 32 characters or more'
+  const ids = createIdSource(systemClock)
+  return createAuthClient({ authUrl: 'http://auth.test', secret, clock: systemClock, ids, fetch })
+}
+
+it('takes a record, or that there is none, together with the installation', async () => {
+  expect(await clientOf(200, record, installationId).principal('alice')).toEqual({ installationId, record })
+  expect(await clientOf(404, {}, installationId).principal('alice')).toEqual({ installationId, record: undefined })
+})
+
+it.each([
+  ['a record without an installation', 200, record, undefined],
+  ['an installation of another form', 200, record, 'mine'],
+  ['that nobody is there, without an installation', 404, {}, undefined],
+  ['an unknown record', 200, { ...record, schema: 2 }, installationId],
+  ['an error', 503, {}, installationId],
+])('does not take %s', async (_what, status, body, installation) => {
+  await expect(clientOf(status, body, installation).principal('alice')).rejects.toThrow(Unavailable)
+})
+
+it('is told whose feed to follow', async () => {
+  expect(await clientOf(200, { installationId, more: 1 }).installationId()).toBe(installationId)
+})
+
+it.each([
+  [200, {}],
+  [200, { installationId: 'mine' }],
+  [404, { installationId }],
+])('is told nothing by %s %o', async (status, body) => {
+  await expect(clientOf(status, body).installationId()).rejects.toThrow(Unavailable)
+})

@@ -1,0 +1,139 @@
+/** Installations with databases of their own on one Redis: side by side, and one after the other. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createAuthClient } from '../../deal-server/access/auth-client.ts'
+import { createIdSource } from '../../shared/ids.ts'
+import { type Backend, describeBackends } from '../support/backends.ts'
+import { expectProblem } from '../support/http-client.ts'
+import { lent, withCacheOf } from '../support/shared-cache.ts'
+import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+
+const isCurrent = async (server: TestServer): Promise<boolean> => {
+  const { body } = await server.send('/readyz')
+  const dependencies = body.dependencies as { name: string; status: string }[]
+  return dependencies.some(({ name, status }) => name === 'principal-feed' && status === 'ok')
+}
+
+const expectCurrent = async (stack: Stack): Promise<void> => {
+  for (const server of [stack.auth, ...stack.deals]) expect(await isCurrent(server)).toBe(true)
+}
+
+/** Changes a user, and returns how long that took to be acknowledged, in milliseconds. */
+const patch = async (stack: Stack, username: string, json: object): Promise<number> => {
+  const { access: token } = await stack.logIn('admin')
+  const began = performance.now()
+  const { status, text } = await stack.auth.send(`/users/${username}`, { method: 'PATCH', token, json })
+  expect({ status, text }).toMatchObject({ status: 200 })
+  return performance.now() - began
+}
+
+const create = (server: TestServer, token: string) =>
+  server.send('/rest/v1/deals/', { token, json: { name: 'deal123', price: 1234 } })
+
+/** Every deal server of the stack must answer so, again and again, over more than a heartbeat. */
+const expectEverywhere = async (stack: Stack, token: string, expected: 201 | 'missing-right'): Promise<void> => {
+  for (let round = 0; round < 8; round += 1) {
+    for (const deal of stack.deals) {
+      const reply = await create(deal, token)
+      if (expected === 201) expect(reply.status).toBe(201)
+      else expectProblem(reply, 403, expected)
+    }
+    await sleep(50)
+  }
+}
+
+describeBackends('two installations that share one Redis', (open) => {
+  let backend: Backend
+  let first: Stack
+  let second: Stack
+
+  beforeAll(async () => {
+    backend = await open()
+    first = await openStack(lent(backend), { dealServers: 2 })
+    second = await openStack(() => withCacheOf(backend, open), { dealServers: 2 })
+  }, 60_000)
+  afterAll(async () => {
+    await second.close()
+    await first.close()
+    await backend.close()
+  })
+
+  it('both have a current feed', async () => {
+    await sleep(1_000)
+    for (const stack of [first, second]) await expectCurrent(stack)
+  })
+
+  it.each(['first', 'second'])(
+    'a right taken away in the %s is neither taken nor given in the other',
+    async (which) => {
+      const [here, there] = which === 'first' ? [first, second] : [second, first]
+      const [tokenHere, tokenThere] = [(await here.logIn('carol')).access, (await there.logIn('carol')).access]
+      await Promise.all([expectEverywhere(here, tokenHere, 201), expectEverywhere(there, tokenThere, 201)])
+      // The numbers of the one must not run ahead of the other's for nothing.
+      for (let count = 0; count < 10; count += 1)
+        await patch(there, 'bob', { rights: count % 2 ? [] : ['deal.create'] })
+      expect(await patch(here, 'carol', { roles: ['viewer'] })).toBeLessThan(900)
+      await sleep(100)
+      await Promise.all([expectEverywhere(here, tokenHere, 'missing-right'), expectEverywhere(there, tokenThere, 201)])
+      await patch(there, 'carol', { roles: ['viewer'] })
+      await patch(here, 'carol', { roles: ['agent'] })
+      await sleep(100)
+      await Promise.all([expectEverywhere(here, tokenHere, 201), expectEverywhere(there, tokenThere, 'missing-right')])
+      await patch(there, 'carol', { roles: ['agent'] })
+      await Promise.all([expectCurrent(first), expectCurrent(second)])
+    },
+    60_000,
+  )
+
+  it('the auth server says of each answer whose it is, also of one about nobody', async () => {
+    const ids: string[] = []
+    for (const { auth, clock, environment } of [first, second]) {
+      const secret = environment.SERVICE_SECRET ?? ''
+      const client = createAuthClient({ authUrl: auth.url, secret, clock, ids: createIdSource(clock), fetch })
+      const installationId = await client.installationId()
+      expect(await client.principal('carol')).toMatchObject({ installationId, record: { username: 'carol' } })
+      for (const name of ['nobody', '\0', 'no name']) {
+        expect(await client.principal(name)).toEqual({ installationId, record: undefined })
+      }
+      ids.push(installationId)
+    }
+    expect(new Set(ids).size).toBe(2)
+  })
+
+  it('a user who exists in one does not in the other', async () => {
+    const { access: token } = await first.logIn('admin')
+    const json = { username: 'only-here', password: 'a good long password', roles: ['agent'] }
+    expect((await first.auth.send('/users', { token, json })).status).toBe(201)
+    const { access } = await first.logIn('only-here', json.password)
+    await expectEverywhere(first, access, 201)
+    await expect(second.logIn('only-here', json.password)).rejects.toThrow('401')
+  }, 20_000)
+})
+
+describeBackends('a new database under a Redis that another database used', (open) => {
+  it('has a current feed within a second, and its changes are acknowledged at once', async () => {
+    const backend = await open()
+    const former = await openStack(lent(backend))
+    for (let count = 0; count < 20; count += 1)
+      await patch(former, 'dave', { rights: count % 2 ? [] : ['deal.create'] })
+    await former.close()
+
+    const next = await openStack(() => withCacheOf(backend, open))
+    try {
+      const began = performance.now()
+      while (!(await isCurrent(next.deal))) {
+        expect(performance.now() - began).toBeLessThan(1_000)
+        await sleep(10)
+      }
+      await expectCurrent(next)
+      const { access } = await next.logIn('dave')
+      await expectEverywhere(next, access, 'missing-right')
+      expect(await patch(next, 'dave', { rights: ['deal.create'] })).toBeLessThan(500)
+      await sleep(100)
+      await expectEverywhere(next, access, 201)
+    } finally {
+      await next.close()
+      await backend.close()
+    }
+  }, 60_000)
+})
