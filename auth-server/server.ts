@@ -5,7 +5,7 @@ import type { Database } from '../shared/database/database.ts'
 import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
 import { healthRoutes } from '../shared/http/health.ts'
-import { createApp } from '../shared/http/routes.ts'
+import { createApp, type Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
 import { createAuthenticate } from '../shared/schemes/authenticate.ts'
@@ -18,6 +18,7 @@ import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
 import { loginRoutes } from './http/endpoints/login.ts'
 import { meRoute } from './http/endpoints/me.ts'
 import { usersRoutes } from './http/endpoints/users.ts'
+import { authOpenApiRoutes } from './http/openapi.ts'
 import { createAuthProblems } from './http/problems.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { createPasswordChanges } from './logins/change-password.ts'
@@ -63,23 +64,18 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     get: (username) => readPrincipalRecord({ database, clock }, username),
   })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'auth', jobs: [createLoginExpiry(clock)] })
-  const health = healthRoutes([
-    { name: 'database', required: true, check: () => database.ping() },
-    { name: 'cache', required: false, check: () => cache.ping() },
-    { name: 'key-ring', required: false, check: () => requireNoProblem('key-ring', keyRing.problem()) },
-    {
-      name: 'principal-feed',
-      required: false,
-      check: () => requireNoProblem('principal-feed', publisher.health().problem),
-    },
-  ])
+  const problems = createAuthProblems(config.expiredTokenStatus)
+  const documented = [
+    ...healthOf(resources, publisher),
+    ...keyDocumentRoutes(keyRing),
+    ...loginRoutes(logins),
+    meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
+    ...usersRoutes({ authenticate, users, passwords: logins.passwords }),
+  ]
   const app = createApp({
     routes: [
-      ...health,
-      ...keyDocumentRoutes(keyRing),
-      ...loginRoutes(logins),
-      meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
-      ...usersRoutes({ authenticate, users, passwords: logins.passwords }),
+      ...documented,
+      ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin }),
       ...internalRoutes({
         principal: (username) => publisher.fill(username),
         installationId: () => publisher.installationId(),
@@ -87,7 +83,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
         clock,
       }),
     ],
-    problems: createAuthProblems(config.expiredTokenStatus),
+    problems,
     transport: config.transport,
     origin: config.publicOrigin,
     clock,
@@ -104,6 +100,21 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   }
   return { app, users, start, stop }
 }
+
+const healthOf = (
+  { database, cache, keyRing }: AuthResources,
+  publisher: ReturnType<typeof createPrincipalPublisher>,
+): Route[] =>
+  healthRoutes([
+    { name: 'database', required: true, check: () => database.ping() },
+    { name: 'cache', required: false, check: () => cache.ping() },
+    { name: 'key-ring', required: false, check: () => requireNoProblem('key-ring', keyRing.problem()) },
+    {
+      name: 'principal-feed',
+      required: false,
+      check: () => requireNoProblem('principal-feed', publisher.health().problem),
+    },
+  ])
 
 function createLogins(
   config: AuthConfig,

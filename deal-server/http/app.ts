@@ -9,6 +9,7 @@ import type { Log } from '../../shared/log.ts'
 import { problemDocument } from '../../shared/problems.ts'
 import { commands } from '../use-cases/index.ts'
 import { createKeyedQueue } from './keyed-queue.ts'
+import { dealOpenApiRoutes } from './openapi.ts'
 import { createPipeline, type PipelinePorts } from './pipeline.ts'
 import { createDealProblems } from './problems.ts'
 import { styleRoutes } from './styles/index.ts'
@@ -34,13 +35,15 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
   const { clock, ids, log, openRoutes } = ports
   const pipeline = createPipeline({ ...ports, queue: createKeyedQueue(), defaultCurrency: settings.defaultCurrency })
   const problems = createDealProblems(settings.expiredTokenStatus)
-  const routes = styleRoutes(commands, {
+  const ofStyles = styleRoutes(commands, {
     requirePrecondition: settings.requirePrecondition,
     // A stored refusal brings its own request id.
     renderProblem: (refusal) => problemDocument(problems, refusal, { origin: settings.publicOrigin, requestId: '' }),
   })
+  const served = ofStyles.map((route): Route => ({ ...route, handle: (call) => pipeline(call, route) }))
+  const routes = [...openRoutes, ...served]
   return createApp({
-    routes: [...openRoutes, ...routes.map((route): Route => ({ ...route, handle: (call) => pipeline(call, route) }))],
+    routes: [...routes, ...dealOpenApiRoutes({ routes, problems, origin: settings.publicOrigin })],
     problems,
     transport: settings.transport,
     origin: settings.publicOrigin,

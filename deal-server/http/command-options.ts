@@ -5,7 +5,8 @@ import type { CommandOptions } from './invocation.ts'
 import { preconditionsOf } from './preconditions.ts'
 import { readQuery } from './query-parameters.ts'
 
-const commandParameters = z.strictObject({ validateOnly: z.enum(['true', 'false']).optional() })
+/** The query of a command. */
+export const commandParameters = z.strictObject({ validateOnly: z.enum(['true', 'false']).optional() })
 
 /** What every style reads from a command's query and header fields. @throws Refused `invalid-parameter` */
 export function commandOptionsOf(call: HttpCall): CommandOptions {

@@ -2,6 +2,7 @@
 import type { Answer } from '../../shared/http/answer.ts'
 import type { HttpCall } from '../../shared/http/call.ts'
 import type { Method } from '../../shared/http/routes.ts'
+import type { Describe } from '../../shared/openapi/operation.ts'
 import type { Caller } from '../../shared/schemes/authenticate.ts'
 import type { CommandOutcome, CommandRecord, DealRepository } from '../domain/repository.ts'
 import type { BoundCommand } from '../use-cases/define-use-case.ts'
@@ -12,6 +13,8 @@ export interface StyleRoute {
   readonly style: string
   readonly methods: readonly Method[]
   readonly path: string
+  /** What the documentation says of it. A route without fails the tests. */
+  readonly describe?: Describe
   /** @throws Refused 400, 404, 415, 422 */
   decode(call: HttpCall): Promise<Invocation> | Invocation
 }

@@ -32,6 +32,14 @@ export const limitParameter = z
   .transform(Number)
   .pipe(z.number().min(1).max(200))
   .default(50)
+  .meta({
+    description: 'How many items a page may have.',
+    type: 'integer',
+    minimum: 1,
+    maximum: 200,
+    default: 50,
+    pattern: undefined,
+  })
 
 /** For lists without filters. */
 export const listLimit = z.strictObject({ limit: limitParameter })

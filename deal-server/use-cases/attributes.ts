@@ -70,11 +70,12 @@ export const attributesSchema = z
 
 export type Attributes = z.output<typeof attributesSchema>
 
-const required = ['name', 'price', 'completionDate', 'ownerId', 'status', 'held'] as const
+/** What a PUT cannot leave out. */
+export const requiredAttributes = ['name', 'price', 'completionDate', 'ownerId', 'status', 'held'] as const
 
 /** The refusal of a PUT that leaves out what it would otherwise seem to clear. */
 export function missingAttributes(attributes: Attributes): Refused | undefined {
-  const missing: string[] = required.filter((name) => attributes[name] === undefined)
+  const missing: string[] = requiredAttributes.filter((name) => attributes[name] === undefined)
   if (attributes.held === true && attributes.holdReason == null) missing.push('holdReason')
   if (missing.length === 0) return undefined
   const errors = missing.map((name) => ({

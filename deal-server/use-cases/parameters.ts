@@ -56,32 +56,45 @@ export const reasonCode = z.string().regex(/^[a-z0-9-]{1,40}$/, 'Expected 1 to 4
 /** A UUID in any case; given in lower case. */
 export const uuid = z
   .string()
-  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, 'Expected a UUID')
+  .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, 'Expected a UUID')
   .transform((value) => value.toLowerCase())
 
 /** An ISO 4217 code. */
-export const currency = z.string().refine((value) => currencyExponents.has(value), {
-  message: 'Expected an ISO 4217 code such as EUR.',
-  params: { code: 'unknown-currency' },
-})
+export const currency = z
+  .string()
+  .refine((value) => currencyExponents.has(value), {
+    message: 'Expected an ISO 4217 code such as EUR.',
+    params: { code: 'unknown-currency' },
+  })
+  .meta({ description: 'ISO 4217 code', pattern: '^[A-Z]{3}$' })
 
 /**
  * An amount in major units, as JSON number or, lossless, as text; given as canonical decimal text. Whether the currency has that many
  * decimals is decided beside the deal.
  */
-export const amount = z.union([z.number(), z.string()]).transform((value, context) => {
-  const canonical = canonicalDecimal(value)
-  if (canonical !== undefined) return canonical
-  const message = 'Expected an amount from 0 to 999999999999.999 without exponent and with at most three decimals.'
-  context.addIssue({ code: 'custom', message, params: { code: 'invalid-amount' } })
-  return z.NEVER
-})
+export const amount = z
+  .union([z.number(), z.string()])
+  .transform((value, context) => {
+    const canonical = canonicalDecimal(value)
+    if (canonical !== undefined) return canonical
+    const message = 'Expected an amount from 0 to 999999999999.999 without exponent and with at most three decimals.'
+    context.addIssue({ code: 'custom', message, params: { code: 'invalid-amount' } })
+    return z.NEVER
+  })
+  .meta({
+    description: 'amount in major units, as number or as text',
+    minimum: 0,
+    pattern: '^\\d{1,12}(\\.\\d{1,3})?$',
+  })
 
 /** A date that exists, `YYYY-MM-DD`, from 2000 to 2199. */
-export const calendarDate = z.string().refine(isCalendarDate, {
-  message: 'Expected a date from 2000-01-01 to 2199-12-31 as YYYY-MM-DD.',
-  params: { code: 'invalid-date' },
-})
+export const calendarDate = z
+  .string()
+  .refine(isCalendarDate, {
+    message: 'Expected a date from 2000-01-01 to 2199-12-31 as YYYY-MM-DD.',
+    params: { code: 'invalid-date' },
+  })
+  .meta({ description: 'from 2000-01-01 to 2199-12-31', format: 'date' })
 
 function isCalendarDate(value: string): boolean {
   if (!/^2[01]\d\d-\d\d-\d\d$/.test(value)) return false

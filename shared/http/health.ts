@@ -1,3 +1,4 @@
+import type { Operation } from '../openapi/operation.ts'
 import { jsonAnswer, noStore } from './answer.ts'
 import type { Route } from './routes.ts'
 
@@ -12,10 +13,16 @@ export interface Dependency {
 
 /** `/healthz`: the process runs. `/readyz`: it can serve, each dependency named; 503 when it cannot. */
 export const healthRoutes = (dependencies: readonly Dependency[]): Route[] => [
-  { methods: ['GET'], path: '/healthz', handle: () => jsonAnswer(200, { status: 'ok' }, noStore) },
+  {
+    methods: ['GET'],
+    path: '/healthz',
+    describe: () => [healthOperation],
+    handle: () => jsonAnswer(200, { status: 'ok' }, noStore),
+  },
   {
     methods: ['GET'],
     path: '/readyz',
+    describe: () => [readinessOperation],
     handle: async () => {
       const checked = await Promise.all(dependencies.map(checkOne))
       const ready = checked.every(({ status, required }) => status === 'ok' || !required)
@@ -31,4 +38,48 @@ async function checkOne({ name, required, check }: Dependency) {
   } catch {
     return { name, status: 'unavailable', required }
   }
+}
+
+const open = { tag: 'operation', problems: [], security: [] } as const
+
+const healthOperation: Operation = {
+  ...open,
+  id: 'getHealth',
+  summary: 'Ask whether the process runs',
+  answers: {
+    200: {
+      description: 'It does.',
+      schema: { type: 'object', required: ['status'], properties: { status: { const: 'ok' } } },
+    },
+  },
+}
+
+const readinessSchema = {
+  type: 'object',
+  required: ['status', 'dependencies'],
+  properties: {
+    status: { enum: ['ready', 'not-ready'] },
+    dependencies: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['name', 'status', 'required'],
+        properties: {
+          name: { type: 'string' },
+          status: { enum: ['ok', 'unavailable'] },
+          required: { type: 'boolean', description: 'Without it the server is not ready.' },
+        },
+      },
+    },
+  },
+} as const
+
+const readinessOperation: Operation = {
+  ...open,
+  id: 'getReadiness',
+  summary: 'Ask whether the server can serve, each dependency named',
+  answers: {
+    200: { description: 'It can.', schema: readinessSchema },
+    503: { description: 'It cannot.', schema: readinessSchema },
+  },
 }

@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts'
 import { Refused, Unavailable } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
 import type { Log } from '../log.ts'
+import type { Describe } from '../openapi/operation.ts'
 import { occurrenceOf, occurrenceOfUnavailable, type ProblemTable, problemDocument } from '../problems.ts'
 import type { Answer } from './answer.ts'
 import { type CallOrigin, createCall, type HttpCall } from './call.ts'
@@ -19,6 +20,8 @@ export interface Route {
   readonly methods: readonly Method[]
   /** Hono's path syntax. Served with and without a trailing slash. */
   readonly path: string
+  /** What the documentation says of it. A route without fails the tests. */
+  readonly describe?: Describe
   handle(call: HttpCall): Promise<Answer> | Answer
 }
 

@@ -5,6 +5,7 @@ import type { Answer } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import type { JwkSet, KeyRing } from '../../key-ring/key-ring.ts'
+import { describeJwkSet, describePem } from '../openapi/key-operations.ts'
 
 /** Clients ask again after five minutes at the latest; a key is published longer than that before it signs. */
 const cacheControl = 'public, max-age=300, must-revalidate'
@@ -15,6 +16,7 @@ export const keyDocumentRoutes = (keyRing: KeyRing): Route[] => [
   {
     methods: ['GET'],
     path: '/.well-known/keys/:file{.+\\.pem}',
+    describe: () => [describePem()],
     handle: (call) => answerCacheable(call, 'application/x-pem-file', pemOf(call, keyRing)),
   },
 ]
@@ -22,6 +24,7 @@ export const keyDocumentRoutes = (keyRing: KeyRing): Route[] => [
 const document = (path: string, read: () => JwkSet): Route => ({
   methods: ['GET'],
   path,
+  describe: () => [describeJwkSet(path)],
   handle: (call) => answerCacheable(call, 'application/jwk-set+json', JSON.stringify(read())),
 })
 

@@ -10,6 +10,7 @@ import type { LogIn } from '../../logins/login.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { Refresh } from '../../logins/refresh.ts'
 import { bearerChallenge, bearerTokenOf } from '../bearer-credential.ts'
+import { describeLogin, describeLogout, describeRefresh } from '../openapi/login-operations.ts'
 
 export interface LoginEndpointPorts {
   readonly logIn: LogIn
@@ -23,10 +24,16 @@ const neverStored = { 'cache-control': 'no-store', pragma: 'no-cache' }
 const credentialsSchema = z.strictObject({ username: z.string(), password: z.string() })
 
 export const loginRoutes = ({ logIn, refresh, logOut }: LoginEndpointPorts): Route[] => [
-  { methods: ['POST'], path: '/login', handle: (call) => handleLogin(call, logIn) },
+  {
+    methods: ['POST'],
+    path: '/login',
+    describe: () => [describeLogin(credentialsSchema)],
+    handle: (call) => handleLogin(call, logIn),
+  },
   {
     methods: ['POST'],
     path: '/refresh',
+    describe: () => [describeRefresh()],
     handle: async (call) => {
       requireSecureTransport(call.peer)
       return jsonAnswer(200, await refresh(bearerTokenOf(call)), neverStored)
@@ -35,6 +42,7 @@ export const loginRoutes = ({ logIn, refresh, logOut }: LoginEndpointPorts): Rou
   {
     methods: ['POST'],
     path: '/logout',
+    describe: () => [describeLogout()],
     handle: async (call) => {
       requireSecureTransport(call.peer)
       await logOut(bearerTokenOf(call))

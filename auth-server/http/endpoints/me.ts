@@ -4,6 +4,7 @@ import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import type { Authenticate } from '../../../shared/schemes/authenticate.ts'
+import { describeMe } from '../openapi/login-operations.ts'
 
 export interface MePorts {
   readonly authenticate: Authenticate
@@ -14,6 +15,7 @@ export interface MePorts {
 export const meRoute = ({ authenticate, rolesOf }: MePorts): Route => ({
   methods: ['GET'],
   path: '/me',
+  describe: () => [describeMe()],
   handle: async (call) => {
     requireSecureTransport(call.peer)
     const { username, rights, scheme, expiresAt } = await authenticate(call)

@@ -1,5 +1,4 @@
 /** /users: administration of users, and each user's own password (CONTRACT sections 2 and 9). */
-import { z } from 'zod'
 import { rfc3339 } from '../../../shared/clock.ts'
 import { Refused } from '../../../shared/errors.ts'
 import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
@@ -12,6 +11,8 @@ import { type Authenticate, type Caller, requireRights } from '../../../shared/s
 import type { PasswordChanges } from '../../logins/change-password.ts'
 import type { User } from '../../users/user.ts'
 import type { Users } from '../../users/users.ts'
+import { describeUsersRoute } from '../openapi/user-operations.ts'
+import { creationSchema, passwordSchema, patchSchema } from './user-bodies.ts'
 
 export interface UsersEndpointPorts {
   readonly authenticate: Authenticate
@@ -21,17 +22,6 @@ export interface UsersEndpointPorts {
 
 const administration = 'user.manage'
 
-const names = z.array(z.string()).max(100)
-const creationSchema = z.strictObject({
-  username: z.string(),
-  password: z.string(),
-  roles: names.optional(),
-  rights: names.optional(),
-  enabled: z.boolean().optional(),
-})
-const patchSchema = creationSchema.pick({ roles: true, rights: true, enabled: true })
-const passwordSchema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })
-
 type Handle = (call: HttpCall, caller: Caller) => Promise<Answer>
 
 export function usersRoutes({ authenticate, users, passwords }: UsersEndpointPorts): Route[] {
@@ -39,6 +29,7 @@ export function usersRoutes({ authenticate, users, passwords }: UsersEndpointPor
   const route = (method: Method, path: string, handle: Handle): Route => ({
     methods: [method],
     path,
+    describe: () => [describeUsersRoute(method, path)],
     handle: async (call) => {
       await call.readBody()
       requireSecureTransport(call.peer)

@@ -4,14 +4,18 @@ import { readJson } from '../../../shared/http/json-body.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { dealIdInPath, requireRepeatable, withoutRepeatedId } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
+import { describeSubResource } from '../openapi/command-operations.ts'
 import { dealCommand } from './deal-answers.ts'
+
+const style = 'action-sub-resource'
 
 /** One route per command. */
 export const actionSubResourceRoutes = (commands: readonly Command[]): StyleRoute[] =>
   commands.map((command) => ({
-    style: 'action-sub-resource',
+    style,
     methods: ['PUT', 'POST'],
     path: `/rest/v1/deals/:id/${command.verb}`,
+    describe: (method) => [describeSubResource(command, method, { tag: style, kind: 'Action' })],
     decode: (call) => decodeSubResource(call, command),
   }))
 

@@ -8,6 +8,7 @@ import { readJson } from '../../../shared/http/json-body.ts'
 import { bindAttributeUpdate } from '../../use-cases/update-deal.ts'
 import { dealIdInPath } from '../deal-target.ts'
 import type { AnsweredCommand, Invocation, StyleRoute } from '../invocation.ts'
+import { describeDealPatch, describeDealUpdate } from '../openapi/command-operations.ts'
 import type { Preconditions } from '../preconditions.ts'
 import { representDeal } from '../represent-deal.ts'
 import { dealCommand } from './deal-answers.ts'
@@ -21,6 +22,7 @@ export const dealUpdateRoutes = ({ requirePrecondition }: { requirePrecondition:
     style: 'deal-update',
     methods: ['PUT'],
     path,
+    describe: () => [describeDealUpdate()],
     decode: async (call) => {
       const dealId = dealIdInPath(call)
       const body = requireObject(await readJson(call))
@@ -32,6 +34,7 @@ export const dealUpdateRoutes = ({ requirePrecondition }: { requirePrecondition:
     style: 'attribute-update',
     methods: ['PATCH'],
     path,
+    describe: () => [describeDealPatch()],
     decode: async (call) => {
       const dealId = dealIdInPath(call)
       const body = requireObject(await readJson(call))

@@ -15,6 +15,7 @@ import { commandOptionsOf } from '../command-options.ts'
 import { type CommandView, representExpired, representRefused, representSucceeded } from '../command-resource.ts'
 import { dealIdInBody, dealIdInPath, withoutRepeatedId } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
+import { collectionOperations } from '../openapi/collection-operations.ts'
 import { listLimit, noParameters, readQuery } from '../query-parameters.ts'
 import { outcomeHeaders, privateHeaders } from './deal-answers.ts'
 import { actionSchema, commandOfAction } from './single-update.ts'
@@ -32,21 +33,41 @@ const perDealStyle = 'per-deal-command-collection'
 
 /** PUT and GET of a command in either collection, and the list of a deal's commands. */
 export const commandCollectionRoutes = (renderProblem: RenderProblem): StyleRoute[] => [
-  { style: globalStyle, methods: ['PUT'], path: '/commands/:commandId', decode: decodeGlobal },
+  {
+    style: globalStyle,
+    methods: ['PUT'],
+    path: '/commands/:commandId',
+    describe: () => [collectionOperations.putGlobal()],
+    decode: decodeGlobal,
+  },
   {
     style: globalStyle,
     methods: ['GET'],
     path: '/commands/:commandId',
+    describe: () => [collectionOperations.getGlobal()],
     decode: (call) => decodeRead(call, renderProblem),
   },
-  { style: perDealStyle, methods: ['PUT'], path: `${inDeal}/:commandId`, decode: decodePerDeal },
+  {
+    style: perDealStyle,
+    methods: ['PUT'],
+    path: `${inDeal}/:commandId`,
+    describe: () => [collectionOperations.putInDeal()],
+    decode: decodePerDeal,
+  },
   {
     style: perDealStyle,
     methods: ['GET'],
     path: `${inDeal}/:commandId`,
+    describe: () => [collectionOperations.getInDeal()],
     decode: (call) => decodeRead(call, renderProblem, dealIdInPath(call)),
   },
-  { style: perDealStyle, methods: ['GET'], path: inDeal, decode: (call) => decodeList(call, renderProblem) },
+  {
+    style: perDealStyle,
+    methods: ['GET'],
+    path: inDeal,
+    describe: () => [collectionOperations.list()],
+    decode: (call) => decodeList(call, renderProblem),
+  },
 ]
 
 const globalSchema = actionSchema.extend({ deal: z.string().optional() })

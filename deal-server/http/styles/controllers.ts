@@ -7,18 +7,32 @@ import { Refused } from '../../../shared/errors.ts'
 import { emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import { readJson } from '../../../shared/http/json-body.ts'
-import { commandsByName } from '../../use-cases/index.ts'
+import { commands, commandsByName } from '../../use-cases/index.ts'
 import { commandOptionsOf } from '../command-options.ts'
 import { dealIdInBody } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
+import { describeController } from '../openapi/command-operations.ts'
+import { describeQueryController } from '../openapi/query-operations.ts'
 import { pathOf } from '../represent-deal.ts'
 import { outcomeHeaders, privateHeaders } from './deal-answers.ts'
 import { queryControllers } from './query-controllers.ts'
 
 /** One route for all commands, one for all queries. */
 export const controllerRoutes: readonly StyleRoute[] = [
-  { style: 'command-controller', methods: ['POST'], path: '/command/:commandName', decode: decodeCommand },
-  { style: 'query-controller', methods: ['GET'], path: '/query/:dtoName/:parameter', decode: decodeQuery },
+  {
+    style: 'command-controller',
+    methods: ['POST'],
+    path: '/command/:commandName',
+    describe: () => commands.map(describeController),
+    decode: decodeCommand,
+  },
+  {
+    style: 'query-controller',
+    methods: ['GET'],
+    path: '/query/:dtoName/:parameter',
+    describe: () => [...queryControllers.keys()].map(describeQueryController),
+    decode: decodeQuery,
+  },
 ]
 
 async function decodeCommand(call: HttpCall): Promise<Invocation> {

@@ -9,6 +9,8 @@ import { dealQuery, dealsQuery } from '../../use-cases/queries.ts'
 import { allowedTo } from '../allowed.ts'
 import { dealIdInPath } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
+import { describeCommand } from '../openapi/command-operations.ts'
+import { describeDealList, describeDealRead } from '../openapi/query-operations.ts'
 import { isUnchanged, preconditionsOf } from '../preconditions.ts'
 import { requirePresent } from '../presence.ts'
 import { limitParameter, readQuery } from '../query-parameters.ts'
@@ -22,10 +24,34 @@ const style = 'resource'
 
 /** The four routes. */
 export const resourceRoutes: readonly StyleRoute[] = [
-  { style, methods: ['POST'], path: collection, decode: decodeCreation },
-  { style, methods: ['GET'], path: collection, decode: decodeList },
-  { style, methods: ['GET'], path: member, decode: decodeRead },
-  { style, methods: ['DELETE'], path: member, decode: (call) => decodeSubResource(call, deleteDeal) },
+  {
+    style,
+    methods: ['POST'],
+    path: collection,
+    describe: () => [describeCommand({ command: createDeal, id: 'createDeal', tag: style })],
+    decode: decodeCreation,
+  },
+  {
+    style,
+    methods: ['GET'],
+    path: collection,
+    describe: () => [describeDealList(listParameters)],
+    decode: decodeList,
+  },
+  {
+    style,
+    methods: ['GET'],
+    path: member,
+    describe: () => [describeDealRead(readParameters)],
+    decode: decodeRead,
+  },
+  {
+    style,
+    methods: ['DELETE'],
+    path: member,
+    describe: () => [describeCommand({ command: deleteDeal, id: 'deleteDeal', tag: style })],
+    decode: (call) => decodeSubResource(call, deleteDeal),
+  },
 ]
 
 async function decodeCreation(call: HttpCall): Promise<Invocation> {

@@ -13,6 +13,8 @@ import { restoreDeal } from '../../use-cases/restore-deal.ts'
 import { unholdDeal } from '../../use-cases/unhold-deal.ts'
 import { dealIdInPath } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
+import { describeAddition, describeCommand, describeSubResource } from '../openapi/command-operations.ts'
+import { describeHoldRead } from '../openapi/query-operations.ts'
 import { requirePresent } from '../presence.ts'
 import { noParameters, readQuery } from '../query-parameters.ts'
 import { decodeSubResource } from './action-sub-resource.ts'
@@ -28,14 +30,30 @@ export const stateNamedSubResourceRoutes = (commands: readonly Command[]): Style
       style,
       methods: ['PUT'],
       path: below(command.stateName),
+      describe: (method) => [describeSubResource(command, method, { tag: style, kind: 'State' })],
       decode: (call) => decodeSubResource(call, command),
     }),
   ),
-  { style, methods: ['GET'], path: below('holded'), decode: decodeHold },
-  { style, methods: ['DELETE'], path: below('holded'), decode: (call) => decodeSubResource(call, unholdDeal) },
-  { style, methods: ['DELETE'], path: below('deleted'), decode: (call) => decodeSubResource(call, restoreDeal) },
-  { style, methods: ['POST'], path: below('tasks'), decode: decodeNewTask },
+  { style, methods: ['GET'], path: below('holded'), describe: () => [describeHoldRead()], decode: decodeHold },
+  undoing(unholdDeal, { segment: 'holded', id: 'deleteHold' }),
+  undoing(restoreDeal, { segment: 'deleted', id: 'deleteDeletion' }),
+  {
+    style,
+    methods: ['POST'],
+    path: below('tasks'),
+    describe: () => [describeAddition({ command: addTask, id: 'postTask', tag: style })],
+    decode: decodeNewTask,
+  },
 ]
+
+/** DELETE of a state: the command that ends it. */
+const undoing = (command: Command, { segment, id }: { segment: string; id: string }): StyleRoute => ({
+  style,
+  methods: ['DELETE'],
+  path: below(segment),
+  describe: () => [describeCommand({ command, id, tag: style })],
+  decode: (call) => decodeSubResource(call, command),
+})
 
 function decodeHold(call: HttpCall): Invocation {
   const id = dealIdInPath(call)

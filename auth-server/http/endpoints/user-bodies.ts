@@ -1,0 +1,19 @@
+/** What the routes below `/users` are sent. */
+import { z } from 'zod'
+
+const names = z.array(z.string()).max(100)
+
+/** A new user. */
+export const creationSchema = z.strictObject({
+  username: z.string(),
+  password: z.string(),
+  roles: names.optional(),
+  rights: names.optional(),
+  enabled: z.boolean().optional(),
+})
+
+/** What an administrator changes: each member that is there replaces. */
+export const patchSchema = creationSchema.pick({ roles: true, rights: true, enabled: true })
+
+/** A new password; one's own needs the old one. */
+export const passwordSchema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })

@@ -1,0 +1,59 @@
+import type { Route } from '../../shared/http/routes.ts'
+import { componentSchemas } from '../../shared/openapi/json-schema.ts'
+import { problemSchema } from '../../shared/openapi/problem-answers.ts'
+import { openApiRoutes } from '../../shared/openapi/serve.ts'
+import type { ProblemTable } from '../../shared/problems.ts'
+import * as answers from './openapi/answer-schemas.ts'
+
+const tags = {
+  tokens: 'Logging in, staying logged in, logging out.',
+  users: 'Users and their rights.',
+  keys: 'The public keys, for everybody.',
+  operation: 'For those who run the server.',
+}
+
+const description = `Authenticates users, issues and revokes their credentials and publishes the keys that these are verified with.
+All paths are served with and without a trailing slash; HEAD wherever GET is; OPTIONS everywhere. Failures are problem documents
+(RFC 9457).`
+
+const token = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
+
+interface Documented {
+  /** All that is served besides. */
+  readonly routes: readonly Route[]
+  readonly problems: ProblemTable
+  readonly origin: string
+}
+
+/** The routes of this server's OpenAPI document. What is for deal servers alone is not described. */
+export const authOpenApiRoutes = (documented: Documented): Route[] =>
+  openApiRoutes({
+    ...documented,
+    paths: ['/openapi.json'],
+    title: 'Keyhold auth server',
+    description,
+    tags,
+    schemas: {
+      ...componentSchemas({
+        Tokens: answers.tokensSchema,
+        Me: answers.meSchema,
+        User: answers.userSchema,
+        UserPage: answers.userPageSchema,
+        JwkSet: answers.jwkSetSchema,
+      }),
+      Problem: problemSchema(documented.problems),
+    },
+    parameters: {
+      IfNoneMatch: {
+        name: 'If-None-Match',
+        in: 'header',
+        required: false,
+        description: 'Entity tags, or `*`.',
+        schema: { type: 'string' },
+      },
+    },
+    securitySchemes: {
+      bearer: { ...token, description: 'An access token.' },
+      refreshToken: { ...token, description: 'A refresh token.' },
+    },
+  })

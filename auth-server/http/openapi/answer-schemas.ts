@@ -1,0 +1,50 @@
+/** What clients read: the answers of this server as schemas. A test holds them against what is answered. */
+import { z } from 'zod'
+
+const time = z.string().meta({ format: 'date-time', description: 'RFC 3339.' })
+const seconds = z.number().int().min(0)
+
+export const tokensSchema = z
+  .object({
+    access_token: z.string(),
+    refresh_token: z.string(),
+    token_type: z.literal('Bearer'),
+    expires_in: seconds,
+    refresh_expires_in: seconds,
+  })
+  .meta({ description: 'RFC 6749 §5.1. Durations in seconds.' })
+
+export const meSchema = z.object({
+  username: z.string(),
+  roles: z.array(z.string()),
+  rights: z.array(z.string()).meta({ description: 'Those of the roles and the direct ones together.' }),
+  scheme: z.string(),
+  expiresAt: time.nullable(),
+})
+
+export const userSchema = z.object({
+  id: z.string().meta({ format: 'uuid' }),
+  username: z.string(),
+  roles: z.array(z.string()),
+  rights: z.array(z.string()).meta({ description: 'Direct rights only.' }),
+  enabled: z.boolean(),
+  createdAt: time,
+  updatedAt: time,
+})
+
+export const userPageSchema = z.object({ items: z.array(userSchema), nextCursor: z.string().nullable() })
+
+export const jwkSetSchema = z
+  .object({
+    keys: z.array(
+      z.object({
+        kty: z.literal('RSA'),
+        kid: z.string(),
+        use: z.literal('sig'),
+        alg: z.string(),
+        n: z.string(),
+        e: z.string(),
+      }),
+    ),
+  })
+  .meta({ description: 'RFC 7517 §5.' })

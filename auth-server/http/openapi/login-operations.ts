@@ -1,0 +1,49 @@
+/** The operations of the token flow, and `/me`. */
+import type { z } from 'zod'
+import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
+import type { Operation } from '../../../shared/openapi/operation.ts'
+import { bodyProblems, callerProblems } from '../../../shared/openapi/problem-answers.ts'
+
+const tokens = { description: 'A pair of tokens.', schema: ref('Tokens') }
+const ofCredential = ['insecure-transport', 'unavailable']
+
+/** POST /login. */
+export const describeLogin = (credentials: z.ZodType): Operation => ({
+  id: 'logIn',
+  summary: 'Log in with user name and password',
+  tag: 'tokens',
+  body: { schema: jsonSchemaOf(credentials), required: true },
+  answers: { 200: tokens },
+  problems: [...ofCredential, ...bodyProblems, 'body-too-large', 'invalid-credentials', 'too-many-logins'],
+  security: [],
+})
+
+/** POST /refresh. */
+export const describeRefresh = (): Operation => ({
+  id: 'refresh',
+  summary: 'Exchange a refresh token for a new pair',
+  description: 'Only the latest token of a login is good for it; an older one ends the login.',
+  tag: 'tokens',
+  answers: { 200: tokens },
+  problems: [...ofCredential, 'unauthenticated', 'several-credentials', 'invalid_grant', 'too-many-logins'],
+  security: ['refreshToken'],
+})
+
+/** POST /logout. */
+export const describeLogout = (): Operation => ({
+  id: 'logOut',
+  summary: 'End the login that either of its tokens names',
+  tag: 'tokens',
+  answers: { 204: { description: 'None of its tokens works any more.' } },
+  problems: [...ofCredential, 'unauthenticated', 'several-credentials', 'invalid-token', 'too-many-logins'],
+  security: ['bearer', 'refreshToken'],
+})
+
+/** GET /me. */
+export const describeMe = (): Operation => ({
+  id: 'getMe',
+  summary: 'Read who the caller is',
+  tag: 'users',
+  answers: { 200: { description: 'The caller.', schema: ref('Me') } },
+  problems: callerProblems,
+})

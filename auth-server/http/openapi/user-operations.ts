@@ -1,0 +1,75 @@
+/** The operations below `/users`. */
+import { z } from 'zod'
+import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
+import type { DescribedBody, Operation } from '../../../shared/openapi/operation.ts'
+import { bodyProblems, callerProblems } from '../../../shared/openapi/problem-answers.ts'
+import { creationSchema, passwordSchema, patchSchema } from '../endpoints/user-bodies.ts'
+
+const pageQuery = z.strictObject({
+  limit: z.string().optional().meta({ type: 'integer', minimum: 1, maximum: 200, default: 50 }),
+  cursor: z.string().optional().meta({ description: '`nextCursor` of the page before.' }),
+})
+
+const user = { description: 'The user.', schema: ref('User') }
+const done = (description: string) => ({ 204: { description } })
+const bodyOf = (schema: z.ZodType, required = true): DescribedBody => ({ schema: jsonSchemaOf(schema), required })
+
+type Described = Omit<Operation, 'tag'>
+
+/** Method and route → operation. */
+const operations: Readonly<Record<string, Described>> = {
+  'GET /users': {
+    id: 'listUsers',
+    summary: 'List users',
+    query: pageQuery,
+    answers: { 200: { description: 'Users.', schema: ref('UserPage'), headers: ['Link'] } },
+    problems: ['invalid-parameter'],
+  },
+  'POST /users': {
+    id: 'createUser',
+    summary: 'Create a user',
+    body: bodyOf(creationSchema),
+    answers: { 201: { ...user, description: 'The new user.', headers: ['Location'] } },
+    problems: [...bodyProblems, 'user-exists', 'reserved-user'],
+  },
+  'GET /users/:username': {
+    id: 'getUser',
+    summary: 'Read a user',
+    answers: { 200: user },
+    problems: ['not-found'],
+  },
+  'PATCH /users/:username': {
+    id: 'patchUser',
+    summary: 'Replace roles or direct rights of a user, enable or disable one',
+    body: bodyOf(patchSchema, false),
+    answers: { 200: user },
+    problems: [...bodyProblems, 'not-found', 'last-admin'],
+  },
+  'DELETE /users/:username': {
+    id: 'deleteUser',
+    summary: 'Delete a user',
+    answers: done('There is no such user any more.'),
+    problems: ['not-found', 'last-admin', 'reserved-user'],
+  },
+  'POST /users/:username/logout': {
+    id: 'logOutUser',
+    summary: 'End every login of a user',
+    answers: done('None of the tokens of that user works any more.'),
+    problems: ['not-found'],
+  },
+  'PUT /users/:username/password': {
+    id: 'putPassword',
+    summary: "Change one's own password, or with the right to, another user's",
+    description: "Ends that user's other logins.",
+    body: bodyOf(passwordSchema),
+    answers: done('The password is changed.'),
+    problems: [...bodyProblems, 'not-found', 'wrong-password', 'reserved-user', 'too-many-logins'],
+  },
+}
+
+/** @throws TypeError for a route that is not described here */
+export function describeUsersRoute(method: string, path: string): Operation {
+  const operation = operations[`${method} ${path}`]
+  if (!operation) throw new TypeError(`the documentation does not know ${method} ${path}`)
+  return { tag: 'users', ...operation, problems: [...callerProblems, 'missing-right', ...operation.problems] }
+}

@@ -1,0 +1,49 @@
+import type { Route } from '../../shared/http/routes.ts'
+import { openApiRoutes } from '../../shared/openapi/serve.ts'
+import type { ProblemTable } from '../../shared/problems.ts'
+import { answerHeaders, dealComponents, problemHeaders, requestHeaders } from './openapi/components.ts'
+
+const tags = {
+  resource: 'Deals as a collection that is posted to, read, listed and deleted from.',
+  'action-sub-resource': 'A verb below the deal, by PUT or POST.',
+  'state-named-sub-resource': 'The state that is wanted below the deal.',
+  'deal-update': 'PUT or PATCH of the deal: a use case by its name, or the deal as it should be.',
+  'global-command-collection': 'Commands as resources that the client names.',
+  'per-deal-command-collection': 'The same, below the deal.',
+  'command-controller': 'Each command by its name, answered without a body.',
+  'query-controller': 'Records by their kind, answered with a list.',
+  operation: 'For those who run the server.',
+}
+
+const description = `Every use case can be called in each of seven styles, whichever a client prefers: they share one meaning and one store
+of commands. All paths are served with and without a trailing slash; HEAD wherever GET is; OPTIONS everywhere. Failures are problem
+documents (RFC 9457).`
+
+interface Documented {
+  /** All that is served besides. */
+  readonly routes: readonly Route[]
+  readonly problems: ProblemTable
+  readonly origin: string
+}
+
+/** The routes of this server's OpenAPI document. */
+export const dealOpenApiRoutes = (documented: Documented): Route[] =>
+  openApiRoutes({
+    ...documented,
+    paths: ['/openapi.json', '/rest/openapi.json'],
+    title: 'Keyhold deal server',
+    description,
+    tags,
+    schemas: dealComponents(documented.problems),
+    parameters: requestHeaders,
+    headers: answerHeaders,
+    problemHeaders,
+    securitySchemes: {
+      bearer: {
+        type: 'http',
+        scheme: 'bearer',
+        bearerFormat: 'JWT',
+        description: 'An access token of the auth server.',
+      },
+    },
+  })

@@ -1,0 +1,136 @@
+/** What clients read: the answers of this server as schemas. A test holds them against what is answered. */
+import { z } from 'zod'
+
+const uuid = z.string().meta({ format: 'uuid' })
+const time = z.string().meta({ format: 'date-time', description: 'RFC 3339.' })
+const date = z.string().meta({ format: 'date' })
+const amount = z.number().min(0).meta({ description: 'An amount in major units.' })
+const text = z.string().nullable()
+const user = z.string().meta({ description: 'A user name.' })
+const reference = z.string().meta({ format: 'uri-reference' })
+
+export const taskSchema = z.object({
+  id: uuid,
+  title: z.string(),
+  dueDate: date.nullable(),
+  assigneeId: user.nullable(),
+  status: z.enum(['open', 'done', 'dropped']),
+  result: text,
+  createdAt: time,
+  assignedAt: time.nullable(),
+  doneAt: time.nullable(),
+})
+
+const completion = z.object({
+  completedOn: date,
+  finalPrice: amount,
+  documentNumber: text,
+  comment: text,
+})
+
+export const listedDealSchema = z.object({
+  id: uuid,
+  name: z.string(),
+  price: amount,
+  currency: z.string().meta({ description: 'ISO 4217.' }),
+  priceText: z.string().meta({ description: 'The price with all decimals of its currency.' }),
+  description: text,
+  completionDate: date.nullable(),
+  ownerId: user,
+  status: z.enum(['open', 'completed', 'cancelled']),
+  held: z.boolean(),
+  holdReason: text,
+  holdReasonCode: text,
+  heldAt: time.nullable(),
+  heldBy: user.nullable(),
+  priceReason: text,
+  completionDateReason: text,
+  completionDatePenalty: amount.nullable(),
+  cancelReason: text,
+  cancelPenalty: amount.nullable(),
+  cancelledAt: time.nullable(),
+  completion: completion.nullable(),
+  penaltyTotal: amount,
+  version: z.number().int().min(1),
+  createdAt: time,
+  createdBy: user,
+  updatedAt: time,
+  updatedBy: user,
+  links: z.object({ self: reference }),
+})
+
+const blocked = z.object({ useCase: z.string(), code: z.string(), missingRight: z.string().optional() })
+
+export const dealSchema = listedDealSchema.extend({
+  tasks: z.array(taskSchema),
+  allowed: z.array(z.string()).optional().meta({ description: 'With `?expand=allowed`: the use cases possible now.' }),
+  blocked: z.array(blocked).optional().meta({ description: 'With `?expand=allowed`: all others, and why.' }),
+})
+
+export const holdSchema = z.object({ reason: z.string(), reasonCode: text, since: time, by: user })
+
+export const eventSchema = z
+  .object({
+    specversion: z.literal('1.0'),
+    id: uuid,
+    source: reference,
+    type: z.string(),
+    subject: uuid.meta({ format: 'uuid', description: 'The deal.' }),
+    time,
+    datacontenttype: z.literal('application/json'),
+    schemaversion: z.number().int(),
+    sequence: z.number().int().min(1).meta({ description: 'Per deal, without gaps.' }),
+    dealVersion: z.number().int().min(1),
+    position: z.string(),
+    commandid: text,
+    correlationid: z.string(),
+    actor: user,
+    useCase: z.string(),
+    style: z.string(),
+    data: z.record(z.string(), z.unknown()),
+  })
+  .meta({ description: 'A CloudEvent (1.0) with members of our own.' })
+
+export const assignedTaskSchema = z.object({
+  taskId: uuid,
+  title: z.string(),
+  dueDate: date.nullable(),
+  dealId: uuid,
+  dealName: z.string(),
+  dealHeld: z.boolean(),
+  assignedAt: time,
+})
+
+const asked = {
+  id: z.string(),
+  deal: uuid,
+  action: z.string(),
+  params: z.record(z.string(), z.unknown()),
+  requestedBy: user,
+  requestedAt: time,
+  finishedAt: time,
+  links: z.object({ self: reference, inDeal: reference, deal: reference }),
+}
+
+export const succeededCommandSchema = z.object({
+  ...asked,
+  state: z.literal('succeeded'),
+  status: z.literal(200),
+  result: z.object({
+    version: z.number().int().min(1),
+    etag: z.string(),
+    changed: z.boolean(),
+    events: z.array(z.object({ id: uuid, type: z.string(), sequence: z.number().int() })),
+    deal: reference,
+  }),
+})
+
+/** The problem is the document of the shared form. */
+export const refusedCommandSchema = z.object({
+  ...asked,
+  state: z.literal('refused'),
+  status: z.number().int(),
+  problem: z.record(z.string(), z.unknown()),
+})
+
+export const expiredCommandSchema = z.object({ ...asked, state: z.literal('expired') })

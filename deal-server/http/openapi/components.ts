@@ -1,0 +1,100 @@
+/** The component schemas and request header fields of the document. */
+import { header } from '../../../shared/openapi/header-components.ts'
+import { componentSchemas, ref } from '../../../shared/openapi/json-schema.ts'
+import type { JsonSchema } from '../../../shared/openapi/operation.ts'
+import { type HeadersByStatus, problemSchema } from '../../../shared/openapi/problem-answers.ts'
+import type { ProblemTable } from '../../../shared/problems.ts'
+import * as answers from './answer-schemas.ts'
+import { commandSchemas } from './command-schemas.ts'
+
+const text = { type: 'string' } as const
+const texts = { type: 'array', items: text } as const
+
+/** Facts beside some problems (deal model 1.6). */
+const problemMembers: Readonly<Record<string, JsonSchema>> = {
+  dealId: text,
+  commandId: text,
+  useCase: text,
+  currentStatus: { enum: ['open', 'completed', 'cancelled'] },
+  held: { type: 'boolean' },
+  allowed: { ...texts, description: 'The use cases that the state of the deal allows now.' },
+  openTasks: { type: 'integer' },
+  final: { type: 'boolean', description: 'True: the stored answer of the command. A new attempt needs a new id.' },
+  current: { ...ref('Deal'), description: 'On 412: the deal as it is now.' },
+  versions: { ...texts, description: 'The versions of the interface that are served.' },
+  deletedAt: { type: ['string', 'null'], format: 'date-time' },
+  purgeAt: { type: ['string', 'null'], format: 'date-time' },
+}
+
+const page = (item: string): JsonSchema => ({
+  type: 'object',
+  required: ['items', 'nextCursor'],
+  properties: { items: { type: 'array', items: ref(item) }, nextCursor: { type: ['string', 'null'] } },
+})
+
+/** All component schemas. */
+export function dealComponents(problems: ProblemTable): Readonly<Record<string, JsonSchema>> {
+  const { RefusedCommand, ...generated } = componentSchemas({
+    Task: answers.taskSchema,
+    Deal: answers.dealSchema,
+    ListedDeal: answers.listedDealSchema,
+    Hold: answers.holdSchema,
+    Event: answers.eventSchema,
+    AssignedTask: answers.assignedTaskSchema,
+    SucceededCommand: answers.succeededCommandSchema,
+    RefusedCommand: answers.refusedCommandSchema,
+    ExpiredCommand: answers.expiredCommandSchema,
+  })
+  return {
+    ...generated,
+    RefusedCommand: {
+      ...RefusedCommand,
+      properties: { ...(RefusedCommand?.properties as JsonSchema), problem: ref('Problem') },
+    },
+    CommandResource: {
+      description: 'A command: what was asked, by whom, and what came of it.',
+      oneOf: ['SucceededCommand', 'RefusedCommand', 'ExpiredCommand'].map(ref),
+    },
+    DealPage: page('ListedDeal'),
+    CommandPage: page('CommandResource'),
+    ...commandSchemas(),
+    Problem: problemSchema(problems, problemMembers),
+  }
+}
+
+const field = (name: string, description: string, schema: JsonSchema = text): JsonSchema => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema,
+})
+
+/** Header fields of requests, by component name. */
+export const requestHeaders: Readonly<Record<string, JsonSchema>> = {
+  IdempotencyKey: field(
+    'Idempotency-Key',
+    "The client's own id for the command, with or without quotes. Sent again with the same content, it is answered as before and happens once.",
+    { type: 'string', pattern: '^"?[A-Za-z0-9._~-]{1,128}"?$' },
+  ),
+  IfMatch: field('If-Match', 'Entity tags of the deal, or `*`: refused with 412 when it is at another version.'),
+  IfNoneMatch: field('If-None-Match', 'Entity tags, or `*`: a read is answered with 304, a command refused with 412.'),
+  Prefer: field('Prefer', '`return=minimal`: no body (RFC 7240).'),
+}
+
+/** Header fields of answers, by their names. */
+export const answerHeaders: Readonly<Record<string, JsonSchema>> = {
+  'Deal-Changed': header('`false`: the deal was in the target state already.', { enum: ['true', 'false'] }),
+  'Deal-Use-Cases': header('The use cases that the update came to, in order.'),
+  'Deal-Validated-Only': header('Nothing was written.', { enum: ['true'] }),
+  'Idempotent-Replayed': header('The command ran before; this is its stored outcome.', { enum: ['true'] }),
+  'Preference-Applied': header('The preference that was honoured (RFC 7240).', { enum: ['return=minimal'] }),
+}
+
+/** What refused commands carry in header fields. */
+export const problemHeaders: HeadersByStatus = {
+  404: ['Deal-Validated-Only'],
+  409: ['Deal-Validated-Only', 'Idempotent-Replayed', 'Retry-After'],
+  412: ['ETag'],
+  422: ['Deal-Validated-Only', 'Idempotent-Replayed'],
+}

@@ -1,0 +1,100 @@
+/** The operations that read. */
+import { ref } from '../../../shared/openapi/json-schema.ts'
+import type { DescribedAnswer, JsonSchema, Operation } from '../../../shared/openapi/operation.ts'
+import { callerProblems } from '../../../shared/openapi/problem-answers.ts'
+import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
+import { listLimit } from '../query-parameters.ts'
+import { idOfDeal } from './path-parameters.ts'
+
+interface Read extends Omit<Operation, 'answers' | 'problems'> {
+  readonly answer: DescribedAnswer
+  /** Besides 200. */
+  readonly otherAnswers?: Operation['answers']
+}
+
+/** An operation that needs a caller and changes nothing. */
+export const describeRead = ({ answer, otherAnswers, ...operation }: Read): Operation => ({
+  ...operation,
+  answers: { 200: answer, ...otherAnswers },
+  problems: [...callerProblems, 'invalid-parameter', 'missing-right', 'not-found'],
+})
+
+/** GET of the deals, with the parameters in `query`. */
+export const describeDealList = (query: NonNullable<Operation['query']>): Operation =>
+  describeRead({
+    id: 'listDeals',
+    summary: dealsQuery.summary,
+    tag: 'resource',
+    query,
+    answer: { description: 'Deals, without their tasks.', schema: ref('DealPage') },
+  })
+
+/** GET of a deal, with the parameters in `query`. */
+export const describeDealRead = (query: NonNullable<Operation['query']>): Operation =>
+  describeRead({
+    id: 'getDeal',
+    summary: dealQuery.summary,
+    tag: 'resource',
+    query,
+    headers: ['IfNoneMatch'],
+    pathParameters: { id: idOfDeal },
+    answer: { description: 'The deal; with `expand` it has no `ETag`.', schema: ref('Deal'), headers: ['ETag'] },
+    otherAnswers: { 304: { description: 'It is still what `If-None-Match` names.', headers: ['ETag'] } },
+  })
+
+/** GET of the state that a hold is. */
+export const describeHoldRead = (): Operation =>
+  describeRead({
+    id: 'getHold',
+    summary: 'Read why, since when and by whom a deal is held',
+    tag: 'state-named-sub-resource',
+    pathParameters: { id: idOfDeal },
+    answer: { description: 'The hold; 404 when the deal is not held.', schema: ref('Hold'), headers: ['ETag'] },
+  })
+
+interface Controlled {
+  readonly summary: string
+  readonly parameter: string
+  readonly schema: JsonSchema
+  readonly record: string
+  readonly isList: boolean
+}
+
+/** `{dto_name}` → what is read, and by what. */
+const controlled: Readonly<Record<string, Controlled>> = {
+  Deal: { ...dealQuery, parameter: 'id', schema: idOfDeal, record: 'Deal', isList: false },
+  Deals: {
+    ...dealsQuery,
+    parameter: 'selection',
+    schema: { enum: ['open', 'completed', 'cancelled', 'held'] },
+    record: 'ListedDeal',
+    isList: true,
+  },
+  AssignedTask: {
+    ...assignedTaskQuery,
+    parameter: 'username',
+    schema: { type: 'string' },
+    record: 'AssignedTask',
+    isList: true,
+  },
+  DealHistory: { ...dealHistoryQuery, parameter: 'id', schema: idOfDeal, record: 'Event', isList: true },
+}
+
+/** The query controller: one path for each kind of record. @throws TypeError for one that is not described here */
+export function describeQueryController(dtoName: string): Operation {
+  const query = controlled[dtoName]
+  if (!query) throw new TypeError(`the documentation does not know the query ${dtoName}`)
+  const { summary, parameter, schema, record, isList } = query
+  return describeRead({
+    path: `/query/${dtoName}/{${parameter}}`,
+    id: `query${dtoName}`,
+    summary,
+    tag: 'query-controller',
+    pathParameters: { [parameter]: schema },
+    ...(isList && { query: listLimit }),
+    answer: {
+      description: 'A list, never empty: 404 when there is nothing.',
+      schema: { type: 'array', minItems: 1, ...(isList ? {} : { maxItems: 1 }), items: ref(record) },
+    },
+  })
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { readAuthConfig } from '../../../auth-server/config.ts'
+import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
+import { createAuthServer } from '../../../auth-server/server.ts'
+import { createIdSource } from '../../../shared/ids.ts'
+import { createLog } from '../../../shared/log.ts'
+import { describeEmbedded } from '../../support/backends.ts'
+import type { Reply, Sent } from '../../support/http-client.ts'
+import {
+  type Checker,
+  createChecker,
+  type Document,
+  describedIn,
+  examplePath,
+  expectValidDocument,
+  routesOf,
+} from '../../support/openapi.ts'
+import { openStack, type Stack } from '../../support/stack.ts'
+
+let stack: Stack
+let document: Document
+let checker: Checker
+let admin: string
+
+/** Sends a request, expects this status, and that the answer is as the document says. */
+async function ask(method: string, path: string, expected: { status: number } & Sent): Promise<Reply> {
+  const { status, ...sent } = expected
+  const reply = await stack.auth.send(path, { ...sent, method })
+  expect(reply.status, `${method} ${path}: ${reply.text}`).toBe(status)
+  checker.expectDescribed(method, path.replace(/\?.*$/, ''), reply)
+  return reply
+}
+
+const templateOf = (route: string): string =>
+  route.replace(':file{.+\\.pem}', '{kid}.pem').replace(/:([A-Za-z]+)/g, '{$1}')
+
+/** The routes of a server that is put together and not started. */
+async function servedRoutes(): Promise<string[]> {
+  const { config } = readAuthConfig('together', stack.environment)
+  const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
+  const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
+  const { database, clock } = stack
+  const secrets = { serviceSecrets: config.serviceSecrets ?? [], secretsKeys: config.secretsKeys ?? [] }
+  const resources = { database, clock, log, keyRing, cache: {} as never, ids: createIdSource(clock), ...secrets }
+  const routes = routesOf(createAuthServer(config, resources).app)
+  await keyRing.close()
+  return routes
+}
+
+describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend)
+    document = JSON.parse((await stack.auth.send('/openapi.json')).text)
+    checker = createChecker(document)
+    admin = (await stack.logIn('admin')).access
+  }, 60_000)
+  afterAll(() => stack.close())
+
+  it('is valid OpenAPI 3.1', () => expectValidDocument(document))
+
+  it('describes every route but those for deal servers, and nothing else', async () => {
+    const served = await servedRoutes()
+    expect(served.length).toBeGreaterThan(15)
+    const expected = served.filter((route) => !route.startsWith('GET /internal/')).map(templateOf)
+    const described = describedIn(document).map(({ method, path }) => `${method} ${path}`)
+    expect(described.sort()).toEqual(expected.sort())
+  })
+
+  it('describes nothing that is not served', async () => {
+    for (const { method, path, operation } of describedIn(document)) {
+      const { status, body } = await stack.auth.send(examplePath(path), { method })
+      const isOpen = JSON.stringify(operation.security) === '[]'
+      if (isOpen) expect([200, 400, 404], `${method} ${path}`).toContain(status)
+      else expect({ method, path, status }).toEqual({ method, path, status: 401 })
+      expect(body.detail).not.toBe('There is no such route.')
+    }
+  })
+
+  it('describes the answers of the token flow', async () => {
+    const json = { username: 'carol', password: 'wrong password' }
+    await ask('POST', '/login', { status: 401, json })
+    await ask('POST', '/login', { status: 400, json: { username: 'carol' } })
+    await ask('POST', '/login', { status: 415, body: 'a=b' })
+    const { access, refresh } = await stack.logIn('carol')
+    await ask('GET', '/me', { status: 200, token: access })
+    const { body } = await ask('POST', '/refresh', { status: 200, token: refresh })
+    await ask('POST', '/refresh', { status: 400, token: access })
+    await ask('POST', '/refresh', { status: 401 })
+    await ask('POST', '/logout', { status: 204, token: String(body.refresh_token) })
+    await ask('POST', '/logout', { status: 401, token: 'nonsense' })
+    await ask('GET', '/me', { status: 401, token: access })
+    await ask('GET', '/me', { status: 401 })
+  })
+
+  it('describes the answers about users', async () => {
+    const user = { username: 'erin', password: 'a long enough secret', roles: ['viewer'] }
+    const asAdmin = (method: string, path: string, expected: { status: number; json?: unknown }) =>
+      ask(method, path, { token: admin, ...expected })
+    await asAdmin('POST', '/users', { status: 201, json: user })
+    await asAdmin('POST', '/users', { status: 409, json: user })
+    await asAdmin('POST', '/users', { status: 422, json: { ...user, username: 'fred', roles: ['none such'] } })
+    await asAdmin('POST', '/users', { status: 400, json: { username: 'fred' } })
+    await asAdmin('GET', '/users?limit=2', { status: 200 })
+    await asAdmin('GET', '/users?limit=0', { status: 400 })
+    await asAdmin('GET', '/users/erin', { status: 200 })
+    await asAdmin('GET', '/users/nobody', { status: 404 })
+    await asAdmin('PATCH', '/users/erin', { status: 200, json: { roles: [], rights: ['deal.read'] } })
+    await asAdmin('PATCH', '/users/admin', { status: 409, json: { roles: [] } })
+    await asAdmin('PUT', '/users/erin/password', { status: 204, json: { newPassword: 'another long secret' } })
+    const erin = (await stack.logIn('erin', 'another long secret')).access
+    const json = { oldPassword: 'not the old one', newPassword: 'a third long secret' }
+    await ask('PUT', '/users/erin/password', { status: 403, token: erin, json })
+    await ask('GET', '/users', { status: 403, token: erin })
+    await asAdmin('POST', '/users/erin/logout', { status: 204 })
+    await asAdmin('DELETE', '/users/erin', { status: 204 })
+    await asAdmin('DELETE', '/users/erin', { status: 404 })
+  })
+
+  it('describes the answers that need no caller', async () => {
+    await ask('GET', '/healthz', { status: 200 })
+    await ask('GET', '/readyz', { status: 200 })
+    await ask('GET', '/openapi.json', { status: 200 })
+    await ask('GET', '/.well-known/key-signed-keys.json', { status: 200 })
+    const { body, headers } = await ask('GET', '/.well-known/jwks.json', { status: 200 })
+    const etag = String(headers.get('etag'))
+    await ask('GET', '/.well-known/jwks.json', { status: 304, headers: { 'if-none-match': etag } })
+    const [key] = body.keys as { kid: string }[]
+    await ask('GET', `/.well-known/keys/${key?.kid}.pem`, { status: 200 })
+    await ask('GET', '/.well-known/keys/none.pem', { status: 404 })
+  })
+})

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createDealApp } from '../../../deal-server/http/app.ts'
+import { commands } from '../../../deal-server/use-cases/index.ts'
+import { describeEmbedded } from '../../support/backends.ts'
+import {
+  type Checker,
+  createChecker,
+  type Document,
+  describedIn,
+  examplePath,
+  expectValidDocument,
+  findDescribed,
+  routesOf,
+} from '../../support/openapi.ts'
+import { openStack, type Stack } from '../../support/stack.ts'
+
+let stack: Stack
+let document: Document
+let checker: Checker
+
+/** The document's paths that a route stands for; all but the generic routes stand for one. */
+const expansions: Readonly<Record<string, readonly string[]>> = {
+  'POST /command/:commandName': commands.map(({ name }) => `POST /command/${name}/`),
+  'GET /query/:dtoName/:parameter': [
+    'GET /query/Deal/{id}',
+    'GET /query/Deals/{selection}',
+    'GET /query/AssignedTask/{username}',
+    'GET /query/DealHistory/{id}',
+  ],
+}
+
+const servedRoutes = (): string[] => {
+  const nothing = {} as never
+  const settings = {
+    publicOrigin: 'http://deals.test',
+    expiredTokenStatus: 400,
+    defaultCurrency: 'EUR',
+    requirePrecondition: false,
+    transport: nothing,
+  }
+  const ports = {
+    ...{ authenticate: nothing, repository: nothing, findEmployees: nothing, clock: nothing, ids: nothing },
+    log: nothing,
+    openRoutes: [],
+  }
+  return routesOf(createDealApp(settings, ports))
+}
+
+describeEmbedded('the OpenAPI document of the deal server', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend)
+    document = JSON.parse((await stack.deal.send('/openapi.json')).text)
+    checker = createChecker(document)
+  }, 60_000)
+  afterAll(() => stack.close())
+
+  it('is valid OpenAPI 3.1', () => expectValidDocument(document))
+
+  it('is served as JSON in both places, without a caller', async () => {
+    const replies = await Promise.all(['/openapi.json', '/rest/openapi.json'].map((path) => stack.deal.send(path)))
+    expect(replies.map(({ status }) => status)).toEqual([200, 200])
+    expect(replies.map(({ headers }) => headers.get('content-type'))).toEqual(['application/json', 'application/json'])
+    expect(replies[0]?.text).toBe(replies[1]?.text)
+    expect(document.servers).toEqual([{ url: 'http://deals.test' }])
+  })
+
+  it('describes every route, and nothing else', () => {
+    const expected = servedRoutes().flatMap((route) => expansions[route] ?? [route.replace(/:([A-Za-z]+)/g, '{$1}')])
+    expect(expected.length).toBeGreaterThan(80)
+    const described = describedIn(document).map(({ method, path }) => `${method} ${path}`)
+    expect(described.sort()).toEqual([...expected, 'GET /healthz', 'GET /readyz'].sort())
+  })
+
+  it('describes nothing that the router does not know', async () => {
+    for (const { method, path, operation } of describedIn(document)) {
+      const { status } = await stack.deal.send(examplePath(path), { method })
+      expect({ method, path, status }).toEqual({ method, path, status: operation.security ? 200 : 401 })
+    }
+  })
+
+  it('has an id, a summary and a known tag for every operation', () => {
+    const operations = describedIn(document).map(({ operation }) => operation)
+    const tags = (document.tags as { name: string }[]).map(({ name }) => name)
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
+    expect(operations.filter(({ summary }) => summary.length < 8)).toEqual([])
+    expect(operations.filter(({ tags: [tag = ''] }) => !tags.includes(tag))).toEqual([])
+    expect(new Set(operations.flatMap(({ tags: used }) => used))).toEqual(new Set(tags))
+  })
+
+  it('tells the two meanings of PUT of a deal apart, without a discriminator', () => {
+    const path = '/rest/v1/deals/{id}'
+    const { operation } = findDescribed(document, 'PUT', path)
+    const schema = operation.requestBody?.content['application/json']?.schema
+    expect(schema).toMatchObject({
+      oneOf: [
+        { required: ['action', 'params'] },
+        { required: ['name', 'price', 'completionDate', 'ownerId', 'status', 'held'], not: { required: ['action'] } },
+      ],
+    })
+    expect(JSON.stringify(document)).not.toContain('discriminator')
+    const deal = { name: 'a', price: 1, completionDate: null, ownerId: 'alice', status: 'open', held: false }
+    const accepted = (body: unknown) => checker.acceptsBody('PUT', path, body)
+    expect(accepted({ action: 'HoldDeal', params: { reason: 'r' } })).toBe(true)
+    expect(accepted({ action: 'UnholdDeal', params: {} })).toBe(true)
+    expect(accepted(deal)).toBe(true)
+    expect(accepted({ ...deal, price: '1.50', updatedAt: 'whatever' })).toBe(true)
+    expect(accepted({ action: 'HoldDeal', params: {} })).toBe(false)
+    expect(accepted({ action: 'NoDeal', params: {} })).toBe(false)
+    expect(accepted({ ...deal, action: 'HoldDeal', params: { reason: 'r' } })).toBe(false)
+    expect(accepted({ ...deal, price: undefined })).toBe(false)
+    expect(accepted({ ...deal, surprise: 1 })).toBe(false)
+  })
+
+  it('accepts the bodies of each style', () => {
+    const id = randomUUID()
+    const action = { action: 'HoldDeal', params: { reason: 'r' } }
+    const accepted = (method: string, path: string, body: unknown) => checker.acceptsBody(method, path, body)
+    expect(accepted('PUT', `/rest/v1/deals/${id}/hold`, { reason: 'r' })).toBe(true)
+    expect(accepted('POST', `/rest/v1/deals/${id}/hold`, { id, reason: 'r', reasonCode: null })).toBe(true)
+    expect(accepted('PUT', `/rest/v1/deals/${id}/holded`, { reason: '' })).toBe(false)
+    expect(accepted('PUT', '/commands/c1', { deal: id, ...action })).toBe(true)
+    expect(accepted('PUT', '/commands/c1', action)).toBe(false)
+    expect(accepted('PUT', '/commands/c1', { action: 'CreateDeal', params: { name: 'n', price: 1 } })).toBe(true)
+    expect(accepted('PUT', `/rest/v1/deals/${id}/commands/c1`, action)).toBe(true)
+    expect(accepted('POST', '/command/HoldDeal/', { id, reason: 'r' })).toBe(true)
+    expect(accepted('POST', '/command/HoldDeal', { deal: id.toUpperCase(), reason: 'r' })).toBe(true)
+    expect(accepted('POST', '/command/HoldDeal/', { reason: 'r' })).toBe(false)
+    expect(accepted('POST', '/command/CreateDeal/', { name: 'n', price: '12.50', currency: 'EUR' })).toBe(true)
+    expect(accepted('POST', '/rest/v1/deals', { name: 'n' })).toBe(false)
+  })
+})
