@@ -29,7 +29,12 @@ export function representListedDeal(deal: Deal) {
     cancelReason: deal.cancelReason,
     cancelPenalty: amount(deal.cancelPenalty),
     cancelledAt: deal.cancelledAt,
-    completion: completion && { ...completion, finalPrice: majorUnits(completion.finalPrice, currency) },
+    completion: completion && {
+      completedOn: completion.completedOn,
+      finalPrice: majorUnits(completion.finalPrice, currency),
+      documentNumber: completion.documentNumber,
+      comment: completion.comment,
+    },
     penaltyTotal: majorUnits(deal.penaltyTotal, currency),
     version: deal.version,
     createdAt: deal.createdAt,

@@ -59,20 +59,25 @@ let stored: ReturnType<typeof storedDeals>
 const action = styleCalled('action by POST')
 const isClosed = (status: unknown) => status === 'completed' || status === 'cancelled'
 
+/** What attributes cannot say of a closed deal, since nothing would differ: that success is told, the command itself is refused. */
+function isNothingToAttributes([useCase, params]: Step, read: Readonly<Record<string, unknown>>): boolean {
+  if (!isClosed(read.status)) return false
+  if (useCase === 'RenameDeal') return params.newName === read.name
+  if (useCase === 'AssignOwner') return String(params.employeeId).toLowerCase() === read.ownerId
+  return useCase === 'UnholdDeal'
+}
+
 /** The styles that do not cover a command leave it to the action style. */
-function requestOf(client: StyleClient, [useCase, params]: Step, deal: { dealId: string; read: object }) {
-  const { dealId, read } = deal
-  const sending = { useCase, params, dealId, read: { ...read } }
-  // Attributes cannot say "unhold" of a deal that is closed: nothing would differ.
-  const isNothing = useCase === 'UnholdDeal' && 'status' in read && isClosed(read.status)
-  const leaves = client.style === 'attribute-update' && isNothing
+function requestOf(client: StyleClient, step: Step, deal: { dealId: string; read: Readonly<Record<string, unknown>> }) {
+  const sending = { useCase: step[0], params: step[1], ...deal }
+  const leaves = client.style === 'attribute-update' && isNothingToAttributes(step, deal.read)
   return (leaves ? undefined : client.request(sending)) ?? action.request(sending)
 }
 
 /** What each command came to, and what the deal is in the end. */
 async function runThrough(client: StyleClient, steps: readonly Step[]) {
   const dealId = randomUUID()
-  let read: object = {}
+  let read: Readonly<Record<string, unknown>> = {}
   const outcomes: unknown[] = []
   for (const next of steps) {
     const request = requestOf(client, next, { dealId, read })
