@@ -35,7 +35,7 @@ const deadlineMs = 3_000
 
 /** A client of the auth server at AUTH_URL. */
 export function createAuthClient({ authUrl, secret, clock, ids, fetch }: AuthClientPorts): AuthClient {
-  const get = async (target: string, headers: Record<string, string>) => {
+  const get = failFast(async (target: string, headers: Record<string, string>) => {
     try {
       const signal = AbortSignal.timeout(deadlineMs)
       const response = await fetch(authUrl + target, { headers, signal, redirect: 'error' })
@@ -43,7 +43,7 @@ export function createAuthClient({ authUrl, secret, clock, ids, fetch }: AuthCli
     } catch (cause) {
       throw new Unavailable('auth-server', { cause })
     }
-  }
+  })
   const getInternal = (target: string) => {
     const nonce = ids.secret(18)
     const authorization = signInternalRequest({ method: 'GET', target, body: '' }, { secret, clock, nonce })
@@ -68,6 +68,29 @@ export function createAuthClient({ authUrl, secret, clock, ids, fetch }: AuthCli
       if (status === 200) return parseJson(text)
       throw new Unavailable('auth-server', { cause: new Error(`jwks.json answered ${status}`) })
     },
+  }
+}
+
+/** After a failure only one caller at a time waits for the auth server, until it answers; the others need not. */
+function failFast<Parameters extends unknown[], Result>(
+  ask: (...parameters: Parameters) => Promise<Result>,
+): (...parameters: Parameters) => Promise<Result> {
+  let isAway = false
+  let isProbing = false
+  return async (...parameters) => {
+    const isProbe = isAway
+    if (isProbe && isProbing) throw new Unavailable('auth-server')
+    if (isProbe) isProbing = true
+    try {
+      const result = await ask(...parameters)
+      isAway = false
+      return result
+    } catch (error) {
+      isAway = true
+      throw error
+    } finally {
+      if (isProbe) isProbing = false
+    }
   }
 }
 

@@ -36,6 +36,8 @@ interface Held {
   readonly record: PrincipalRecord | undefined
   /** The version that was announced or seen: the record is of no use if it is older. */
   readonly atLeast: number
+  /** True since it was announced again: a refresh has read it anew, and may have found another one under the same version. */
+  readonly isOutdated: boolean
   /** The feed's epoch before the load began. */
   readonly epoch: number
   /** When the load began, on the monotonic clock: the record is at least that new. */
@@ -73,7 +75,7 @@ class PrincipalRecords implements Principals {
     // Floors do not last: what is held must not outlive the one it lies below.
     ports.feed.onChange((name, version) => {
       const known = this.#held.get(name)
-      if (known) this.#held.set(name, { ...known, atLeast: Math.max(known.atLeast, version) })
+      if (known) this.#held.set(name, { ...known, isOutdated: true, atLeast: Math.max(known.atLeast, version) })
     })
     ports.feed.onOtherInstallation(() => this.#held.clear())
   }
@@ -85,9 +87,9 @@ class PrincipalRecords implements Principals {
   }
 
   /** Whether what is held may answer this very moment. */
-  #isGood({ record, atLeast, epoch, asOf, goodUntil }: Held): boolean {
+  #isGood({ record, atLeast, isOutdated, epoch, asOf, goodUntil }: Held): boolean {
     const { feed, clock } = this.#ports
-    if (versionOf(record) < atLeast) return false
+    if (isOutdated || versionOf(record) < atLeast) return false
     const now = clock.monotonic()
     if (!feed.isCurrent()) return now <= goodUntil
     return epoch === feed.epoch() && (record !== undefined || now - asOf <= unknownGoodForMs)
@@ -155,12 +157,12 @@ async function fetchRecord(
   const asOf = clock.monotonic()
   const cached = feed.isCurrent() ? await readCache({ feed, cache }, name) : undefined
   const canBelieve = cached && versionOf(cached.record) >= atLeast && feed.isCurrent() && feed.epoch() === epoch
-  if (canBelieve) return { ...cached, atLeast, epoch, asOf, goodUntil: asOf }
+  if (canBelieve) return { ...cached, atLeast, isOutdated: false, epoch, asOf, goodUntil: asOf }
   const answer = await authClient.principal(name)
   feed.learn(answer.installationId, before)
   // A version of another installation says nothing of this one.
   const floor = answer.installationId === before ? atLeast : 0
-  return { ...answer, atLeast: floor, epoch, asOf, goodUntil: asOf + answerGoodForMs }
+  return { ...answer, atLeast: floor, isOutdated: false, epoch, asOf, goodUntil: asOf + answerGoodForMs }
 }
 
 /** The cached record; undefined also when the cache does not answer: the auth server is asked next. */

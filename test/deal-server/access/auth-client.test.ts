@@ -46,3 +46,30 @@ it.each([
 ])('is told nothing by %s %o', async (status, body) => {
   await expect(clientOf(status, body).installationId()).rejects.toThrow(Unavailable)
 })
+
+it('lets one caller at a time wait for an auth server that does not answer, and everybody again when it does', async () => {
+  const secret = 'a service secret of 32 characters or more'
+  const ids = createIdSource(systemClock)
+  const pending: { resolve: (response: Response) => void; reject: (error: Error) => void }[] = []
+  const fetch = () => new Promise<Response>((resolve, reject) => pending.push({ resolve, reject }))
+  const client = createAuthClient({ authUrl: 'http://auth.test', secret, clock: systemClock, ids, fetch })
+  const settle = (result: 'answers' | 'fails') => {
+    const headers = { 'keyhold-installation': installationId }
+    for (const { resolve, reject } of pending.splice(0)) {
+      if (result === 'answers') resolve(new Response(JSON.stringify(record), { headers }))
+      else reject(new Error('timed out'))
+    }
+  }
+  const first = client.principal('alice')
+  settle('fails')
+  await expect(first).rejects.toThrow(Unavailable)
+  const probe = client.principal('alice')
+  await expect(client.principal('bob')).rejects.toThrow(Unavailable)
+  expect(pending).toHaveLength(1)
+  settle('answers')
+  await probe
+  const both = Promise.all([client.principal('alice'), client.principal('bob')])
+  expect(pending).toHaveLength(2)
+  settle('answers')
+  await both
+})

@@ -56,6 +56,16 @@ describe('while the feed is current', () => {
     expect(await at.time.until(answer)).toMatchObject(mayNothing)
   })
 
+  it('reads anew what a refresh has read anew, though its version is the same', async () => {
+    expect(await at.rights('alice')).toEqual(['deal.hold'])
+    const before = at.deal.cache.reads
+    await at.time.until(at.first.publisher.reloaded('alice'))
+    await at.time.pass(5)
+    expect(await at.rights('alice')).toEqual(['deal.hold'])
+    expect(at.deal.cache.reads).toBe(before + 1)
+    expect(at.asked()).toBe(0)
+  })
+
   it('remembers for a user who stayed away that the record is outdated', async () => {
     expect(await at.rights('alice')).toEqual(['deal.hold'])
     await at.time.until(at.world.change(at.first, 'alice', () => mayNothing))
