@@ -35,25 +35,43 @@ function requireText(value: unknown, pointer: string): string {
   throw new Refused('invalid-body', `${pointer}: Expected a string.`, { members: { errors } })
 }
 
-/**
- * The deal that a body names, by `id` or `deal`, and the body without it; for a creation it may be left out.
- * @throws Refused `deal-mismatch`, `invalid-body`, `invalid-value`, `not-found` for what cannot be a deal's id
- */
-export function dealIdInBody(body: unknown, command: Command): { dealId: string | undefined; params: unknown } {
-  const byId = takeMember(body, 'id')
-  const byDeal = takeMember(byId.rest, 'deal')
-  const names = [byId.id, byDeal.id].filter((name) => name !== undefined).map((name) => requireText(name, '/id'))
-  const [name, other = name] = names
-  if (name?.toLowerCase() !== other?.toLowerCase())
-    throw new Refused('deal-mismatch', 'id and deal name different deals.')
-  const dealId = name === undefined ? requireOptional(command) : dealIdOf(name)
-  return { dealId, params: byDeal.rest }
+interface NamedBeside {
+  /** Where the body stands. */
+  readonly at: string
+  /** The deal that is named beside it, by `/deal`; undefined when it is not. */
+  readonly deal: string | undefined
 }
 
-function requireOptional(command: Command): undefined {
+/**
+ * The deal that a body names, by `id` or `deal`, and the body without it; for a creation it may be left out. A body may also stand
+ * beside the name of its deal.
+ * @throws Refused `deal-mismatch`, `invalid-body`, `invalid-value`, `not-found` for what cannot be a deal's id
+ */
+export function dealIdInBody(
+  body: unknown,
+  command: Command,
+  beside?: NamedBeside,
+): { dealId: string | undefined; params: unknown } {
+  const byId = takeMember(body, 'id')
+  const byDeal = takeMember(byId.rest, 'deal')
+  const at = beside?.at ?? ''
+  const members = [
+    [beside?.deal, '/deal'],
+    [byId.id, `${at}/id`],
+    [byDeal.id, `${at}/deal`],
+  ] as const
+  const names = members.filter(([name]) => name !== undefined).map(([name, pointer]) => requireText(name, pointer))
+  const [name] = names
+  if (name === undefined) return { dealId: requireOptional(command, beside ? '/deal' : '/id'), params: byDeal.rest }
+  if (names.some((other) => other.toLowerCase() !== name.toLowerCase()))
+    throw new Refused('deal-mismatch', 'The request names different deals.')
+  return { dealId: dealIdOf(name), params: byDeal.rest }
+}
+
+function requireOptional(command: Command, pointer: string): undefined {
   if (command.target === 'collection') return undefined
-  const errors = [{ pointer: '/id', code: 'missing-member', message: 'This member is required.' }]
-  throw new Refused('invalid-body', '/id: This member is required.', { members: { errors } })
+  const errors = [{ pointer, code: 'missing-member', message: 'This member is required.' }]
+  throw new Refused('invalid-body', `${pointer}: This member is required.`, { members: { errors } })
 }
 
 /** @throws Refused `not-found` for what cannot be a deal's id */

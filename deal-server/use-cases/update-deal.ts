@@ -9,6 +9,7 @@ import { foldEvents } from '../domain/evolve.ts'
 import { type DealRefusal, isRefusal } from '../domain/refusal.ts'
 import { assignOwner } from './assign-owner.ts'
 import { type AttributeChange, differences } from './attribute-differences.ts'
+import { refusalOfAttribute } from './attribute-refusals.ts'
 import { type Attributes, attributesSchema, missingAttributes, whatIsNoAttribute } from './attributes.ts'
 import { cancelDeal } from './cancel-deal.ts'
 import { changeCompletionDate } from './change-completion-date.ts'
@@ -80,15 +81,17 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
   },
 })
 
-/** Each use case that it comes to needs its right; where there is nothing to tell that by, reading or any of them. */
+/**
+ * Each use case that it comes to needs its right. Who has neither the right to read nor any that attributes can ask for is told the
+ * same of every deal, also of one that does not exist.
+ */
 function missingRights(
   found: readonly AttributeChange[] | DealRefusal | undefined,
   { rights }: Asking,
 ): readonly string[] {
   const involved = attributeCommands.map(({ right }) => right)
-  if (found === undefined || isRefusal(found) || found.length === 0) {
-    return ['deal.read', ...involved].some((right) => rights.has(right)) ? [] : ['deal.read']
-  }
+  if (!['deal.read', ...involved].some((right) => rights.has(right))) return ['deal.read']
+  if (found === undefined || isRefusal(found)) return []
   return [...new Set(found.map(({ command }) => command.right))].filter((right) => !rights.has(right))
 }
 
@@ -99,7 +102,7 @@ function runInOrder(deal: Deal, changes: readonly AttributeChange[], context: De
   let state = deal
   for (const { command, params } of changes) {
     const decided = command.bind(params, '').decide(state, context)
-    if (isRefusal(decided)) return decided
+    if (isRefusal(decided)) return refusalOfAttribute(command, decided)
     for (const step of decided) {
       steps.push(step)
       state = foldEvents(state, step.events, occasion)

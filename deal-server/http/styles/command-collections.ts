@@ -75,7 +75,7 @@ const globalSchema = actionSchema.extend({ deal: z.string().optional() })
 async function decodeGlobal(call: HttpCall): Promise<Invocation> {
   const { deal, action, params } = checkValue(globalSchema, await readJson(call))
   const command = commandOfAction(action)
-  const target = dealIdInBody({ ...params, ...(deal === undefined ? {} : { deal }) }, command)
+  const target = dealIdInBody(params, command, { at: '/params', deal })
   return namedCommand(call, { action, params: target.params, dealId: target.dealId })
 }
 

@@ -1,0 +1,187 @@
+/** Rights that hang on the deal, on the parameters or on who asks; and what a caller is told they may do. */
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeBackends } from '../support/backends.ts'
+import { expectProblem, type Reply } from '../support/http-client.ts'
+import { openStack, type Stack } from '../support/stack.ts'
+import { styleClients } from '../support/style-clients.ts'
+import { freeTask, takenTask } from '../support/transition-table.ts'
+import { makeTwin, type SendRequest, sendAs } from '../support/twins.ts'
+
+let stack: Stack
+let alice: SendRequest
+
+const as = async (username: string): Promise<SendRequest> => sendAs(stack.deal, (await stack.logIn(username)).access)
+/** Dave, who has no role, with just these rights. */
+async function daveWith(...rights: string[]): Promise<SendRequest> {
+  const { access: token } = await stack.logIn('admin')
+  const reply = await stack.auth.send('/users/dave', { method: 'PATCH', token, json: { rights } })
+  expect(reply.status).toBe(200)
+  return as('dave')
+}
+const get = (send: SendRequest, path: string) => send({ path, sent: {} })
+const put = (send: SendRequest, path: string, json: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  send({ path, sent: { method: 'PUT', json, headers } })
+
+const expectMissing = (reply: Reply, ...rights: string[]) => {
+  expectProblem(reply, 403, 'missing-right')
+  expect(reply.body).toMatchObject({ missingRight: rights[0], missingRights: rights })
+}
+
+const twoChanges = { price: 5, priceReason: 'cheap', held: true, holdReason: 'test' }
+
+describeBackends('rights of commands', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend, { environment: { LOG_LEVEL: 'silent' } })
+    alice = await as('alice')
+  }, 60_000)
+  afterAll(() => stack.close())
+
+  it('a whole deal with a new price and a hold needs both rights, and names those that lack', async () => {
+    const { path, read } = await makeTwin(alice, 'OPEN')
+    const both = (send: SendRequest) => put(send, path, { ...read, ...twoChanges })
+    expectMissing(await both(await daveWith('deal.read')), 'deal.change-price', 'deal.hold')
+    expectMissing(await both(await daveWith('deal.read', 'deal.hold')), 'deal.change-price')
+    expectMissing(await both(await daveWith('deal.change-price')), 'deal.hold')
+    expect((await get(alice, path)).body).toEqual(read)
+    expect((await both(await daveWith('deal.change-price', 'deal.hold'))).status).toBe(200)
+  })
+
+  it('a replay needs the rights that the command would need', async () => {
+    const { path, dealId } = await makeTwin(alice, 'OPEN')
+    for (const client of styleClients.filter(({ style }) => !['resource', 'attribute-update'].includes(style))) {
+      const commandId = `key-${randomUUID()}`
+      const useCase = client.title === 'natural form' ? 'UnholdDeal' : 'HoldDeal'
+      const params = useCase === 'HoldDeal' ? { reason: commandId } : {}
+      const request = client.request({ useCase, params, dealId, commandId })
+      if (!request) throw new TypeError('covered')
+      const right = useCase === 'HoldDeal' ? 'deal.hold' : 'deal.unhold'
+      const first = await (await daveWith(right))(request)
+      expect({ title: client.title, ok: first.status < 300 }).toEqual({ title: client.title, ok: true })
+      expectMissing(await (await daveWith('deal.read'))(request), right)
+      expect((await (await daveWith(right))(request)).text).toBe(first.text)
+    }
+    expect((await get(alice, path)).status).toBe(200)
+  })
+
+  it('of an update of attributes is 403 once the right is gone', async () => {
+    const { path, read } = await makeTwin(alice, 'OPEN')
+    const headers = { 'idempotency-key': `key-${randomUUID()}` }
+    const update = async (send: SendRequest) => put(send, path, { ...read, name: 'other' }, headers)
+    const first = await update(await daveWith('deal.rename'))
+    expect(first.status).toBe(200)
+    expectMissing(await update(await daveWith()), 'deal.read')
+    expect((await update(await daveWith('deal.rename'))).text).toBe(first.text)
+  })
+
+  it('the assignee completes a task without the right, nobody else does', async () => {
+    const { path } = await makeTwin(alice, 'OPEN')
+    const done = (send: SendRequest, taskId: string) => put(send, `${path}/complete-task`, { taskId })
+    await put(alice, `${path}/assign-task`, { taskId: takenTask, employeeId: 'dave' })
+    const dave = await daveWith()
+    expectMissing(await done(dave, freeTask), 'deal.task.complete')
+    expectMissing(await done(dave, randomUUID()), 'deal.task.complete')
+    expectMissing(await done(await as('bob'), takenTask), 'deal.task.complete')
+    expect((await done(dave, takenTask)).status).toBe(200)
+  })
+
+  it('a task added for somebody needs the right to assign too', async () => {
+    const { path } = await makeTwin(alice, 'OPEN')
+    const dave = await daveWith('deal.task.add')
+    const add = (json: object) => dave({ path: `${path}/add-task`, sent: { json } })
+    expectMissing(await add({ title: 'call', assigneeId: 'dave' }), 'deal.task.assign')
+    expect((await add({ title: 'call', assigneeId: null })).status).toBe(200)
+  })
+
+  it('who may not read learns nothing of what exists', async () => {
+    const [{ path: there }, { path: deleted }] = await Promise.all([
+      makeTwin(alice, 'OPEN'),
+      makeTwin(alice, 'DELETED'),
+    ])
+    const nobody = await daveWith()
+    const paths = [there, deleted, `/rest/v1/deals/${randomUUID()}`]
+    for (const path of paths) {
+      expectMissing(await get(nobody, path), 'deal.read')
+      expectMissing(
+        await put(nobody, path, { name: 'x' }).then((reply) => patchInstead(reply, nobody, path)),
+        'deal.read',
+      )
+      expectMissing(await put(nobody, `${path}/hold`, { reason: 'x' }), 'deal.hold')
+      expectMissing(await put(nobody, `${path}/complete-task`, { taskId: freeTask }), 'deal.task.complete')
+    }
+    const bob = await as('bob')
+    expectProblem(await put(bob, `${paths[2]}/complete-task`, { taskId: freeTask }), 404, 'not-found')
+    const seen = await get(bob, deleted)
+    expectProblem(seen, 404, 'not-found')
+    expect(seen.body).not.toHaveProperty('deletedAt')
+    expect((await get(alice, deleted)).body).toMatchObject({
+      deletedAt: expect.any(String),
+      purgeAt: expect.any(String),
+    })
+  })
+
+  /** A PUT that is no whole deal is refused as such first; a PATCH gets as far as the right. */
+  const patchInstead = (reply: Reply, send: SendRequest, path: string) => {
+    expectProblem(reply, 422, 'incomplete-representation')
+    return send({ path, sent: { method: 'PATCH', json: { name: 'x' } } })
+  }
+
+  describe('?expand=allowed', () => {
+    const expanded = async (who: string, path: string) => {
+      const { body, headers } = await get(await as(who), `${path}?expand=allowed`)
+      expect(headers.get('etag')).toBeNull()
+      return body as { allowed: string[]; blocked: { useCase: string; code: string; missingRight?: string }[] }
+    }
+    const blockedBy = (all: Awaited<ReturnType<typeof expanded>>, name: string) =>
+      all.blocked.find(({ useCase }) => useCase === name)
+
+    it.each(['OPEN', 'HELD', 'COMPLETED', 'CANCELLED'] as const)('of a deal that is %s', async (state) => {
+      const { path, read } = await makeTwin(alice, state)
+      for (const who of ['alice', 'carol', 'bob']) {
+        const all = await expanded(who, path)
+        expect(all).toMatchObject(read)
+        const named = [...all.allowed, ...all.blocked.map(({ useCase }) => useCase)]
+        expect(named.length).toBe(15)
+        expect(new Set(named).size).toBe(15)
+        if (who === 'bob') expect(all.allowed).toEqual([])
+        if (who === 'carol') {
+          expect(blockedBy(all, 'CancelDeal')).toEqual({
+            useCase: 'CancelDeal',
+            code: 'missing-right',
+            missingRight: 'deal.cancel',
+          })
+        }
+      }
+      const codes = { OPEN: undefined, HELD: 'deal-held', COMPLETED: 'deal-closed', CANCELLED: 'deal-closed' }
+      expect(blockedBy(await expanded('alice', path), 'ChangePrice')?.code).toBe(codes[state])
+    })
+  })
+
+  describe('AssignedTask', () => {
+    const tasksOf = (send: SendRequest, name: string) => get(send, `/query/AssignedTask/${name}`)
+
+    it("one's own need no right, those of others task.read-any; none is 404", async () => {
+      const { path, dealId } = await makeTwin(alice, 'OPEN')
+      const dave = await daveWith()
+      expectProblem(await tasksOf(dave, 'dave'), 404, 'not-found')
+      expectMissing(await tasksOf(dave, 'alice'), 'task.read-any')
+      await put(alice, `${path}/assign-task`, { taskId: freeTask, employeeId: 'dave' })
+      const own = await tasksOf(dave, 'DAVE')
+      expect(own.status).toBe(200)
+      expect(JSON.parse(own.text)).toEqual([
+        {
+          taskId: freeTask,
+          title: 'write',
+          dueDate: null,
+          dealId,
+          dealName: 'deal123',
+          dealHeld: false,
+          assignedAt: expect.any(String),
+        },
+      ])
+      expect((await tasksOf(alice, 'dave')).text).toBe(own.text)
+      await put(dave, `${path}/complete-task`, { taskId: freeTask })
+      expectProblem(await tasksOf(dave, 'dave'), 404, 'not-found')
+    })
+  })
+})
