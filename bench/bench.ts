@@ -14,10 +14,16 @@ export interface Bench {
   readonly url: string
 }
 
-/** One turn over HTTP: every connection goes through its cycle, and every answer must be 200. */
-export async function httpTurn({ load }: Bench, cycles: readonly Cycle[], seconds: number): Promise<Turn> {
+/** Work over HTTP: the cycle of every connection, and the status that every answer must have. */
+export interface HttpWork {
+  readonly cycles: readonly Cycle[]
+  readonly expected: string
+}
+
+/** One turn over HTTP. */
+export async function httpTurn({ load }: Bench, { cycles, expected }: HttpWork, seconds: number): Promise<Turn> {
   const before = process.cpuUsage()
-  const result = await load.run({ cycles, seconds, expected: '200' })
+  const result = await load.run({ cycles, seconds, expected })
   const { user, system } = process.cpuUsage(before)
   return {
     perSecond: result.answers / result.seconds,
@@ -29,3 +35,14 @@ export async function httpTurn({ load }: Bench, cycles: readonly Cycle[], second
 /** `clients` connections to `port`, each with requests of its own. */
 export const cyclesFor = (clients: number, port: number, requestsOf: (client: number) => readonly string[]): Cycle[] =>
   Array.from({ length: clients }, (_, client) => ({ port, requests: requestsOf(client) }))
+
+/** Hands out numbers of deals that nobody has written to, from the middle of the table on. */
+export function dealNumbers({ deals }: Bench): (count: number) => number {
+  let next = Math.floor(deals / 2)
+  return (count) => {
+    const first = next
+    next += count
+    if (next > deals) throw new Error('there are not enough deals: raise BENCH_DEALS')
+    return first
+  }
+}

@@ -1,5 +1,5 @@
 import { createDealRepository } from '../deal-server/store/deals.ts'
-import { type Bench, cyclesFor, httpTurn } from './bench.ts'
+import { type Bench, cyclesFor, dealNumbers, httpTurn } from './bench.ts'
 import type { Comparison, Subject, Turn } from './compare.ts'
 import { type CommitTemplates, commitFor, recordCommits } from './one-commit.ts'
 import { pgbenchCommits } from './pgbench.ts'
@@ -15,7 +15,7 @@ export async function holdDeals(bench: Bench): Promise<Comparison> {
     const first = newDeals(clients)
     const requestsOf = (client: number) => holdAndUnhold(first + client, servers.accessToken, { named })
     const cycles = cyclesFor(clients, servers.port, requestsOf)
-    return { name, turn: (seconds) => httpTurn(bench, cycles, seconds) }
+    return { name, turn: (seconds) => httpTurn(bench, { cycles, expected: '200' }, seconds) }
   }
   const inStore: Subject = {
     name: "the repository's commit",
@@ -30,17 +30,6 @@ export async function holdDeals(bench: Bench): Promise<Comparison> {
     unit: 'commits',
     floor: await pgbenchCommits(bench.url, { clients, newDeals, templates }),
     subjects: [inStore, http('over HTTP, Bearer', false), http('over HTTP, Bearer, with Idempotency-Key', true)],
-  }
-}
-
-/** Hands out numbers of deals that nobody has written to, from the middle of the table on. */
-function dealNumbers({ deals }: Bench): (count: number) => number {
-  let next = Math.floor(deals / 2)
-  return (count) => {
-    const first = next
-    next += count
-    if (next > deals) throw new Error('there are not enough deals: raise BENCH_DEALS')
-    return first
   }
 }
 

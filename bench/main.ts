@@ -6,6 +6,7 @@ import { holdDeals } from './hold-deals.ts'
 import { startLoad } from './load/load.ts'
 import { readOneDeal } from './read-one-deal.ts'
 import { startServers } from './servers.ts'
+import { compareNamedStyles, compareStyles } from './styles.ts'
 
 const clients = 32
 const settings = {
@@ -29,7 +30,12 @@ async function main(filter: string): Promise<void> {
     const servers = await startServers(environment)
     await makeDeals(servers, settings.deals)
     const bench = { clients, deals: settings.deals, servers, load, url: environment.database.url }
-    const comparisons = { 'read-one-deal': readOneDeal, 'hold-deals': holdDeals }
+    const comparisons = {
+      'read-one-deal': readOneDeal,
+      'hold-deals': holdDeals,
+      styles: compareStyles,
+      'named-styles': compareNamedStyles,
+    }
     for (const [name, comparison] of Object.entries(comparisons)) {
       if (!name.includes(filter)) continue
       process.stdout.write(`${await compare(await comparison(bench), settings)}\n`)

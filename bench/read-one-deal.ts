@@ -8,7 +8,7 @@ export async function readOneDeal(bench: Bench): Promise<Comparison> {
   const requestsOf = (token: Token) => (client: number) => [readDeal(Math.floor((client * deals) / clients), token)]
   const subject = (name: string, port: number, token: Token) => {
     const cycles = cyclesFor(clients, port, requestsOf(token))
-    return { name, turn: (seconds: number) => httpTurn(bench, cycles, seconds) }
+    return { name, turn: (seconds: number) => httpTurn(bench, { cycles, expected: '200' }, seconds) }
   }
   return {
     title: 'GET of one deal by 32 callers',

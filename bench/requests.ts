@@ -24,7 +24,8 @@ interface Parts {
   readonly body?: unknown
 }
 
-function request(line: string, { token, headers = {}, body }: Parts): string {
+/** One request; `{n}` in line and headers becomes a number that is never used again. */
+export function request(line: string, { token, headers = {}, body }: Parts): string {
   const text = body === undefined ? '' : JSON.stringify(body)
   const fields = {
     Host: '127.0.0.1',
