@@ -60,7 +60,7 @@ const cases: [string, Params, string, number, string, string][] = [
 
 describeEmbedded('bad input', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { environment: { LOG_LEVEL: 'silent' } })
+    stack = await openStack(openBackend, { logLevel: 'silent' })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
     twin = await makeTwin(send, 'OPEN')
   }, 60_000)

@@ -96,7 +96,7 @@ async function runThrough(client: StyleClient, steps: readonly Step[]) {
 
 describeBackends('random commands through every style', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { environment: { LOG_LEVEL: 'silent' } })
+    stack = await openStack(openBackend, { logLevel: 'silent' })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
     stored = storedDeals(stack.database)
   }, 60_000)
@@ -113,7 +113,7 @@ describeBackends('random commands through every style', (openBackend) => {
         commands += all.length * styleClients.length
         for (const outcome of first?.outcomes ?? []) refusals.add(JSON.stringify(outcome))
       }),
-      { numRuns: 12, endOnFailure: true },
+      { numRuns: 8, endOnFailure: true },
     )
     process.stdout.write(`random commands: ${commands} sent, ${refusals.size} kinds of outcome\n`)
   }, 120_000)

@@ -55,6 +55,8 @@ export interface StackOptions {
   readonly dealServers?: number
   /** Further settings. */
   readonly environment?: Readonly<Record<string, string>>
+  /** `silent` for suites that send so much that logging would take most of their time. */
+  readonly logLevel?: 'trace' | 'silent'
 }
 
 /** What all servers of a stack share. */
@@ -92,7 +94,10 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
     SECRETS_KEY: secretsKey,
     ...options.environment,
   }
-  const log = createLog({ level: 'trace', format: 'json' }, { write: (line) => void logLines.push(line) })
+  const log = createLog(
+    { level: options.logLevel ?? 'trace', format: 'json' },
+    { write: (line) => void logLines.push(line) },
+  )
   const common: Common = { backend, clock, log, environment }
   const database = backend.openDatabase()
   undo.push(() => database.close())
