@@ -87,8 +87,9 @@ function dealIdOf(text: string): string {
  * @throws Refused `invalid-body`
  */
 export function requireRepeatable(call: HttpCall, { bound, commandId }: CommandInvocation): void {
-  if (call.method !== 'PUT' || bound.name !== 'AddTask' || commandId !== undefined || 'taskId' in bound.params) return
-  const message = 'A PUT must be repeatable: send taskId or Idempotency-Key, or use POST.'
-  const errors = [{ pointer: `${bound.at}/taskId`, code: 'missing-member', message }]
+  const { makes } = bound
+  if (call.method !== 'PUT' || makes === undefined || commandId !== undefined || makes in bound.params) return
+  const message = `A PUT must be repeatable: send ${makes} or Idempotency-Key, or use POST.`
+  const errors = [{ pointer: `${bound.at}/${makes}`, code: 'missing-member', message }]
   throw new Refused('invalid-body', message, { members: { errors } })
 }

@@ -13,6 +13,8 @@ export const addTask = defineDealCommand({
   right: 'deal.task.add',
   verb: 'add-task',
   stateName: 'task-added',
+  makes: 'taskId',
+  refusals: ['deal-closed', 'task-exists', 'task-limit', 'employee-unknown'],
   params: z.strictObject({
     taskId: uuid.optional(),
     title: nameText,

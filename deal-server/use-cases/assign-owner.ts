@@ -12,6 +12,7 @@ export const assignOwner = defineDealCommand({
   right: 'deal.assign-owner',
   verb: 'assign-owner',
   stateName: 'owner-assigned',
+  refusals: ['deal-closed', 'employee-unknown'],
   params: z.strictObject({ employeeId: username }),
   guard: requireOpen,
   employees: ({ employeeId }) => [employeeId],

@@ -13,6 +13,7 @@ export const assignTask = defineDealCommand({
   right: 'deal.task.assign',
   verb: 'assign-task',
   stateName: 'task-assigned',
+  refusals: ['deal-closed', 'task-not-found', 'task-done', 'task-dropped', 'employee-unknown'],
   params: z.strictObject({ taskId: uuid, employeeId: username }),
   guard: requireOpen,
   employees: ({ employeeId }) => [employeeId],

@@ -14,6 +14,7 @@ export const cancelDeal = defineDealCommand({
   right: 'deal.cancel',
   verb: 'cancel',
   stateName: 'cancelled',
+  refusals: ['deal-closed', 'penalty-limit'],
   params: z.strictObject({ penaltyAmount: amount, reason: reasonText }),
   guard: requireOpen,
   decide: (deal, { penaltyAmount, reason }) => {

@@ -16,6 +16,7 @@ export const changeCompletionDate = defineDealCommand({
   right: 'deal.change-completion-date',
   verb: 'change-completion-date',
   stateName: 'completion-date-changed',
+  refusals: ['deal-closed', 'deal-held', 'penalty-limit'],
   params: z.strictObject({ newDate: calendarDate.nullable(), penaltyAmount: amount, whyChanged: reasonText }),
   guard: requireFree,
   decide: (deal, { newDate, penaltyAmount, whyChanged: why }) => {

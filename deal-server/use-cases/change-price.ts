@@ -12,6 +12,7 @@ export const changePrice = defineDealCommand({
   right: 'deal.change-price',
   verb: 'change-price',
   stateName: 'price-changed',
+  refusals: ['deal-closed', 'deal-held'],
   params: z.strictObject({ newPrice: amount, reason: reasonText }),
   guard: requireFree,
   decide: (deal, params) => {

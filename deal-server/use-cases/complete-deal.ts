@@ -22,6 +22,7 @@ export const completeDeal = defineDealCommand({
   right: 'deal.complete',
   verb: 'complete',
   stateName: 'completed',
+  refusals: ['deal-closed', 'deal-held', 'open-tasks', 'date-out-of-range'],
   params,
   guard: requireFree,
   decide: (deal, given, { now }) => {

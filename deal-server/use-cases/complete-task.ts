@@ -13,6 +13,7 @@ export const completeTask = defineDealCommand({
   right: 'deal.task.complete',
   verb: 'complete-task',
   stateName: 'task-completed',
+  refusals: ['deal-closed', 'task-not-found', 'task-done', 'task-dropped'],
   params: z.strictObject({ taskId: uuid, result: resultText.nullable().optional() }),
   guard: requireOpen,
   mayAnyway: (deal, { taskId }, username) => {

@@ -12,6 +12,7 @@ export const createDeal = defineCreation({
   right: 'deal.create',
   verb: 'create',
   stateName: 'created',
+  refusals: ['deal-exists', 'employee-unknown'],
   params: z.strictObject({
     id: uuid.optional(),
     name: nameText,

@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import { checkValue } from '../../shared/http/check-value.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
-import { type DealRefusal, isRefusal } from '../domain/refusal.ts'
+import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
 
 /** What the decision may know besides deal and parameters: all of it handed in, so that the decision stays pure. */
 export interface DecisionContext {
@@ -46,6 +46,10 @@ interface CommandBase {
   readonly verb: string
   /** Last path segment in the state-named style: `holded`. */
   readonly stateName: string
+  /** The parameter that names what the command makes within the deal: a PUT needs it, or an id of its own, to be repeatable. */
+  readonly makes?: string
+  /** Why the deal's state or the facts may refuse it, for the documentation; values out of bounds are understood. */
+  readonly refusals: readonly DealRefusalCode[]
 }
 
 interface Definition<Schema extends z.ZodType> extends CommandBase {
@@ -77,6 +81,8 @@ export interface BoundCommand {
   readonly name: string
   /** `collection`: it makes a deal; `deal`: it needs one. */
   readonly target: 'collection' | 'deal'
+  /** See `Command`. */
+  readonly makes: string | undefined
   /** Where in the body the parameters stand, as a pointer. */
   readonly at: string
   /** As sent, normalised, before defaults and generated ids: what the fingerprint covers and the command resource shows. */
@@ -161,11 +167,12 @@ export function defineCreation<Schema extends z.ZodType<Params>>(definition: Cre
 }
 
 const boundParts = <Schema extends z.ZodType<Params>>(
-  { name, right, alsoNeeds, employees }: Definition<Schema>,
+  { name, makes, right, alsoNeeds, employees }: Definition<Schema>,
   params: z.output<Schema>,
   at: string,
 ) => ({
   name,
+  makes,
   at,
   params,
   rights: [right, ...(alsoNeeds?.(params) ?? [])],

@@ -16,6 +16,7 @@ export const deleteDeal = defineDealCommand({
   right: 'deal.delete',
   verb: 'delete',
   stateName: 'deleted',
+  refusals: ['deal-completed'],
   params: z.strictObject({}),
   guard: requireNotCompleted,
   decide: (deal, _params, { now }) => {

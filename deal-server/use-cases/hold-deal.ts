@@ -10,6 +10,7 @@ export const holdDeal = defineDealCommand({
   right: 'deal.hold',
   verb: 'hold',
   stateName: 'holded',
+  refusals: ['deal-closed'],
   params: z.strictObject({ reason: reasonText, reasonCode: reasonCode.nullable().optional() }),
   guard: requireOpen,
   decide: (deal, params) => {

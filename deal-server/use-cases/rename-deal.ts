@@ -10,6 +10,7 @@ export const renameDeal = defineDealCommand({
   right: 'deal.rename',
   verb: 'rename',
   stateName: 'renamed',
+  refusals: ['deal-closed'],
   params: z.strictObject({ newName: nameText }),
   guard: requireOpen,
   decide: (deal, { newName }) => {

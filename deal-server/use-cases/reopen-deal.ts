@@ -9,6 +9,7 @@ export const reopenDeal = defineDealCommand({
   right: 'deal.reopen',
   verb: 'reopen',
   stateName: 'reopened',
+  refusals: [],
   params: z.strictObject({ reason: reasonText }),
   guard: () => undefined,
   decide: (deal, { reason }) =>

@@ -8,6 +8,7 @@ export const restoreDeal = defineDealCommand({
   right: 'deal.restore',
   verb: 'restore',
   stateName: 'restored',
+  refusals: [],
   params: z.strictObject({}),
   onDeleted: true,
   guard: () => undefined,

@@ -12,6 +12,7 @@ export const unassignTask = defineDealCommand({
   right: 'deal.task.assign',
   verb: 'unassign-task',
   stateName: 'task-unassigned',
+  refusals: ['deal-closed', 'task-not-found', 'task-done', 'task-dropped'],
   params: z.strictObject({ taskId: uuid, reason: reasonText.nullable().optional() }),
   guard: requireOpen,
   decide: (deal, { taskId, reason = null }) => {

@@ -9,6 +9,7 @@ export const unholdDeal = defineDealCommand({
   right: 'deal.unhold',
   verb: 'unhold',
   stateName: 'unholded',
+  refusals: ['deal-closed'],
   params: z.strictObject({}),
   guard: requireOpen,
   decide: (deal, _params, { now }) => {

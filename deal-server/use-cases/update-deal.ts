@@ -62,6 +62,7 @@ type Find = (deal: Deal) => readonly AttributeChange[] | DealRefusal
 
 const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
   name: 'UpdateDeal',
+  makes: undefined,
   target: 'deal',
   at: '',
   params: attributes,

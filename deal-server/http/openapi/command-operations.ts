@@ -87,7 +87,7 @@ export const describeSubResource = (
     command,
     id: `${method.toLowerCase()}${command.name}${style.kind}`,
     tag: style.tag,
-    ...(command.name === 'AddTask' && method === 'PUT' ? { description: repeatable } : {}),
+    ...(command.makes !== undefined && method === 'PUT' ? { description: repeatable } : {}),
   })
 
 /** Styles 3 and 4, on one path. */
