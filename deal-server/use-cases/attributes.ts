@@ -89,11 +89,7 @@ export function missingAttributes(attributes: Attributes): Refused | undefined {
 }
 
 /** The refusal of a change that attributes cannot express, or that nothing can. */
-export function whatIsNoAttribute(
-  attributes: Attributes,
-  deal: Deal,
-  represented: Readonly<Record<string, unknown>>,
-): DealRefusal | undefined {
+export function whatIsNoAttribute(attributes: Attributes, deal: Deal): DealRefusal | undefined {
   const readOnly = (name: string) =>
     refuseMember('read-only-attribute', { name, problem: 'read-only', message: 'This attribute cannot be changed.' })
   if (attributes.id !== undefined && attributes.id.toLowerCase() !== deal.id) return readOnly('id')
@@ -101,6 +97,6 @@ export function whatIsNoAttribute(
   const needs = (name: string, useCases: string) =>
     refuseMember('use-case-required', { name, problem: 'use-case-required', message: `Call ${useCases} instead.` })
   if (attributes.status === 'deleted') return needs('status', 'DeleteDeal')
-  const sameTasks = attributes.tasks === undefined || isDeepStrictEqual(attributes.tasks, represented.tasks)
+  const sameTasks = attributes.tasks === undefined || isDeepStrictEqual(attributes.tasks, deal.tasks)
   return sameTasks ? undefined : needs('tasks', 'AddTask, AssignTask, UnassignTask or CompleteTask')
 }

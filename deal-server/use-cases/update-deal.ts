@@ -38,8 +38,6 @@ export interface AttributeUpdateOptions {
   readonly dealId: string
   /** A PUT: every changeable attribute must be there. */
   readonly whole: boolean
-  /** The deal as clients read it, to tell whether a member that cannot be changed here was changed all the same. */
-  represent(deal: Deal): Readonly<Record<string, unknown>>
 }
 
 /**
@@ -53,9 +51,17 @@ export function bindAttributeUpdate(
   const attributes = checkValue(attributesSchema, body)
   const incomplete = options.whole ? missingAttributes(attributes) : undefined
   if (incomplete) throw incomplete
-  const find = (deal: Deal) =>
-    whatIsNoAttribute(attributes, deal, options.represent(deal)) ?? differences(attributes, deal)
+  const find = rememberLast((deal: Deal) => whatIsNoAttribute(attributes, deal) ?? differences(attributes, deal))
   return { bound: boundUpdate(attributes, find), version: attributes.version }
+}
+
+/** Right, precondition and decision all ask for the differences from one and the same deal. */
+function rememberLast<Result>(find: (deal: Deal) => Result): (deal: Deal) => Result {
+  let last: { deal: Deal; result: Result } | undefined
+  return (deal) => {
+    if (last?.deal !== deal) last = { deal, result: find(deal) }
+    return last.result
+  }
 }
 
 type Find = (deal: Deal) => readonly AttributeChange[] | DealRefusal

@@ -74,26 +74,31 @@ function linesOf(rawHeaders: readonly string[], name: string): string[] {
   return lines
 }
 
-async function readLimited(incoming: IncomingMessage): Promise<Buffer> {
-  if (incoming.headers['content-length'] === undefined && incoming.headers['transfer-encoding'] === undefined)
-    return noBytes
-  if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge()
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
-      size += chunk.length
-      if (size > maxBodyBytes) throw bodyTooLarge()
-      chunks.push(chunk)
+function readLimited(incoming: IncomingMessage): Promise<Buffer> {
+  const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers
+  if ((length === undefined || length === '0') && coding === undefined) return Promise.resolve(noBytes)
+  if (Number(length ?? 0) > maxBodyBytes) return Promise.reject(bodyTooLarge())
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const settle = (outcome: () => void) => {
+      incoming.off('data', take).off('end', finish).off('error', fail).off('close', fail)
+      outcome()
     }
-  } catch (error) {
-    if (incoming.complete || error instanceof Refused) throw error
-    throw new Refused('malformed-request', 'The connection ended before the body did.')
-  }
-  return Buffer.concat(chunks)
+    const take = (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= maxBodyBytes) chunks.push(chunk)
+      else settle(() => reject(bodyTooLarge()))
+    }
+    const finish = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+    const fail = () =>
+      settle(() => reject(new Refused('malformed-request', 'The connection ended before the body did.')))
+    // Events, not iteration: an iterator over a body costs more than all the rest of a small request.
+    incoming.on('data', take).on('end', finish).on('error', fail).on('close', fail)
+  })
 }
 
-const noBytes = Buffer.alloc(0)
+const noBytes: Buffer = Buffer.alloc(0)
 
 const bodyTooLarge = () =>
   new Refused('body-too-large', `A body may have at most ${maxBodyBytes} bytes.`, { headers: { connection: 'close' } })

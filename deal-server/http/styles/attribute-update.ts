@@ -10,7 +10,6 @@ import { dealIdInPath } from '../deal-target.ts'
 import type { AnsweredCommand, Invocation, StyleRoute } from '../invocation.ts'
 import { describeDealPatch, describeDealUpdate } from '../openapi/command-operations.ts'
 import type { Preconditions } from '../preconditions.ts'
-import { representDeal } from '../represent-deal.ts'
 import { dealCommand } from './deal-answers.ts'
 import { decodeSingleUpdate } from './single-update.ts'
 
@@ -57,7 +56,7 @@ interface Attributes {
 }
 
 function decodeAttributes(call: HttpCall, { dealId, body, whole, required }: Attributes): Invocation {
-  const { bound, version } = bindAttributeUpdate(body, { dealId, whole, represent: representDeal })
+  const { bound, version } = bindAttributeUpdate(body, { dealId, whole })
   const invocation = dealCommand(call, bound, dealId)
   return {
     ...invocation,
