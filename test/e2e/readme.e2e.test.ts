@@ -36,7 +36,7 @@ it('answers every call of the README as the README says, pasted one after the ot
       .replaceAll('127.0.0.1:4001', `127.0.0.1:${deal.port}`)
     const { stdout } = await run('bash', ['-euc', script])
     const statuses = [...stdout.matchAll(/(?:^|[}\]])(\d{3})$/gm)].map(([, status]) => status)
-    expect(statuses).toEqual(['200', '200', '200', '200', '201', '201', '200', '200', '200'])
+    expect(statuses).toEqual(['200', '200', '200', '200', '201', '201', '200', '200', '200', '200'])
     for (let style = 1; style <= 7; style += 1) expect(stdout).toContain(`${style}: `)
     expect(stdout.match(/"status":(4|5)\d\d/g)).toEqual(['"status":403'])
   } finally {

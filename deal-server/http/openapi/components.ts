@@ -57,6 +57,7 @@ export function dealComponents(problems: ProblemTable): Readonly<Record<string, 
     },
     DealPage: page('ListedDeal'),
     CommandPage: page('CommandResource'),
+    EventPage: page('Event'),
     ...commandSchemas(),
     Problem: problemSchema(problems, problemMembers),
   }

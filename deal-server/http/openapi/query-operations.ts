@@ -42,6 +42,17 @@ export const describeDealRead = (query: NonNullable<Operation['query']>): Operat
     otherAnswers: { 304: { description: 'It is still what `If-None-Match` names.', headers: ['ETag'] } },
   })
 
+/** GET of what happened to a deal. */
+export const describeHistory = (): Operation =>
+  describeRead({
+    id: 'getHistory',
+    summary: dealHistoryQuery.summary,
+    tag: 'resource',
+    query: listLimit,
+    pathParameters: { id: idOfDeal },
+    answer: { description: 'Events, the oldest first; also of a deal that was deleted.', schema: ref('EventPage') },
+  })
+
 /** GET of the state that a hold is. */
 export const describeHoldRead = (): Operation =>
   describeRead({

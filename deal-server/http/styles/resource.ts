@@ -5,16 +5,17 @@ import type { HttpCall } from '../../../shared/http/call.ts'
 import { readJson } from '../../../shared/http/json-body.ts'
 import { createDeal } from '../../use-cases/create-deal.ts'
 import { deleteDeal } from '../../use-cases/delete-deal.ts'
-import { dealQuery, dealsQuery } from '../../use-cases/queries.ts'
+import { dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
 import { allowedTo } from '../allowed.ts'
 import { dealIdInPath } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
 import { describeCommand } from '../openapi/command-operations.ts'
-import { describeDealList, describeDealRead } from '../openapi/query-operations.ts'
+import { describeDealList, describeDealRead, describeHistory } from '../openapi/query-operations.ts'
 import { isUnchanged, preconditionsOf } from '../preconditions.ts'
-import { requirePresent } from '../presence.ts'
-import { limitParameter, readQuery } from '../query-parameters.ts'
+import { noSuchDeal, requirePresent } from '../presence.ts'
+import { limitParameter, listLimit, readQuery } from '../query-parameters.ts'
 import { representDeal, representListedDeal } from '../represent-deal.ts'
+import { representEvent } from '../represent-event.ts'
 import { decodeSubResource } from './action-sub-resource.ts'
 import { dealCommand, dealHeaders, privateHeaders } from './deal-answers.ts'
 
@@ -22,7 +23,7 @@ const collection = '/rest/v1/deals'
 const member = '/rest/v1/deals/:id'
 const style = 'resource'
 
-/** The four routes. */
+/** Its routes. */
 export const resourceRoutes: readonly StyleRoute[] = [
   {
     style,
@@ -51,6 +52,13 @@ export const resourceRoutes: readonly StyleRoute[] = [
     path: member,
     describe: () => [describeCommand({ command: deleteDeal, id: 'deleteDeal', tag: style })],
     decode: (call) => decodeSubResource(call, deleteDeal),
+  },
+  {
+    style,
+    methods: ['GET'],
+    path: `${member}/history`,
+    describe: () => [describeHistory()],
+    decode: decodeHistory,
   },
 ]
 
@@ -94,6 +102,20 @@ function decodeList(call: HttpCall): Invocation {
     answer: async (repository) => {
       const deals = await dealsQuery.run({ status, held: held && held === 'true', limit }, repository)
       return jsonAnswer(200, { items: deals.map(representListedDeal), nextCursor: null }, privateHeaders)
+    },
+  }
+}
+
+function decodeHistory(call: HttpCall): Invocation {
+  const dealId = dealIdInPath(call)
+  const { limit } = readQuery(call, listLimit)
+  return {
+    kind: 'query',
+    rights: () => [dealHistoryQuery.right],
+    answer: async (repository, caller) => {
+      const events = await dealHistoryQuery.run({ dealId, limit }, repository)
+      if (events.length === 0) throw noSuchDeal(undefined, { dealId, caller })
+      return jsonAnswer(200, { items: events.map(representEvent), nextCursor: null }, privateHeaders)
     },
   }
 }

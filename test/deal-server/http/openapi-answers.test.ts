@@ -120,6 +120,7 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     await put(below(`/commands/${second}`), { action: 'CompleteDeal', params: {} }, 409)
     await get(below(`/commands/${second}`))
     await get(below('/commands'))
+    await get(below('/history'))
     await put(`/commands/${randomUUID()}`, { deal: randomUUID(), ...action }, 404)
   })
 
