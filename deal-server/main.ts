@@ -17,7 +17,8 @@ requireSettings(problems)
 const log = createLog(config.log)
 const ids = createIdSource(systemClock)
 const database = openPostgres(config.databaseUrl ?? '')
-const cache = openCache({ redisUrl: config.redisUrl, clock: systemClock })
+const onListenerError = (err: unknown) => log.error({ err })
+const cache = openCache({ redisUrl: config.redisUrl, clock: systemClock, onListenerError })
 try {
   await migrateDatabase(database, { migrationsFolder: join(import.meta.dirname, 'store/migrations'), schema: 'deals' })
 } catch (error) {
