@@ -1,12 +1,5 @@
 /** The auth server's settings: one line each, defaults included. The only place of this server that reads the environment. */
-import { availableParallelism } from 'node:os'
-import {
-  commonSettings,
-  listenerOrigin,
-  type Mode,
-  missingSecrets,
-  missingSettings,
-} from '../shared/common-settings.ts'
+import { commonSettings, type Mode, missingSecrets, missingSettings, sharedConfig } from '../shared/common-settings.ts'
 import { integer, readSettings, type SettingProblem, secrets, text, url } from '../shared/settings.ts'
 
 const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.from(key, 'base64url').length === 32
@@ -27,11 +20,7 @@ export const authSettings = {
     min: 1,
     max: 315_360_000,
   }),
-  HASH_CONCURRENCY: integer('Argon2 hashes at once', {
-    fallback: Math.max(1, availableParallelism() - 1),
-    min: 1,
-    max: 64,
-  }),
+  KEY_SIGNED_TOKEN_TTL: integer('life of a key-signed token in seconds', { fallback: 1800, min: 1, max: 86_400 }),
   KEY_BITS: integer('size of newly generated RSA keys', {
     fallback: 2048,
     min: 2048,
@@ -52,29 +41,20 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     ...missingSettings(mode, values, { AUTH_DATABASE_URL, REDIS_URL }),
     ...missingSecrets(values, { SERVICE_SECRET, SECRETS_KEY }),
   ]
-  const publicOrigin = values.AUTH_PUBLIC_ORIGIN ?? listenerOrigin(values.HOST, values.AUTH_PORT)
+  const shared = sharedConfig(values)
   const config = {
-    production: values.NODE_ENV === 'production',
-    host: values.HOST,
+    ...shared,
     port: values.AUTH_PORT,
-    publicOrigin,
-    issuer: values.ISSUER ?? publicOrigin,
-    audience: values.AUDIENCE,
+    publicOrigin: shared.publicOrigins.auth,
     databaseUrl: AUTH_DATABASE_URL,
-    redisUrl: REDIS_URL,
-    dataDir: values.DATA_DIR,
     keysDir: values.KEYS_DIR,
     keysPassphrase: values.KEYS_PASSPHRASE,
     keyBits: values.KEY_BITS,
-    serviceSecrets: SERVICE_SECRET,
     secretsKeys: SECRETS_KEY,
     accessTokenTtlSeconds: values.ACCESS_TOKEN_TTL,
     refreshTokenTtlSeconds: values.REFRESH_TOKEN_TTL,
     loginMaxTtlSeconds: values.LOGIN_MAX_TTL,
-    hashConcurrency: values.HASH_CONCURRENCY,
-    expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
-    transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },
-    log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
+    keySignedTokenTtlSeconds: values.KEY_SIGNED_TOKEN_TTL,
   }
   return { config, problems: all }
 }

@@ -2,10 +2,10 @@
 import {
   commonSettings,
   isLoopbackHost,
-  listenerOrigin,
   type Mode,
   missingSecrets,
   missingSettings,
+  sharedConfig,
 } from '../shared/common-settings.ts'
 import { flag, integer, readSettings, type SettingProblem, text, url } from '../shared/settings.ts'
 import { currencyExponents } from './domain/currency.ts'
@@ -33,8 +33,8 @@ export type DealConfig = ReturnType<typeof readDealConfig>['config']
 export function readDealConfig(mode: Mode, environment: Readonly<Record<string, string | undefined>> = process.env) {
   const { values, problems } = readSettings(dealSettings, environment)
   const { DEAL_DATABASE_URL, REDIS_URL, SERVICE_SECRET } = values
-  const authOrigin = values.AUTH_PUBLIC_ORIGIN ?? listenerOrigin(values.HOST, values.AUTH_PORT)
-  const authUrl = (values.AUTH_URL ?? authOrigin).replace(/\/+$/, '')
+  const shared = sharedConfig(values)
+  const authUrl = (values.AUTH_URL ?? shared.publicOrigins.auth).replace(/\/+$/, '')
   const all: SettingProblem[] = [
     ...problems,
     ...missingSettings(mode, values, { DEAL_DATABASE_URL, REDIS_URL }),
@@ -48,22 +48,14 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     })
   }
   const config = {
-    host: values.HOST,
+    ...shared,
     port: values.DEAL_PORT,
-    publicOrigin: values.DEAL_PUBLIC_ORIGIN ?? listenerOrigin(values.HOST, values.DEAL_PORT),
-    issuer: values.ISSUER ?? authOrigin,
-    audience: values.AUDIENCE,
+    publicOrigin: shared.publicOrigins.deal,
     authUrl,
     databaseUrl: DEAL_DATABASE_URL,
-    redisUrl: REDIS_URL,
-    dataDir: values.DATA_DIR,
-    serviceSecrets: SERVICE_SECRET,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
     requirePrecondition: values.REQUIRE_PRECONDITION,
     defaultCurrency: values.DEFAULT_CURRENCY,
-    expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
-    transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },
-    log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
   }
   return { config, problems: all }
 }

@@ -22,11 +22,18 @@ const shownDefaults: Readonly<Record<string, string>> = {
   SECRETS_KEY: 'generated in `DATA_DIR`',
   HASH_CONCURRENCY: 'cores - 1, at least 1',
   TRUST_PROXY: 'none',
+  AUTH_SCHEMES: 'all six',
+  CORS_ORIGINS: 'none',
   LOG_FORMAT: 'pretty on a terminal, else json',
 }
 
+const shown = (fallback: unknown): string =>
+  typeof fallback === 'object' && fallback !== null && 'count' in fallback && 'seconds' in fallback
+    ? `${fallback.count}/${fallback.seconds}`
+    : String(fallback)
+
 const row = (name: string, { fallback, expected, meaning }: Setting<unknown>): string =>
-  `| \`${name}\` | ${shownDefaults[name] ?? (fallback === undefined ? 'none' : String(fallback))} | ${expected} | ${meaning} |`
+  `| \`${name}\` | ${shownDefaults[name] ?? (fallback === undefined ? 'none' : shown(fallback))} | ${expected} | ${meaning} |`
 
 const table = (settings: Settings): string =>
   [

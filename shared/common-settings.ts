@@ -1,7 +1,23 @@
 /** Settings that both servers read. Each server's `config.ts` adds its own. */
+import { availableParallelism } from 'node:os'
 import { parseTrustedProxies, type TrustedProxies } from './http/transport.ts'
 import { logLevels } from './log.ts'
-import { flag, integer, oneOf, origin, type Setting, type SettingProblem, secrets, text, url } from './settings.ts'
+import { type SchemeName, schemeNames } from './schemes/scheme.ts'
+import {
+  flag,
+  integer,
+  listOf,
+  oneOf,
+  origin,
+  originOf,
+  rate,
+  type Setting,
+  type SettingProblem,
+  secrets,
+  text,
+  url,
+  type Values,
+} from './settings.ts'
 
 const trustProxy: Setting<TrustedProxies> = {
   meaning: 'proxies whose forwarding headers are believed: how many hops, or their addresses as CIDRs',
@@ -26,6 +42,39 @@ export const commonSettings = {
     expected: 'at least 32 characters without comma',
     test: (secret) => Buffer.byteLength(secret) >= 32,
   }),
+  AUTH_SCHEMES: listOf<SchemeName>('authentication schemes that are served and advertised', {
+    expected: `some of ${schemeNames.join(',')}`,
+    fallback: schemeNames,
+    part: (word) => schemeNames.find((name) => name === word),
+  }),
+  SIGNATURE_TTL: integer('how many seconds a signed request may be early or late', {
+    fallback: 300,
+    min: 1,
+    max: 86_400,
+  }),
+  SESSION_IDLE_TTL: integer('seconds after which an unused session ends', { fallback: 1800, min: 1, max: 31_536_000 }),
+  SESSION_MAX_TTL: integer('life of a session in seconds, however much used', {
+    fallback: 43_200,
+    min: 1,
+    max: 31_536_000,
+  }),
+  LOGIN_FAILURES_PER_ACCOUNT: rate('failed attempts for one account from one client prefix', {
+    count: 10,
+    seconds: 900,
+  }),
+  LOGIN_FAILURES_PER_ADDRESS: rate('failed attempts from one client prefix', { count: 100, seconds: 60 }),
+  HASH_CONCURRENCY: integer('Argon2 hashes at once', {
+    fallback: Math.max(1, availableParallelism() - 1),
+    min: 1,
+    max: 64,
+  }),
+  CORS_ORIGINS: listOf('origins whose scripts may call with credentials', {
+    expected: 'comma-separated origins such as https://app.example.com',
+    fallback: [],
+    part: originOf,
+  }),
+  TLS_CERT: text('PEM file of the certificate chain to serve HTTPS with', undefined),
+  TLS_KEY: text('PEM file of the private key of TLS_CERT', undefined),
   EXPIRED_TOKEN_STATUS: integer('the status for an expired token', {
     fallback: 400,
     min: 400,
@@ -51,6 +100,38 @@ export function listenerOrigin(host: string, port: number): string {
 /** True for an address or name that only this machine can reach. */
 export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
+
+type CommonValues = Values<typeof commonSettings>
+
+/** What both servers make of the settings that they share. */
+export function sharedConfig(values: CommonValues) {
+  const { AUTH_PUBLIC_ORIGIN, DEAL_PUBLIC_ORIGIN, HOST } = values
+  const publicOrigins = {
+    auth: AUTH_PUBLIC_ORIGIN ?? listenerOrigin(HOST, values.AUTH_PORT),
+    deal: DEAL_PUBLIC_ORIGIN ?? listenerOrigin(HOST, values.DEAL_PORT),
+  }
+  return {
+    production: values.NODE_ENV === 'production',
+    host: HOST,
+    publicOrigins,
+    issuer: values.ISSUER ?? publicOrigins.auth,
+    audience: values.AUDIENCE,
+    redisUrl: values.REDIS_URL,
+    dataDir: values.DATA_DIR,
+    serviceSecrets: values.SERVICE_SECRET,
+    schemes: values.AUTH_SCHEMES,
+    signatureTtlSeconds: values.SIGNATURE_TTL,
+    sessionIdleTtlSeconds: values.SESSION_IDLE_TTL,
+    sessionMaxTtlSeconds: values.SESSION_MAX_TTL,
+    loginFailures: { perAccount: values.LOGIN_FAILURES_PER_ACCOUNT, perAddress: values.LOGIN_FAILURES_PER_ADDRESS },
+    hashConcurrency: values.HASH_CONCURRENCY,
+    corsOrigins: values.CORS_ORIGINS,
+    tls: { certificateFile: values.TLS_CERT, keyFile: values.TLS_KEY },
+    expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
+    transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },
+    log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
+  }
+}
 
 /** A problem for each variable without which a mode cannot run. */
 export function missingSettings(

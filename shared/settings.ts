@@ -14,7 +14,8 @@ export interface Setting<Value> {
   parse(text: string): Value | undefined
 }
 
-type Values<Settings> = { [Name in keyof Settings]: Settings[Name] extends Setting<infer Value> ? Value : never }
+/** The values of these settings. */
+export type Values<Settings> = { [Name in keyof Settings]: Settings[Name] extends Setting<infer Value> ? Value : never }
 
 /** What is wrong with one variable; never its value, which may be a secret. */
 export interface SettingProblem {
@@ -103,13 +104,16 @@ export const origin = (meaning: string): Setting<string | undefined> => ({
   meaning,
   expected: 'an origin such as https://auth.example.com',
   fallback: undefined,
-  parse: (value) => {
-    if (!URL.canParse(value)) return undefined
-    const url = new URL(value)
-    if (!/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) return undefined
-    return url.pathname === '/' ? url.origin : undefined
-  },
+  parse: originOf,
 })
+
+/** The origin in this text as browsers write it; undefined when it is none, or something stands behind it. */
+export function originOf(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  if (!/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) return undefined
+  return url.pathname === '/' ? url.origin : undefined
+}
 
 /** URLs of one of the `protocols` (with colon), comma-separated when `several`. Kept as written. */
 export const url = (meaning: string, protocols: readonly string[], several = false): Setting<string | undefined> => ({
@@ -134,3 +138,35 @@ export const secrets = (meaning: string, rule: { expected: string; test: (secret
       return all.length <= 2 && all.every(rule.test) ? all : undefined
     },
   }) satisfies Setting<readonly string[] | undefined>
+
+/** A comma-separated list whose every part `part` reads, none twice. */
+export const listOf = <Part>(
+  meaning: string,
+  list: { expected: string; fallback: readonly Part[]; part: (text: string) => Part | undefined },
+): Setting<readonly Part[]> => ({
+  meaning,
+  expected: list.expected,
+  fallback: list.fallback,
+  parse: (value) => {
+    const parts = value.split(',').map((text) => list.part(text.trim()))
+    const known = parts.filter((part) => part !== undefined)
+    return known.length === parts.length && new Set(known).size === parts.length ? known : undefined
+  },
+})
+
+/** So many events in a time. */
+export interface Rate {
+  readonly count: number
+  readonly seconds: number
+}
+
+/** `count/seconds`. */
+export const rate = (meaning: string, fallback: Rate): Setting<Rate> => ({
+  meaning,
+  expected: 'count/seconds, such as 10/900',
+  fallback,
+  parse: (value) => {
+    const [, count, seconds] = /^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(value) ?? []
+    return count === undefined ? undefined : { count: Number(count), seconds: Number(seconds) }
+  },
+})

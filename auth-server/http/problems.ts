@@ -4,7 +4,6 @@ import { type ProblemEntry, type SharedProblemCode, sharedProblems } from '../..
 /** Codes of the auth server's own. `invalid_grant` is spelt as in RFC 6749 §5.2. */
 export type AuthProblemCode =
   | 'reserved-user'
-  | 'invalid-credentials'
   | 'invalid_grant'
   | 'last-admin'
   | 'too-many-logins'
@@ -14,7 +13,6 @@ export type AuthProblemCode =
 const authProblems = {
   ...sharedProblems,
   invalid_grant: { status: 400, title: 'The refresh token is not accepted' },
-  'invalid-credentials': { status: 401, title: 'User name or password is not right' },
   'wrong-password': { status: 403, title: 'The old password is not right' },
   'last-admin': { status: 409, title: 'The last enabled admin cannot be removed' },
   'reserved-user': { status: 409, title: 'The principal anonymous is neither created nor deleted' },

@@ -2,8 +2,8 @@
  * The auth server's tables, all in the schema `auth`, which nobody else reads. Migrations are generated from this file. Knows
  * nothing of what the rows mean together: that is said where they are used.
  *
- * Order of locks, the same everywhere so that nobody waits in a circle: the row in `principals`, then `users`, then
- * `login_families`, and last of all `principal_change_counter`.
+ * Order of locks, the same everywhere so that nobody waits in a circle: the row in `principals`, then `users`, then `login_families`,
+ * `sessions`, `api_keys` and `digest_secrets`, then `principal_change_counter`. `audit_head` is locked in transactions of its own.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -19,6 +19,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
+import { digestCountsTable, usedSignaturesTable } from '../../shared/database/credential-tables.ts'
 
 /** The PostgreSQL schema that the auth server owns. */
 export const authSchema = pgSchema('auth')
@@ -138,7 +139,6 @@ export const loginFamilies = authSchema.table(
   (table) => [
     index('login_families_user_id').on(table.userId),
     index('login_families_ended').on(table.userId, table.tokensExpireAt).where(sql`${table.endedAt} is not null`),
-    index('login_families_expires_at').on(table.expiresAt),
     index('login_families_expired').on(sql`(${loginExpiry})`),
     check('login_families_counter', sql`${table.counter} >= 0`),
     check('login_families_rotated', sql`(${table.rotatedAt} is null) = (${table.successorSealed} is null)`),
@@ -146,3 +146,135 @@ export const loginFamilies = authSchema.table(
     check('login_families_expiry', sql`${table.refreshExpiresAt} <= ${table.expiresAt}`),
   ],
 )
+
+/** One row per cookie session. The key itself is nowhere: who holds it proves it by its hash. */
+export const sessions = authSchema.table(
+  'sessions',
+  {
+    /** The public id. */
+    id: uuid().primaryKey(),
+    /** SHA-256 (base64url) of the session key. */
+    keyHash: text('key_hash').notNull(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    usernameFolded: text('username_folded')
+      .notNull()
+      .references(() => principals.usernameFolded),
+    /** The credential generation at its making. */
+    generation: integer().notNull(),
+    createdAt: moment('created_at').notNull(),
+    /** The last-action time; moves in coarse steps. */
+    lastUsedAt: moment('last_used_at').notNull(),
+    /** However much used, the session ends here. */
+    expiresAt: moment('expires_at').notNull(),
+    clientAddress: text('client_address'),
+    userAgent: text('user_agent'),
+    endedAt: moment('ended_at'),
+    endedReason: text('ended_reason', { enum: ['logout', 'replaced', 'administrator'] }),
+  },
+  (table) => [
+    unique('sessions_key_hash').on(table.keyHash),
+    index('sessions_user_id').on(table.userId),
+    index('sessions_expires_at').on(table.expiresAt),
+    check('sessions_ended', sql`(${table.endedAt} is null) = (${table.endedReason} is null)`),
+  ],
+)
+
+/** One row per API key. A revoked one stays until the last token made with it has expired. */
+export const apiKeys = authSchema.table(
+  'api_keys',
+  {
+    /** Public: `apiKey` of a signed request, `client_id` at `/oauth/token`, `sid` of the tokens made there. */
+    id: uuid().primaryKey(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    usernameFolded: text('username_folded')
+      .notNull()
+      .references(() => principals.usernameFolded),
+    kind: text('kind', { enum: ['hmac', 'rsa'] }).notNull(),
+    name: text(),
+    /** The secret of kind `hmac`, sealed. */
+    secretSealed: text('secret_sealed'),
+    /** The public key of kind `rsa`: SPKI PEM. */
+    publicKeyPem: text('public_key_pem'),
+    requireBodyHash: boolean('require_body_hash').notNull(),
+    /** Narrower than its owner's; null: all that the owner has. */
+    rights: text().array(),
+    createdAt: moment('created_at').notNull(),
+    expiresAt: moment('expires_at'),
+    /** Moves in coarse steps. */
+    lastUsedAt: moment('last_used_at'),
+    revokedAt: moment('revoked_at'),
+    /** When the last access token made with it expires: until then a revoked key must be remembered. */
+    tokensExpireAt: moment('tokens_expire_at'),
+  },
+  (table) => [
+    index('api_keys_user_id').on(table.userId, table.createdAt, table.id),
+    index('api_keys_all').on(table.createdAt, table.id),
+    index('api_keys_revoked').on(table.revokedAt).where(sql`${table.revokedAt} is not null`),
+    check(
+      'api_keys_material',
+      sql`case ${table.kind} when 'hmac' then ${table.secretSealed} is not null and ${table.publicKeyPem} is null else ${table.publicKeyPem} is not null and ${table.secretSealed} is null end`,
+    ),
+  ],
+)
+
+/** What HTTP Digest needs of a user (RFC 7616 §3.4.2, §3.4.4); never anything of the password. */
+export const digestSecrets = authSchema.table(
+  'digest_secrets',
+  {
+    userId: uuid('user_id')
+      .primaryKey()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    usernameFolded: text('username_folded')
+      .notNull()
+      .references(() => principals.usernameFolded),
+    /** SHA-256 (hex) of `username:realm:secret`, sealed. */
+    ha1Sealed: text('ha1_sealed').notNull(),
+    /** SHA-256 (hex) of `username:realm`. */
+    userhash: text().notNull(),
+    updatedAt: moment('updated_at').notNull(),
+  },
+  (table) => [unique('digest_secrets_userhash').on(table.userhash)],
+)
+
+/** The audit log: append-only, each entry's MAC over the one before. */
+export const auditEntries = authSchema.table(
+  'audit_entries',
+  {
+    /** Without gaps, from 1. */
+    seq: bigint({ mode: 'number' }).primaryKey(),
+    at: moment('at').notNull(),
+    actor: text(),
+    action: text().notNull(),
+    target: text(),
+    outcome: text().notNull(),
+    scheme: text(),
+    address: text(),
+    requestId: text('request_id'),
+    /** Which key of SECRETS_KEY the MAC is made with. */
+    keyId: text('key_id').notNull(),
+    /** HMAC-SHA256 (base64url) over the MAC before and this entry. */
+    mac: text().notNull(),
+  },
+  (table) => [check('audit_entries_seq', sql`${table.seq} >= 1`)],
+)
+
+/** A single row: how many audit entries there are, and the last one's MAC. */
+export const auditHead = authSchema.table(
+  'audit_head',
+  {
+    id: smallint().primaryKey().default(1),
+    count: bigint({ mode: 'number' }).notNull().default(0),
+    mac: text().notNull().default(''),
+  },
+  (table) => [check('audit_head_single', sql`${table.id} = 1`)],
+)
+
+/** See `shared/database/credential-tables.ts`. */
+export const usedSignatures = usedSignaturesTable(authSchema)
+
+/** See `shared/database/credential-tables.ts`. */
+export const digestCounts = digestCountsTable(authSchema)

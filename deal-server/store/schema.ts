@@ -22,6 +22,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
+import { digestCountsTable, usedSignaturesTable } from '../../shared/database/credential-tables.ts'
 
 /** All tables of the deal server live here. */
 export const dealsSchema = pgSchema('deals')
@@ -124,6 +125,8 @@ export const commands = dealsSchema.table(
     requestedBy: text('requested_by').notNull(),
     requestedAt: time('requested_at').notNull(),
     expiresAt: time('expires_at').notNull(),
+    /** SHA-256 (base64url) of the signature of the signed request that sent it; null for any other. */
+    signature: text('signature'),
   },
   (table) => [
     primaryKey({ name: 'commands_pkey', columns: [table.principalId, table.commandId] }),
@@ -161,3 +164,9 @@ export const events = dealsSchema.table(
     index('events_in_order').on(table.xid, table.position),
   ],
 )
+
+/** See `shared/database/credential-tables.ts`. */
+export const usedSignatures = usedSignaturesTable(dealsSchema)
+
+/** See `shared/database/credential-tables.ts`. */
+export const digestCounts = digestCountsTable(dealsSchema)

@@ -6,7 +6,10 @@
 import type { HttpCall } from '../http/call.ts'
 
 /** As in AUTH_SCHEMES and in the member `schemes` of a 401. */
-export type SchemeName = 'bearer' | 'key-signed' | 'signed-request' | 'session' | 'basic' | 'digest'
+export const schemeNames = ['bearer', 'key-signed', 'signed-request', 'session', 'basic', 'digest'] as const
+
+/** One of the six. */
+export type SchemeName = (typeof schemeNames)[number]
 
 /** What a valid credential proves. */
 export interface VerifiedCredential {

@@ -33,8 +33,16 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     ...['auth-server/passwords', 'auth-server/tokens', 'auth-server/users', 'auth-server/store', 'auth-server/audit'],
     ...['shared', '*'],
   ],
+  'auth-server/api-keys': ['auth-server/store', 'auth-server/users', 'shared', '*'],
   'auth-server/http': [
-    ...['auth-server/key-ring', 'auth-server/logins', 'auth-server/users', 'auth-server/tokens', 'auth-server/audit'],
+    ...[
+      'auth-server/api-keys',
+      'auth-server/key-ring',
+      'auth-server/logins',
+      'auth-server/users',
+      'auth-server/tokens',
+      'auth-server/audit',
+    ],
     ...['shared', 'zod', 'hono', 'node:crypto'],
   ],
   'auth-server/config.ts': ['shared', '*'],
