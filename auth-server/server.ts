@@ -8,12 +8,12 @@ import { healthRoutes } from '../shared/http/health.ts'
 import { createApp, type Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
-import { createAuthenticate } from '../shared/schemes/authenticate.ts'
-import { createBearerScheme } from '../shared/schemes/bearer.ts'
+import { createAuthentication } from '../shared/schemes/authenticate.ts'
+import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
 import type { AuthConfig } from './config.ts'
-import { internalRoutes } from './http/endpoints/internal.ts'
+import { internalRoutes, principalEndpoints } from './http/endpoints/internal.ts'
 import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
 import { loginRoutes } from './http/endpoints/login.ts'
 import { meRoute } from './http/endpoints/me.ts'
@@ -28,6 +28,7 @@ import { createLogIn } from './logins/login.ts'
 import { createLogOut } from './logins/logout.ts'
 import { createRefresh } from './logins/refresh.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
+import { createAuthSchemes } from './schemes.ts'
 import { createSealing } from './store/sealing.ts'
 import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createAccessTokenIssuer } from './tokens/access-tokens.ts'
@@ -58,10 +59,11 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const publisher = createPrincipalPublisher({ database, cache, clock, log })
   const logins = createLogins(config, resources, publisher)
   const users = createUsers({ database, clock, ids, hashing: logins.hashing, publisher })
-  const { verifyAccessToken } = logins
-  const bearer = createBearerScheme({ verify: verifyAccessToken, findKey: () => Promise.resolve(false) })
-  const authenticate = createAuthenticate([bearer], {
-    get: (username) => readPrincipalRecord({ database, clock }, username),
+  const { authenticate } = createAuthentication({
+    schemes: createAuthSchemes(config, logins),
+    principals: { get: (username) => readPrincipalRecord({ database, clock }, username) },
+    refuseCrossSite: createCrossSiteRule(config),
+    clock,
   })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'auth', jobs: [createLoginExpiry(clock)] })
   const problems = createAuthProblems(config.expiredTokenStatus)
@@ -76,12 +78,12 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     routes: [
       ...documented,
       ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin }),
-      ...internalRoutes({
-        principal: (username) => publisher.fill(username),
-        installationId: () => publisher.installationId(),
-        secrets: resources.serviceSecrets,
-        clock,
-      }),
+      ...internalRoutes({ secrets: resources.serviceSecrets, clock }, [
+        ...principalEndpoints({
+          principal: (username) => publisher.fill(username),
+          installationId: () => publisher.installationId(),
+        }),
+      ]),
     ],
     problems,
     transport: config.transport,

@@ -90,7 +90,7 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
   const place = { host: '127.0.0.1', port: 0, origin: config.publicOrigin, ids }
   const listenOpenly = async (repository: DealRepository) => {
     const findEmployees = () => Promise.resolve(new Map())
-    const ports = { openRoutes: [], authenticate: takeAtItsWord, repository, findEmployees, clock, ids, log }
+    const ports = { openRoutes: [], authenticate: takeAtItsWord, recheck, repository, findEmployees, clock, ids, log }
     const { port, drain } = await listen({ ...place, app: createDealApp(config, ports) })
     return { port, close: () => drain(100) }
   }
@@ -103,6 +103,8 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
   return { port: listening.port, openPort: open.port, listenOpenly, close }
 }
 
+const recheck = (caller: Caller) => Promise.resolve(caller)
+
 const takeAtItsWord = (): Promise<Caller> => Promise.resolve(givenCaller)
 
 const givenCaller: Caller = {
@@ -110,9 +112,7 @@ const givenCaller: Caller = {
   userId: ids.uuid(),
   rights: new Set(allRights),
   scheme: 'bearer',
-  loginId: undefined,
-  generation: undefined,
-  expiresAt: undefined,
+  credential: { username: user.username, generation: undefined, loginId: undefined, expiresAt: undefined },
 }
 
 async function logIn(origin: string): Promise<string> {

@@ -7,10 +7,8 @@ import { createHousekeeping } from '../shared/housekeeping.ts'
 import { healthRoutes } from '../shared/http/health.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
-import { createAuthenticate } from '../shared/schemes/authenticate.ts'
-import { createBearerScheme } from '../shared/schemes/bearer.ts'
-import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
-import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
+import { createAuthentication } from '../shared/schemes/authenticate.ts'
+import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { createAuthClient } from './access/auth-client.ts'
 import { createKeyStore } from './access/key-store.ts'
 import { createPrincipalFeed } from './access/principal-feed.ts'
@@ -18,6 +16,7 @@ import { createPrincipalRecords } from './access/principal-records.ts'
 import type { DealConfig } from './config.ts'
 import { createDealApp } from './http/app.ts'
 import { createFindEmployees } from './http/employees.ts'
+import { createDealSchemes } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
 
@@ -40,11 +39,17 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   const { database, cache, clock, ids, log } = resources
   const fetch = resources.fetch ?? globalThis.fetch
   const authClient = createAuthClient({ authUrl: config.authUrl, secret: resources.serviceSecret, clock, ids, fetch })
-  const keys = createKeyStore({ authClient, clock, log })
+  const loadKeys = () => authClient.document('/.well-known/jwks.json')
+  const keys = createKeyStore({ load: loadKeys, alg: 'RS256', clock, log })
   const feed = createPrincipalFeed({ cache, authClient, clock, log })
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs: config.recordMaxAgeMs })
-  const verify = createAccessTokenVerifier({ keys, issuer: config.issuer, audience: config.audience, clock })
-  const bearer = createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey })
+  const { authenticate, recheck } = createAuthentication({
+    schemes: createDealSchemes(config, { keys, clock }),
+    principals,
+    refuseCrossSite: createCrossSiteRule(config),
+    clock,
+    handsOnReusedSignatures: true,
+  })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
   const health = healthRoutes([
     { name: 'database', required: true, check: () => database.ping() },
@@ -54,7 +59,8 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   ])
   const app = createDealApp(config, {
     openRoutes: health,
-    authenticate: createAuthenticate([bearer], principals),
+    authenticate,
+    recheck,
     repository: createDealRepository(database),
     findEmployees: createFindEmployees(principals),
     clock,

@@ -114,6 +114,7 @@ export function sharedConfig(values: CommonValues) {
     production: values.NODE_ENV === 'production',
     host: HOST,
     publicOrigins,
+    ports: [values.AUTH_PORT, values.DEAL_PORT],
     issuer: values.ISSUER ?? publicOrigins.auth,
     audience: values.AUDIENCE,
     redisUrl: values.REDIS_URL,

@@ -2,11 +2,11 @@ import type { Clock } from '../../shared/clock.ts'
 import { type Database, violates } from '../../shared/database/database.ts'
 import { Refused } from '../../shared/errors.ts'
 import type { IdSource } from '../../shared/ids.ts'
-import { foldUsername } from '../../shared/principals/record.ts'
+import { anonymousUsername, foldUsername } from '../../shared/principals/record.ts'
 import { principals, users } from '../store/schema.ts'
 import type { Changed } from './principal-change.ts'
 import { numberChange } from './principal-change.ts'
-import { anonymousUsername, distinct, type User } from './user.ts'
+import { distinct, type User } from './user.ts'
 import { toUser } from './user-rows.ts'
 
 /** A user to be stored; its values have been checked. */

@@ -1,10 +1,10 @@
 import { and, asc, eq, gt, ne, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/database/database.ts'
 import { Refused } from '../../shared/errors.ts'
-import { foldUsername } from '../../shared/principals/record.ts'
+import { anonymousUsername, foldUsername } from '../../shared/principals/record.ts'
 import { users } from '../store/schema.ts'
 import { adminRole } from './rights.ts'
-import { anonymousUsername, isUsername, type User } from './user.ts'
+import { isUsername, type User } from './user.ts'
 
 /** A row of `users`. */
 export type UserRow = typeof users.$inferSelect

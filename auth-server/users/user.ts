@@ -2,12 +2,9 @@
  * What a user is: the values, and the rules that hold for each alone. Knows no database.
  */
 import { Refused } from '../../shared/errors.ts'
-import { foldUsername } from '../../shared/principals/record.ts'
+import { anonymousUsername, isAnonymous } from '../../shared/principals/record.ts'
 import type { MemberError } from '../../shared/problems.ts'
 import { effectiveRights, isRight, isRole, readingRights } from './rights.ts'
-
-/** The principal behind key-signed tokens that name no user (CONTRACT section 3): no password, never created or deleted. */
-export const anonymousUsername = 'anonymous'
 
 /** A user as administrators see one. Times in milliseconds. */
 export interface User {
@@ -20,9 +17,6 @@ export interface User {
   readonly createdAt: number
   readonly updatedAt: number
 }
-
-/** True when `username` names the reserved principal, in any case. */
-export const isAnonymous = (username: string): boolean => foldUsername(username) === anonymousUsername
 
 const usernameForm = /^[A-Za-z0-9._@-]{1,64}$/
 

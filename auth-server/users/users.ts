@@ -6,13 +6,14 @@
  */
 
 import { Refused } from '../../shared/errors.ts'
+import { isAnonymous } from '../../shared/principals/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { changeUser, deleteUser, endAllLogins, type UserPatch } from './change-user.ts'
 import { type CreateUserPorts, insertUser } from './create-user.ts'
 import type { Changed } from './principal-change.ts'
 import type { PrincipalPublisher } from './principal-publisher.ts'
-import { grantProblems, isAnonymous, refuseProblems, type User, usernameProblems } from './user.ts'
+import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
 import { hasNoUsers, listUsers, readUser, type UserPage } from './user-rows.ts'
 
 /** A user to be created, as asked for. */

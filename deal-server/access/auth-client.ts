@@ -9,15 +9,32 @@ import {
   installationHeader,
   installationIdSchema,
 } from '../../shared/principals/installation.ts'
-import { parsePrincipalRecord } from '../../shared/principals/record.ts'
+import { principalRecordSchema } from '../../shared/principals/record.ts'
 
 export interface AuthClient {
   /** The record as the database has it now, and which installation that is. @throws Unavailable */
   principal(username: string): Promise<InstalledPrincipal>
   /** Whose feed and cache there is to follow. @throws Unavailable */
   installationId(): Promise<string>
-  /** The JWK Set of the JWT keys (RFC 7517 §5), unchecked. @throws Unavailable */
-  jwks(): Promise<unknown>
+  /** A public document such as `/.well-known/jwks.json`, parsed and unchecked. @throws Unavailable unless it answers 200 */
+  document(path: string): Promise<unknown>
+  /** Asks below `/internal`; a body goes as JSON. @throws Unavailable when nothing answers, or something that is not JSON */
+  ask(question: InternalQuestion): Promise<InternalAnswer>
+}
+
+export interface InternalQuestion {
+  readonly method: 'GET' | 'POST'
+  /** Path and query behind `/internal`; variable parts encoded. */
+  readonly target: string
+  readonly body?: unknown
+}
+
+/** What the auth server answered; never secret by itself (`shared/internal-sealing.ts`). */
+export interface InternalAnswer {
+  readonly status: number
+  /** Undefined without a body. */
+  readonly body: unknown
+  readonly headers: Headers
 }
 
 export interface AuthClientPorts {
@@ -35,38 +52,47 @@ const deadlineMs = 3_000
 
 /** A client of the auth server at AUTH_URL. */
 export function createAuthClient({ authUrl, secret, clock, ids, fetch }: AuthClientPorts): AuthClient {
-  const get = failFast(async (target: string, headers: Record<string, string>) => {
+  const request = failFast(async (target: string, init: { method: string; headers: Headers; body?: string }) => {
     try {
       const signal = AbortSignal.timeout(deadlineMs)
-      const response = await fetch(authUrl + target, { headers, signal, redirect: 'error' })
+      const response = await fetch(authUrl + target, { ...init, signal, redirect: 'error' })
       return { status: response.status, headers: response.headers, text: await response.text() }
     } catch (cause) {
       throw new Unavailable('auth-server', { cause })
     }
   })
-  const getInternal = (target: string) => {
+  const ask = async ({ method, target: behind, body: value }: InternalQuestion): Promise<InternalAnswer> => {
+    const target = `/internal${behind}`
+    const body = value === undefined ? '' : JSON.stringify(value)
     const nonce = ids.secret(18)
-    const authorization = signInternalRequest({ method: 'GET', target, body: '' }, { secret, clock, nonce })
-    return get(target, { authorization })
+    const headers = new Headers({
+      authorization: signInternalRequest({ method, target, body }, { secret, clock, nonce }),
+      ...(value === undefined ? {} : { 'content-type': 'application/json' }),
+    })
+    const answer = await request(target, { method, headers, ...(value === undefined ? {} : { body }) })
+    const { status, text } = answer
+    return { status, headers: answer.headers, body: text === '' ? undefined : parseJson(text) }
   }
   return {
+    ask,
     principal: async (username) => {
-      const { status, headers, text } = await getInternal(`/internal/principals/${encodeURIComponent(username)}`)
+      const target = `/principals/${encodeURIComponent(username)}`
+      const { status, headers, body } = await ask({ method: 'GET', target })
       const installation = installationIdSchema.safeParse(headers.get(installationHeader))
-      const record = status === 200 ? parsePrincipalRecord(text) : undefined
+      const record = status === 200 ? principalRecordSchema.safeParse(body).data : undefined
       if (installation.success && (record || status === 404)) return { installationId: installation.data, record }
       throw new Unavailable('auth-server', { cause: new Error(`/internal/principals answered ${status}`) })
     },
     installationId: async () => {
-      const { status, text } = await getInternal('/internal/feed')
-      const answer = status === 200 ? feedAnswerSchema.safeParse(parseJson(text)) : undefined
+      const { status, body } = await ask({ method: 'GET', target: '/feed' })
+      const answer = status === 200 ? feedAnswerSchema.safeParse(body) : undefined
       if (answer?.success) return answer.data.installationId
       throw new Unavailable('auth-server', { cause: new Error(`/internal/feed answered ${status}`) })
     },
-    jwks: async () => {
-      const { status, text } = await get('/.well-known/jwks.json', { accept: 'application/jwk-set+json' })
+    document: async (path) => {
+      const { status, text } = await request(path, { method: 'GET', headers: new Headers() })
       if (status === 200) return parseJson(text)
-      throw new Unavailable('auth-server', { cause: new Error(`jwks.json answered ${status}`) })
+      throw new Unavailable('auth-server', { cause: new Error(`${path} answered ${status}`) })
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The public keys that access tokens are checked with, fetched from the auth server: one load in flight, good keys survive bad answers, an
+ * The public keys that tokens of one kind are checked with, fetched from the auth server: one load in flight, good keys survive bad answers, an
  * unknown `kid` costs at most one load per cool-down, and no answer without a usable key ever replaces a good set.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
@@ -8,7 +8,6 @@ import { z } from 'zod'
 import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
 import type { VerificationKeys } from '../../shared/tokens/verify-access-token.ts'
-import type { AuthClient } from './auth-client.ts'
 
 export interface KeyStore extends VerificationKeys {
   /** Loads the keys again unless that was done just now; true when the key is there. Never rejects. */
@@ -34,19 +33,22 @@ const jwkSetSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown()))
 const rsaJwkSchema = z.object({
   kty: z.literal('RSA'),
   use: z.literal('sig'),
-  alg: z.literal('RS256'),
+  alg: z.string(),
   kid: z.string().min(1).max(128),
   n: z.string(),
   e: z.literal('AQAB'),
 })
 
 interface KeyStorePorts {
-  readonly authClient: Pick<AuthClient, 'jwks'>
+  /** Gets the key document, a JWK Set, unchecked. */
+  readonly load: () => Promise<unknown>
+  /** The `alg` of usable keys: `RS256` for access tokens, `kst1` for key-signed ones. No key ever serves both. */
+  readonly alg: 'RS256' | 'kst1'
   readonly clock: Clock
   readonly log: Log
 }
 
-/** The keys of one deal server; none until the first load. */
+/** The keys of one document; none until the first load. */
 export function createKeyStore(ports: KeyStorePorts): KeyStore {
   return new FetchedKeys(ports)
 }
@@ -106,7 +108,7 @@ class FetchedKeys implements KeyStore {
 
   async #load(): Promise<boolean> {
     try {
-      const next = keysOf(await this.#ports.authClient.jwks())
+      const next = keysOf(await this.#ports.load(), this.#ports.alg)
       if (next.size === 0) throw new TypeError('the key document has no usable key')
       this.#keys = next
       return true
@@ -118,12 +120,12 @@ class FetchedKeys implements KeyStore {
   }
 }
 
-/** The usable keys of a JWK Set: RSA of at least 2048 bits for RS256 signatures, each with a kid (RFC 7517, RFC 8725 §3.5). */
-function keysOf(document: unknown): Map<string, KeyObject> {
+/** The usable keys of a JWK Set: RSA of at least 2048 bits for this algorithm, each with a kid (RFC 7517, RFC 8725 §3.5). */
+function keysOf(document: unknown, alg: string): Map<string, KeyObject> {
   const keys = new Map<string, KeyObject>()
   for (const candidate of jwkSetSchema.parse(document).keys) {
     const jwk = rsaJwkSchema.safeParse(candidate)
-    if (!jwk.success) continue
+    if (!jwk.success || jwk.data.alg !== alg) continue
     const key = createPublicKey({ key: { ...jwk.data }, format: 'jwk' })
     if ((key.asymmetricKeyDetails?.modulusLength ?? 0) >= 2048) keys.set(jwk.data.kid, key)
   }

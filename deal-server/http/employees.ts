@@ -1,4 +1,4 @@
-import { foldUsername } from '../../shared/principals/record.ts'
+import { foldUsername, isAnonymous } from '../../shared/principals/record.ts'
 import type { Principals } from '../../shared/schemes/authenticate.ts'
 
 /** Which of these names are enabled users': folded name → name as created. @throws Unavailable when nobody can tell */
@@ -8,7 +8,7 @@ export type FindEmployees = (usernames: readonly string[]) => Promise<ReadonlyMa
 export function createFindEmployees(principals: Principals): FindEmployees {
   return async (usernames) => {
     const records = await Promise.all(usernames.map((username) => principals.get(username)))
-    const known = records.filter((record) => record?.enabled && foldUsername(record.username) !== 'anonymous')
+    const known = records.filter((record) => record?.enabled && !isAnonymous(record.username))
     return new Map(
       known.flatMap((record) => (record ? [[foldUsername(record.username), record.username] as const] : [])),
     )

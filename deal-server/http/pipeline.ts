@@ -4,12 +4,19 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../../shared/clock.ts'
-import { Unavailable } from '../../shared/errors.ts'
+import { Refused, Unavailable } from '../../shared/errors.ts'
 import type { Answer } from '../../shared/http/answer.ts'
 import type { HttpCall } from '../../shared/http/call.ts'
 import { requireSecureTransport } from '../../shared/http/transport.ts'
 import type { IdSource } from '../../shared/ids.ts'
-import { type Authenticate, type Caller, missingRights, requireRights } from '../../shared/schemes/authenticate.ts'
+import { isAnonymous } from '../../shared/principals/record.ts'
+import {
+  type Authenticate,
+  type Caller,
+  missingRights,
+  type Recheck,
+  requireRights,
+} from '../../shared/schemes/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealRepository } from '../domain/repository.ts'
 import { commitDecision, decide, type Undertaking } from './command-steps.ts'
@@ -22,6 +29,7 @@ import { replay } from './replay.ts'
 
 export interface PipelinePorts {
   readonly authenticate: Authenticate
+  readonly recheck: Recheck
   readonly repository: DealRepository
   readonly findEmployees: FindEmployees
   readonly queue: KeyedQueue
@@ -49,6 +57,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
       return invocation.answer(ports.repository, caller)
     }
     requireRights(caller, invocation.bound.rights) // right: 403
+    refuseAnonymous(caller)
     const undertaking = undertake(ports, { call, caller, route, invocation })
     return invocation.encode(await ports.queue.run(undertaking.queueKey, () => runCommand(ports, undertaking)))
   }
@@ -90,6 +99,12 @@ function undertake(
     style: invocation.style ?? route.style,
     requestId: call.requestId,
   }
+}
+
+/** Whatever rights it was given: nobody could be named as the one who did it. */
+function refuseAnonymous(caller: Caller): void {
+  if (!isAnonymous(caller.username)) return
+  throw new Refused('missing-right', 'The principal anonymous reads at most; commands need a credential of a user.')
 }
 
 /** Nothing can be stored of a deal whose id was made just now, unless the command has an id. */

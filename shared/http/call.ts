@@ -23,6 +23,10 @@ export interface HttpCall {
   headerLines(name: string): string[]
   /** The whole body. @throws Refused `body-too-large` beyond `maxBodyBytes`; `malformed-request` when the client goes away */
   readBody(): Promise<Buffer>
+  /** Adds a line to the answer, whatever the answer will be: `Authentication-Info` (RFC 7615). */
+  addAnswerHeader(name: string, value: string): void
+  /** What was added, in order. */
+  readonly addedAnswerHeaders: readonly (readonly [name: string, value: string])[]
 }
 
 export interface CallOrigin {
@@ -36,6 +40,7 @@ export interface CallOrigin {
 export function createCall({ incoming, pathParameters, requestId, peer }: CallOrigin): HttpCall {
   const { path, rawQuery } = splitTarget(incoming.url ?? '/')
   let body: Promise<Buffer> | undefined
+  let added: (readonly [string, string])[] = nothingAdded
   return {
     method: incoming.method ?? 'GET',
     path,
@@ -52,8 +57,16 @@ export function createCall({ incoming, pathParameters, requestId, peer }: CallOr
       body ??= readLimited(incoming)
       return body
     },
+    addAnswerHeader: (name, value) => {
+      added = [...added, [name, value]]
+    },
+    get addedAnswerHeaders() {
+      return added
+    },
   }
 }
+
+const nothingAdded: (readonly [string, string])[] = []
 
 /** The query parameters in order, decoded as HTML forms are: `+` is a space. */
 export const queryOf = (call: HttpCall): URLSearchParams => new URLSearchParams(call.rawQuery)

@@ -98,7 +98,7 @@ async function serve(context: Context<Env>, options: AppOptions, handle: Route['
       address: call.peer.address,
     })
   }
-  return respond(context, call.requestId, answer)
+  return respond(context, call, answer)
 }
 
 async function answerOrProblem(call: HttpCall, options: AppOptions, handle: Route['handle']): Promise<Answer> {
@@ -132,8 +132,9 @@ const asAnswer = (document: { readonly status: number }, headers: Answer['header
   body: JSON.stringify(document),
 })
 
-function respond(context: Context<Env>, requestId: string, answer: Answer): Response {
-  const headers: Record<string, string> = { 'x-request-id': requestId, 'x-content-type-options': 'nosniff' }
+function respond(context: Context<Env>, call: HttpCall, answer: Answer): Response {
+  const headers: Record<string, string> = { 'x-request-id': call.requestId, 'x-content-type-options': 'nosniff' }
+  for (const [name, value] of call.addedAnswerHeaders) context.env.outgoing.appendHeader(name, value)
   for (const [name, value] of Object.entries(answer.headers)) {
     if (typeof value === 'string') headers[name] = value
     // Response joins several lines into one, which clients misread for challenges: they go to Node.js directly.

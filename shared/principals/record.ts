@@ -31,6 +31,12 @@ export type PrincipalRecord = z.infer<typeof principalRecordSchema>
 /** User names are looked up folding ASCII case: the form under which records are kept. */
 export const foldUsername = (username: string): string => username.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
+/** The principal of credentials that name no user (CONTRACT section 3): it reads at most, and is nobody's employee. */
+export const anonymousUsername = 'anonymous'
+
+/** True for that principal's name. */
+export const isAnonymous = (username: string): boolean => foldUsername(username) === anonymousUsername
+
 /** The cache key of a user's record. */
 export const principalKey = (installationId: string, username: string): string =>
   installationKey(installationId, `principal:${foldUsername(username)}`)

@@ -2,23 +2,29 @@
  * From a request to a caller: find the one credential, verify it, then let the principal record decide. No fall-through: a bad
  * credential is an error even if another would do (CONTRACT section 4). Fails closed: without a record there is no caller.
  */
+import type { Clock } from '../clock.ts'
 import { Refused } from '../errors.ts'
 import type { HttpCall } from '../http/call.ts'
 import type { PrincipalRecord } from '../principals/record.ts'
-import { realm, type Scheme, type SchemeName, type VerifiedCredential } from './scheme.ts'
+import type { RefuseCrossSite } from './cross-site.ts'
+import {
+  type AnswerHeaders,
+  isOfScript,
+  realm,
+  type Scheme,
+  type SchemeName,
+  type VerifiedCredential,
+} from './scheme.ts'
 
 /** Who calls, as far as the servers care. */
 export interface Caller {
   /** As created, whatever the credential's spelling. */
   readonly username: string
   readonly userId: string
+  /** What the record gives, and the credential lets through. */
   readonly rights: ReadonlySet<string>
   readonly scheme: SchemeName
-  readonly loginId: string | undefined
-  /** The credential generation of what was presented. */
-  readonly generation: number | undefined
-  /** Milliseconds since the epoch; undefined where the credential does not end by itself. */
-  readonly expiresAt: number | undefined
+  readonly credential: VerifiedCredential
 }
 
 /** Where principal records come from. */
@@ -27,54 +33,114 @@ export interface Principals {
   get(username: string): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined
 }
 
+/** @throws Refused with the challenges; Unavailable */
 export type Authenticate = (call: HttpCall) => Promise<Caller>
 
-/** @throws Refused with the challenges, as every function it calls; Unavailable */
-export function createAuthenticate(schemes: readonly Scheme[], principals: Principals): Authenticate {
-  return async (call) => {
-    const { scheme, credential } = findCredential(call, schemes)
-    const verified = await scheme.verify(credential, call)
-    const record = await principals.get(verified.username)
-    return callerOf(requireLive(record, verified, scheme), verified, scheme.name)
+/** The caller as of now, while an answer goes on. @throws Refused when the credential has expired or ended; Unavailable */
+export type Recheck = (caller: Caller) => Promise<Caller>
+
+/** What authentication rests on. */
+export interface AuthenticationPorts {
+  /** The enabled ones. */
+  readonly schemes: readonly Scheme[]
+  readonly principals: Principals
+  readonly refuseCrossSite: RefuseCrossSite
+  readonly clock: Clock
+  /** Let reused signatures through, for a pipeline that answers them with a stored command or not at all. */
+  readonly handsOnReusedSignatures?: boolean
+}
+
+/** Authentication as both servers do it. */
+export function createAuthentication(ports: AuthenticationPorts): { authenticate: Authenticate; recheck: Recheck } {
+  const { principals, clock, refuseCrossSite } = ports
+  return {
+    authenticate: async (call) => {
+      const { scheme, credential } = await findCredential(call, ports.schemes)
+      const verified = await scheme.verify(credential, call)
+      const record = requireLive(await principals.get(verified.username), verified, () => scheme.refusalHeaders(call))
+      if (scheme.isSentByBrowsers) refuseCrossSite(call)
+      if (verified.signature?.isReused && !ports.handsOnReusedSignatures) throw signatureUsed()
+      return callerOf(record, verified, scheme.name)
+    },
+    recheck: async ({ credential, scheme, userId }) => {
+      if (credential.expiresAt !== undefined && credential.expiresAt <= clock.now()) {
+        throw new Refused('token-expired', 'The credential has expired.')
+      }
+      const record = requireLive(await principals.get(credential.username), credential, () => ({}))
+      if (record.userId !== userId) throw new Refused('principal-disabled', 'The user of this credential was deleted.')
+      await credential.recheck?.()
+      return callerOf(record, credential, scheme)
+    },
   }
 }
 
-function findCredential(call: HttpCall, schemes: readonly Scheme[]): { scheme: Scheme; credential: string } {
+/** The refusal of a signature that was used before. */
+export const signatureUsed = (): Refused<'signature-used'> =>
+  new Refused('signature-used', 'A signature of an unsafe request works once; sign the request anew.')
+
+interface Found {
+  readonly scheme: Scheme
+  readonly credential: string
+}
+
+async function findCredential(call: HttpCall, schemes: readonly Scheme[]): Promise<Found> {
   const lines = call.headerLines('authorization')
-  if (lines.length > 1) throw severalCredentials()
-  let found: { scheme: Scheme; credential: string } | undefined
+  const found: Found[] = []
   for (const scheme of schemes) {
     const credential = scheme.find(call)
-    if (credential === undefined) continue
-    if (found) throw severalCredentials()
-    found = { scheme, credential }
+    if (credential !== undefined) found.push({ scheme, credential })
   }
-  const ofAuthorization = lines.length === 1
-  if (!found && ofAuthorization) {
-    throw refuseCredential('unknown-scheme', 'The Authorization header is of no scheme served here.', schemes)
-  }
-  if (!found) throw refuseCredential('unauthenticated', 'The request carries no credential.', schemes)
-  return found
+  const [only, ...others] = found
+  if (lines.length > 1 || others.length > 0) throw await refuseSeveral(found, call)
+  const isForeign = lines.length === 1 && !authorizationSchemes.includes(only?.scheme.name)
+  if (only && isForeign) throw await refuseSeveral(found, call)
+  if (isForeign)
+    throw refuse('unknown-scheme', 'The Authorization header is of no scheme served here.', { schemes, call })
+  if (!only) throw refuse('unauthenticated', 'The request carries no credential.', { schemes, call })
+  return only
 }
 
-const severalCredentials = () =>
-  new Refused('several-credentials', 'Send exactly one credential; several are refused, even if one of them is valid.')
+/** Schemes whose credential stands in the `Authorization` field. */
+const authorizationSchemes: readonly (SchemeName | undefined)[] = ['bearer', 'key-signed', 'basic', 'digest']
+
+async function refuseSeveral(found: readonly Found[], call: HttpCall): Promise<Refused<'several-credentials'>> {
+  const headers: Record<string, string | readonly string[]> = {}
+  for (const { scheme, credential } of found) {
+    Object.assign(headers, await scheme.headersAmongSeveral?.(credential, call))
+  }
+  const detail = 'Send exactly one credential; several are refused, even if one of them is valid.'
+  return new Refused('several-credentials', detail, { headers })
+}
+
+/** The order in which challenges are sent: clients take the first that they know (CONTRACT section 4). */
+const challengeOrder: readonly SchemeName[] = ['bearer', 'key-signed', 'digest', 'basic']
+
+/** A browser answers these with a dialog. */
+const dialogSchemes: readonly SchemeName[] = ['digest', 'basic']
 
 /** A 401 that says which schemes are served: one challenge a line, all names in `schemes`. */
-const refuseCredential = (code: 'unknown-scheme' | 'unauthenticated', detail: string, schemes: readonly Scheme[]) =>
-  new Refused(code, detail, {
+function refuse(
+  code: 'unknown-scheme' | 'unauthenticated',
+  detail: string,
+  { schemes, call }: { schemes: readonly Scheme[]; call: HttpCall },
+) {
+  const challenges = challengeOrder
+    .filter((name) => !isOfScript(call) || !dialogSchemes.includes(name))
+    .flatMap((name) => schemes.find((scheme) => scheme.name === name)?.challenge(call) ?? [])
+  return new Refused(code, detail, {
     members: { schemes: schemes.map(({ name }) => name) },
-    headers: { 'www-authenticate': schemes.flatMap(({ challenge }) => challenge ?? []) },
+    headers: challenges.length === 0 ? {} : { 'www-authenticate': challenges },
   })
+}
 
 /** Refuses what the record says is dead: disabled or unknown user, another generation, an ended login. */
 function requireLive(
   record: PrincipalRecord | undefined,
   { generation, loginId }: VerifiedCredential,
-  scheme: Scheme,
+  headersOf: () => AnswerHeaders,
 ): PrincipalRecord {
   const refuse = (code: 'principal-disabled' | 'login-ended', detail: string) =>
-    new Refused(code, detail, { headers: { 'www-authenticate': [invalidCredentialChallenge(scheme)] } })
+    new Refused(code, detail, { headers: headersOf() })
   if (!record?.enabled) throw refuse('principal-disabled', 'The user of this credential is disabled or does not exist.')
   if (generation !== undefined && generation !== generationOf(record, loginId)) {
     throw refuse('login-ended', 'Every credential made before the last password change or logout everywhere has ended.')
@@ -88,22 +154,21 @@ function requireLive(
 const generationOf = ({ generation, keptLogin }: PrincipalRecord, loginId: string | undefined): number =>
   keptLogin !== null && keptLogin.id === loginId ? keptLogin.generation : generation
 
-/** `error="invalid_token"` is Bearer's own (RFC 6750 §3.1); other schemes repeat their plain challenge. */
-const invalidCredentialChallenge = (scheme: Scheme): string =>
-  scheme.name === 'bearer' ? `${scheme.challenge}, error="invalid_token"` : (scheme.challenge ?? 'Bearer')
-
 /** Effective rights as a set, made once per record. */
 const rightsOf = new WeakMap<PrincipalRecord, ReadonlySet<string>>()
 
-function callerOf(record: PrincipalRecord, verified: VerifiedCredential, scheme: SchemeName): Caller {
+function callerOf(record: PrincipalRecord, credential: VerifiedCredential, scheme: SchemeName): Caller {
   let rights = rightsOf.get(record)
   if (!rights) {
     rights = new Set(record.rights)
     rightsOf.set(record, rights)
   }
-  const { loginId, generation, expiresAt } = verified
-  return { username: record.username, userId: record.userId, rights, scheme, loginId, generation, expiresAt }
+  const { username, userId } = record
+  return { username, userId, rights: narrowed(rights, credential.rights), scheme, credential }
 }
+
+const narrowed = (rights: ReadonlySet<string>, to: readonly string[] | undefined): ReadonlySet<string> =>
+  to === undefined ? rights : new Set(to.filter((right) => rights.has(right)))
 
 /** @throws Refused `missing-right`, naming every right that is lacking */
 export function requireRights(caller: Caller, rights: readonly string[]): void {

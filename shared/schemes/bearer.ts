@@ -10,12 +10,15 @@ export interface BearerPorts {
 }
 
 const challenge = `Bearer realm="${realm}"`
-const refusedChallenge = `${challenge}, error="invalid_token"`
+/** RFC 6750 §3.1. */
+const refusalHeaders = { 'www-authenticate': [`${challenge}, error="invalid_token"`] }
 
 /** `Authorization: Bearer <ACCESS_TOKEN>`; tokens in a body or in the URL (RFC 6750 §2.2, §2.3) are not accepted. */
 export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => ({
   name: 'bearer',
-  challenge,
+  isSentByBrowsers: false,
+  challenge: () => challenge,
+  refusalHeaders: () => refusalHeaders,
   find: (call) => authorizationOf(call, 'bearer'),
   verify: (token) => {
     const verdict = verify(token)
@@ -28,7 +31,7 @@ export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => 
 
 /** @throws Refused `token-expired`, `invalid-token`; neither repeats anything of the token */
 function credentialOf(verdict: AccessTokenVerdict): VerifiedCredential {
-  const headers = { 'www-authenticate': [refusedChallenge] }
+  const headers = refusalHeaders
   if (verdict.ok) {
     const { sub, gen, sid, exp } = verdict.claims
     return { username: sub, generation: gen, loginId: sid, expiresAt: exp * 1000 }

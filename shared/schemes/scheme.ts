@@ -3,6 +3,7 @@
  * and how its challenge reads. One file per scheme; both servers mount the same ones. Which principal record then decides is no
  * scheme's business (`authenticate.ts`).
  */
+import type { Answer } from '../http/answer.ts'
 import type { HttpCall } from '../http/call.ts'
 
 /** As in AUTH_SCHEMES and in the member `schemes` of a 401. */
@@ -11,38 +12,72 @@ export const schemeNames = ['bearer', 'key-signed', 'signed-request', 'session',
 /** One of the six. */
 export type SchemeName = (typeof schemeNames)[number]
 
+/** The signature of an unsafe signed request: it works once. */
+export interface RequestSignature {
+  /** SHA-256 (base64url) of its octets. */
+  readonly digest: string
+  /** It was used before: good for nothing but the stored answer of the very command it was used for. */
+  readonly isReused: boolean
+}
+
 /** What a valid credential proves. */
 export interface VerifiedCredential {
   readonly username: string
   /** The credential generation it was made under; undefined where the scheme has none. */
   readonly generation: number | undefined
-  /** The login or session it belongs to, by public id. */
+  /** The login, session or API key it belongs to, by public id: dead when the principal record says that this id has ended. */
   readonly loginId: string | undefined
   /** When it ends by itself, in milliseconds since the epoch. */
   readonly expiresAt: number | undefined
+  /** All that it may do of what its user may; undefined: everything. */
+  readonly rights?: readonly string[] | undefined
+  readonly signature?: RequestSignature | undefined
+  /**
+   * Asked from time to time while an answer goes on: rejects with Refused once the credential is no longer good for a reason that the
+   * principal record does not tell (a new password, a revoked key). Undefined where the record and `expiresAt` tell everything.
+   */
+  readonly recheck?: (() => Promise<void>) | undefined
 }
+
+/** Header fields of an answer. */
+export type AnswerHeaders = Answer['headers']
 
 export interface Scheme {
   readonly name: SchemeName
-  /** The scheme's credential, unverified; undefined when the request carries none of it. */
+  /** Sent by browsers on their own: the cross-site rule applies to it. */
+  readonly isSentByBrowsers: boolean
+  /** The scheme's credential, unverified; undefined when the request carries none of it. @throws Refused for one of no possible form */
   find(call: HttpCall): string | undefined
-  /** @throws Refused for a credential that is not valid, with `challengeFor` of the failure */
+  /** @throws Refused for a credential that is not valid, with `refusalHeaders`; Unavailable */
   verify(credential: string, call: HttpCall): Promise<VerifiedCredential> | VerifiedCredential
-  /** The scheme's challenge for a request without a credential (RFC 9110 §11.6.1); undefined where it has none. */
-  readonly challenge: string | undefined
+  /** The challenge for a request without a credential (RFC 9110 §11.6.1); undefined where the scheme has none. */
+  challenge(call: HttpCall): string | undefined
+  /** The header fields of a 401 about a credential of this scheme: its challenge, and what makes a browser forget it. */
+  refusalHeaders(call: HttpCall): AnswerHeaders
+  /** Header fields for the refusal of several credentials, of which this is one. */
+  headersAmongSeveral?(credential: string, call: HttpCall): Promise<AnswerHeaders>
 }
 
 /** Every server challenges for one realm. */
 export const realm = 'keyhold'
 
 /**
- * The credential of an `Authorization` field of this scheme (RFC 9110 §11.4; the scheme's name is case-insensitive); undefined when
- * the field is absent or of another scheme.
+ * The credential of an `Authorization` field of this scheme (RFC 9110 §11.4; the scheme's name is case-insensitive, given here in lower
+ * case); undefined when the field is absent or of another scheme.
  */
 export function authorizationOf(call: HttpCall, schemeName: string): string | undefined {
   const value = call.header('authorization')
-  if (value === undefined || value.length <= schemeName.length) return undefined
-  if (value.charCodeAt(schemeName.length) !== 32) return undefined
+  if (value === undefined || value.length < schemeName.length) return undefined
   if (value.slice(0, schemeName.length).toLowerCase() !== schemeName) return undefined
-  return value.slice(schemeName.length + 1).trim()
+  if (value.length === schemeName.length) return ''
+  return value.charCodeAt(schemeName.length) === 32 ? value.slice(schemeName.length + 1).trim() : undefined
+}
+
+/** Methods that change nothing (RFC 9110 §9.2.1). */
+export const isSafeMethod = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+
+/** A script in a browser made the request (Fetch Metadata): a challenge that browsers answer with a dialog would disturb its user. */
+export function isOfScript(call: HttpCall): boolean {
+  const mode = call.header('sec-fetch-mode')
+  return mode !== undefined && mode !== 'navigate'
 }

@@ -44,7 +44,14 @@ describeBackends('credentials that cannot be accepted', (openBackend) => {
     }
   })
 
-  it.each(['Bearer', 'Basi YTpi', 'Bearer: x', 'bearer=x', 'Token x', '!', 'Keyhold-Internal x'])(
+  it('refuses a Bearer without a token', async () => {
+    for (const reply of await askAll({ headers: { authorization: 'Bearer' } })) {
+      await expectRefused(reply, 401, 'invalid-token')
+      expect(reply.headers.get('www-authenticate')).toMatch(bearerChallenge)
+    }
+  })
+
+  it.each(['Basi YTpi', 'Bearer: x', 'bearer=x', 'Token x', '!', 'Keyhold-Internal x'])(
     'refuses the Authorization %j',
     async (authorization) => {
       for (const reply of await askAll({ headers: { authorization } })) {

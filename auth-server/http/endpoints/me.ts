@@ -18,7 +18,8 @@ export const meRoute = ({ authenticate, rolesOf }: MePorts): Route => ({
   describe: () => [describeMe()],
   handle: async (call) => {
     requireSecureTransport(call.peer)
-    const { username, rights, scheme, expiresAt } = await authenticate(call)
+    const { username, rights, scheme, credential } = await authenticate(call)
+    const { expiresAt } = credential
     const roles = await rolesOf(username)
     const me = {
       username,

@@ -121,7 +121,7 @@ async function changePassword(call: HttpCall, caller: Caller, passwords: Passwor
       members: { errors },
     })
   }
-  const { loginId, generation } = caller
+  const { loginId, generation } = caller.credential
   const login = loginId === undefined || generation === undefined ? null : { id: loginId, generation }
   await passwords.change({ username, oldPassword, newPassword, login })
   return emptyAnswer(204, noStore)

@@ -24,8 +24,7 @@ function openKeyStore() {
       loads.push({ answer: resolve, fail: () => reject(new Unavailable('auth-server')) })
     })
   }
-  const authClient = { jwks, principal: async () => undefined }
-  const store = createKeyStore({ authClient, clock, log })
+  const store = createKeyStore({ load: jwks, alg: 'RS256', clock, log })
   const answer = (...keys: unknown[]) => loads.shift()?.answer({ keys })
   return {
     store,

@@ -40,7 +40,14 @@ const servedRoutes = (): string[] => {
     transport: nothing,
   }
   const ports = {
-    ...{ authenticate: nothing, repository: nothing, findEmployees: nothing, clock: nothing, ids: nothing },
+    ...{
+      authenticate: nothing,
+      recheck: nothing,
+      repository: nothing,
+      findEmployees: nothing,
+      clock: nothing,
+      ids: nothing,
+    },
     log: nothing,
     openRoutes: [],
   }

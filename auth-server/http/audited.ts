@@ -1,0 +1,41 @@
+import { Refused } from '../../shared/errors.ts'
+import type { HttpCall } from '../../shared/http/call.ts'
+import type { Caller } from '../../shared/schemes/authenticate.ts'
+import type { Audit } from '../audit/audit.ts'
+
+/** What an audited piece of work says of itself. */
+export interface AuditedWork {
+  readonly call: HttpCall
+  /** Undefined where nobody is authenticated before, as at a login. */
+  readonly caller?: Caller | undefined
+  /** Who acts, where the work itself authenticates: the user name as presented. */
+  readonly actor?: string | undefined
+  readonly action: string
+  readonly target?: string | undefined
+}
+
+/**
+ * Runs `work`, then writes an entry with its outcome, before anybody is answered. A refusal is an entry too; a dependency that was away
+ * is not: nothing was decided. @throws whatever `work` throws; Unavailable when the entry cannot be stored
+ */
+export async function audited<Result>(audit: Audit, about: AuditedWork, work: () => Promise<Result>): Promise<Result> {
+  const { call, caller } = about
+  const record = (outcome: string) =>
+    audit.record({
+      actor: caller?.username ?? about.actor ?? null,
+      action: about.action,
+      target: about.target ?? null,
+      outcome,
+      scheme: caller?.scheme ?? null,
+      address: call.peer.address,
+      requestId: call.requestId,
+    })
+  try {
+    const result = await work()
+    await record('succeeded')
+    return result
+  } catch (error) {
+    if (error instanceof Refused) await record(error.code)
+    throw error
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * The limits on guessing (CONTRACT "Guessing"): whatever proves a secret by trying it (a password, a Digest response, the password of a
+ * key-signed token) goes through here.
+ */
+
+/** Whose secret is tried, and from where. */
+export interface Attempt {
+  /** As presented; folded here. Undefined where no account can be named: the address alone counts then. */
+  readonly account: string | undefined
+  /** The client's canonical address. */
+  readonly address: string
+}
+
+/** Counts failures and attempts in flight. */
+export interface Guesses {
+  /**
+   * Runs `check` unless there were too many failures: undefined from `check` is one. What it throws counts as none.
+   * @throws Refused `too-many-attempts` with `Retry-After`, and whatever `check` throws
+   */
+  attempt<Result>(attempt: Attempt, check: () => Promise<Result | undefined>): Promise<Result | undefined>
+}

@@ -1,0 +1,38 @@
+/** The cross-site rule (CONTRACT section 4): credentials that browsers send on their own count only for pages of our own origins. */
+import { isLoopbackHost } from '../common-settings.ts'
+import { Refused } from '../errors.ts'
+import type { HttpCall } from '../http/call.ts'
+import { isSafeMethod } from './scheme.ts'
+
+/** Of the settings, what the rule reads. */
+export interface CrossSiteSettings {
+  /** HOST. */
+  readonly host: string
+  readonly publicOrigins: { readonly auth: string; readonly deal: string }
+  /** AUTH_PORT and DEAL_PORT. */
+  readonly ports: readonly number[]
+  readonly corsOrigins: readonly string[]
+}
+
+/** @throws Refused `cross-site` for an unsafe request that a page of another site made */
+export type RefuseCrossSite = (call: HttpCall) => void
+
+/** The rule for these settings. */
+export function createCrossSiteRule(settings: CrossSiteSettings): RefuseCrossSite {
+  const allowed = new Set([...Object.values(settings.publicOrigins), ...settings.corsOrigins, ...ownOrigins(settings)])
+  return (call) => {
+    if (isSafeMethod(call.method)) return
+    const origin = call.header('origin')
+    const site = call.header('sec-fetch-site')
+    const isOwn =
+      origin === undefined ? site === undefined || site === 'same-origin' || site === 'none' : allowed.has(origin)
+    if (!isOwn) throw new Refused('cross-site', 'A page of another site made this request; CORS_ORIGINS can allow it.')
+  }
+}
+
+/** On a loopback listener, by whichever name this machine is called. */
+function ownOrigins({ host, ports }: CrossSiteSettings): string[] {
+  if (!isLoopbackHost(host)) return []
+  const names = ['localhost', '127.0.0.1', '[::1]']
+  return ports.flatMap((port) => names.flatMap((name) => [`http://${name}:${port}`, `https://${name}:${port}`]))
+}
