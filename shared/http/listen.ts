@@ -8,7 +8,8 @@ import type { Duplex } from 'node:stream'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
 import type { IdSource } from '../ids.ts'
-import { problemDocument, sharedProblems } from '../problems.ts'
+import { sharedProblems } from '../problem-catalogue/both-servers.ts'
+import { problemDocument } from '../problems.ts'
 
 export interface ListenOptions {
   readonly app: Pick<Hono<{ Bindings: HttpBindings }>, 'fetch'>
