@@ -8,6 +8,7 @@ import { healthRoutes } from '../shared/http/health.ts'
 import { createApp, type Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
+import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
@@ -73,6 +74,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     ...loginRoutes(logins),
     meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
     ...usersRoutes({ authenticate, users, passwords: logins.passwords }),
+    ...documentationRoutes({ ...config, server: 'auth' }),
   ]
   const app = createApp({
     routes: [

@@ -7,6 +7,7 @@ import { createHousekeeping } from '../shared/housekeeping.ts'
 import { healthRoutes } from '../shared/http/health.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
+import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { createAuthClient } from './access/auth-client.ts'
@@ -58,7 +59,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     { name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') },
   ])
   const app = createDealApp(config, {
-    openRoutes: health,
+    openRoutes: [...health, ...documentationRoutes({ ...config, server: 'deal' })],
     authenticate,
     recheck,
     repository: createDealRepository(database),

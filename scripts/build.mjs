@@ -1,4 +1,5 @@
-// `npm run build`: compiles the servers into dist/, with what they need beside their code: the migrations and the module type.
+// `npm run build`: compiles the servers into dist/, with what they need beside their code: the migrations, the files
+// of pages and the module type.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -18,9 +19,8 @@ const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'
 })
 if (status !== 0) process.exit(status ?? 1)
 
-for (const server of ['auth-server', 'deal-server']) {
-  const migrations = `${server}/store/migrations/`
-  cpSync(new URL(migrations, root), new URL(migrations, dist), { recursive: true })
+for (const folder of ['auth-server/store/migrations/', 'deal-server/store/migrations/', 'shared/pages/assets/']) {
+  cpSync(new URL(folder, root), new URL(folder, dist), { recursive: true })
 }
 const { name, version, type, engines } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
 writeFileSync(

@@ -2,6 +2,7 @@ import type { Route } from '../../shared/http/routes.ts'
 import { componentSchemas } from '../../shared/openapi/json-schema.ts'
 import { problemSchema } from '../../shared/openapi/problem-answers.ts'
 import { openApiRoutes } from '../../shared/openapi/serve.ts'
+import { documentationTag } from '../../shared/pages/routes.ts'
 import type { ProblemTable } from '../../shared/problems.ts'
 import * as answers from './openapi/answer-schemas.ts'
 
@@ -9,6 +10,7 @@ const tags = {
   tokens: 'Logging in, staying logged in, logging out.',
   users: 'Users and their rights.',
   keys: 'The public keys, for everybody.',
+  ...documentationTag,
   operation: 'For those who run the server.',
 }
 

@@ -1,5 +1,6 @@
 import type { Route } from '../../shared/http/routes.ts'
 import { openApiRoutes } from '../../shared/openapi/serve.ts'
+import { documentationTag } from '../../shared/pages/routes.ts'
 import type { ProblemTable } from '../../shared/problems.ts'
 import { answerHeaders, dealComponents, problemHeaders, requestHeaders } from './openapi/components.ts'
 
@@ -12,6 +13,7 @@ const tags = {
   'per-deal-command-collection': 'The same, below the deal.',
   'command-controller': 'Each command by its name, answered without a body.',
   'query-controller': 'Records by their kind, answered with a list.',
+  ...documentationTag,
   operation: 'For those who run the server.',
 }
 

@@ -113,10 +113,17 @@ function bodyObject({ schema, required, mediaTypes = ['application/json'] }: Des
   return { required, content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema }])) }
 }
 
-function answerObject({ description, schema, mediaType, headers = [] }: DescribedAnswer): JsonSchema {
+function answerObject({
+  description,
+  schema,
+  mediaType,
+  alternatives = [],
+  headers = [],
+}: DescribedAnswer): JsonSchema {
+  const asText = alternatives.map((name) => [name, { schema: { type: 'string' } }])
   return {
     description,
     headers: headerReferences(['X-Request-Id', ...headers]),
-    ...(schema && { content: { [mediaType ?? 'application/json']: { schema } } }),
+    ...(schema && { content: { [mediaType ?? 'application/json']: { schema }, ...Object.fromEntries(asText) } }),
   }
 }

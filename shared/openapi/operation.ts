@@ -20,6 +20,8 @@ export interface DescribedAnswer {
   readonly schema?: JsonSchema
   /** The default is `application/json`. */
   readonly mediaType?: string
+  /** Further media types of the same answer, chosen by `Accept` or by what is asked for: text. */
+  readonly alternatives?: readonly string[]
   /** Names of header components. */
   readonly headers?: readonly string[]
 }

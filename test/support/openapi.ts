@@ -160,4 +160,6 @@ export const examplePath = (path: string): string =>
   path
     .replaceAll('{id}', '0192f0c0-0000-7000-8000-000000000000')
     .replaceAll('{selection}', 'open')
+    .replaceAll('{code}', 'not-found')
+    .replaceAll('{file}', 'pages.css')
     .replace(/\{[^}]+\}/g, 'some')

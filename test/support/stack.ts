@@ -151,7 +151,7 @@ async function startAuthServer({ backend, clock, log, environment }: Common, und
 }
 
 async function startDealServer({ backend, clock, log, environment }: Common, undo: Undo[]): Promise<TestServer> {
-  const settings = { ...environment, DEAL_PORT: String(await freePort()) }
+  const settings = { DEAL_PORT: String(await freePort()), ...environment }
   const { config, problems } = readDealConfig(backend.mode, settings)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   const [database, cache, ids] = [backend.openDatabase(), backend.openCache(), createIdSource(clock)]

@@ -1,7 +1,7 @@
 /** The public keys, for everybody: JWK Sets (RFC 7517 §5) by purpose, and each key as PEM. */
-import { createHash } from 'node:crypto'
 import { Refused } from '../../../shared/errors.ts'
 import type { Answer } from '../../../shared/http/answer.ts'
+import { answerCacheable } from '../../../shared/http/cacheable.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import type { JwkSet, KeyRing } from '../../key-ring/key-ring.ts'
@@ -17,7 +17,7 @@ export const keyDocumentRoutes = (keyRing: KeyRing): Route[] => [
     methods: ['GET'],
     path: '/.well-known/keys/:file{.+\\.pem}',
     describe: () => [describePem()],
-    handle: (call) => answerCacheable(call, 'application/x-pem-file', pemOf(call, keyRing)),
+    handle: (call) => answerKeys(call, 'application/x-pem-file', pemOf(call, keyRing)),
   },
 ]
 
@@ -25,25 +25,11 @@ const document = (path: string, read: () => JwkSet): Route => ({
   methods: ['GET'],
   path,
   describe: () => [describeJwkSet(path)],
-  handle: (call) => answerCacheable(call, 'application/jwk-set+json', JSON.stringify(read())),
+  handle: (call) => answerKeys(call, 'application/jwk-set+json', JSON.stringify(read())),
 })
 
-function answerCacheable(call: HttpCall, contentType: string, body: string): Answer {
-  const etag = `"${createHash('sha256').update(body).digest('base64url')}"`
-  const headers = {
-    'content-type': contentType,
-    'cache-control': cacheControl,
-    etag,
-    'access-control-allow-origin': '*',
-  }
-  const known = call
-    .header('if-none-match')
-    ?.split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''))
-  return known?.includes(etag) || known?.includes('*')
-    ? { status: 304, headers, body: null }
-    : { status: 200, headers, body }
-}
+const answerKeys = (call: HttpCall, contentType: string, body: string): Answer =>
+  answerCacheable(call, { contentType, cacheControl, body, headers: { 'access-control-allow-origin': '*' } })
 
 /** @throws Refused `not-found` */
 function pemOf(call: HttpCall, keyRing: KeyRing): string {

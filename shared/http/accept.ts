@@ -1,0 +1,31 @@
+/** What a client would rather have (RFC 9110 §12.5.1). */
+interface MediaRange {
+  readonly range: string
+  readonly quality: number
+}
+
+function mediaRanges(accept: string): MediaRange[] {
+  return accept.split(',').map((part) => {
+    const [range = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))
+    const quality = weight === undefined ? 1 : Number(weight.slice(2))
+    return { range, quality: Number.isFinite(quality) ? quality : 0 }
+  })
+}
+
+/** The weight of the most specific range that the media type is in; 0 when it is in none. */
+function qualityOf(mediaType: string, ranges: readonly MediaRange[]): number {
+  const candidates = [mediaType, mediaType.replace(/\/.*$/, '/*'), '*/*']
+  for (const candidate of candidates) {
+    const found = ranges.find(({ range }) => range === candidate)
+    if (found) return found.quality
+  }
+  return 0
+}
+
+/** True for a client that would rather have JSON than HTML. Without a preference it is taken for a reader. */
+export function prefersJson(accept: string | undefined): boolean {
+  const ranges = mediaRanges(accept ?? '*/*')
+  const json = Math.max(qualityOf('application/json', ranges), qualityOf('application/problem+json', ranges))
+  return json > qualityOf('text/html', ranges)
+}

@@ -1,0 +1,76 @@
+/** What all pages share: their frame and the header fields that keep foreign content out of them. */
+import type { Answer } from '../http/answer.ts'
+import { answerCacheable } from '../http/cacheable.ts'
+import type { HttpCall } from '../http/call.ts'
+import { type AssetName, assetPath } from './assets.ts'
+import { html, type Markup } from './markup.ts'
+
+export interface Page {
+  readonly title: string
+  /** Where assets are served: `<base>/assets`. */
+  readonly base: string
+  readonly styles: readonly AssetName[]
+  readonly scripts?: readonly AssetName[]
+  readonly body: Markup
+}
+
+/** The whole document. Its only scripts and styles are files of this server. */
+export const renderPage = ({ title, base, styles, scripts = [], body }: Page): string =>
+  html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="${assetPath(base, 'keyhold.svg')}">
+${styles.map((name) => html`<link rel="stylesheet" href="${assetPath(base, name)}">\n`)}${scripts.map(
+  (name) => html`<script src="${assetPath(base, name)}" defer></script>\n`,
+)}</head>
+<body>
+${body}
+</body>
+</html>
+`.text
+
+/** Directives of a Content-Security-Policy (CSP Level 3) by name. */
+export type Policy = Readonly<Record<string, readonly string[]>>
+
+/** Everything is forbidden that a page does not need. */
+const basePolicy: Policy = {
+  'default-src': ["'none'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'"],
+  'form-action': ["'none'"],
+  'base-uri': ["'none'"],
+  'frame-ancestors': ["'none'"],
+}
+
+/** A page that is rendered already. */
+export interface RenderedPage {
+  readonly text: string
+  readonly cacheControl: string
+  /** Beside or instead of what every page is allowed. */
+  readonly policy?: Policy
+  readonly headers?: Answer['headers']
+}
+
+/** The media type of pages. */
+export const htmlType = 'text/html; charset=utf-8'
+
+/**
+ * Answers a page. The referrer policy keeps paths from other sites, and yet lets forms say their origin: with `no-referrer` or
+ * `same-origin` a browser sends `Origin: null` from one server's page to the other server (Fetch §3.2).
+ */
+export const answerPage = (call: HttpCall, { text, cacheControl, policy = {}, headers = {} }: RenderedPage): Answer =>
+  answerCacheable(call, {
+    contentType: htmlType,
+    cacheControl,
+    body: text,
+    headers: {
+      'content-security-policy': Object.entries({ ...basePolicy, ...policy })
+        .map(([name, sources]) => [name, ...new Set(sources)].join(' '))
+        .join('; '),
+      'referrer-policy': 'strict-origin',
+      ...headers,
+    },
+  })
