@@ -4,7 +4,9 @@ import type { Clock } from '../shared/clock.ts'
 import type { Database } from '../shared/database/database.ts'
 import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
+import { createCursors, cursorPurpose } from '../shared/http/cursors.ts'
 import { healthRoutes } from '../shared/http/health.ts'
+import { createLists } from '../shared/http/lists.ts'
 import { createApp, type Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
@@ -68,12 +70,13 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'auth', jobs: [createLoginExpiry(clock)] })
   const problems = createAuthProblems(config.expiredTokenStatus)
+  const lists = createLists({ origin: config.publicOrigin, cursors: cursorsUnder(resources.secretsKeys) })
   const documented = [
     ...healthOf(resources, publisher),
     ...keyDocumentRoutes(keyRing),
     ...loginRoutes(logins),
     meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
-    ...usersRoutes({ authenticate, users, passwords: logins.passwords }),
+    ...usersRoutes({ authenticate, users, passwords: logins.passwords, lists }),
     ...documentationRoutes({ ...config, server: 'auth' }),
   ]
   const app = createApp({
@@ -104,6 +107,9 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   }
   return { app, users, start, stop }
 }
+
+const cursorsUnder = (secretsKeys: readonly string[]) =>
+  createCursors(parseSecretsKeys(secretsKeys.join(',')).map((key) => key.derive(cursorPurpose)))
 
 const healthOf = (
   { database, cache, keyRing }: AuthResources,

@@ -21,6 +21,7 @@ import { openCache } from '../shared/cache/open-cache.ts'
 import { systemClock as clock } from '../shared/clock.ts'
 import { migrateDatabase } from '../shared/database/migrate.ts'
 import { openPostgres } from '../shared/database/postgres.ts'
+import { createCursors, cursorKeyOf } from '../shared/http/cursors.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog, onceATurn } from '../shared/log.ts'
@@ -91,7 +92,8 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
   const listenOpenly = async (repository: DealRepository) => {
     const findEmployees = () => Promise.resolve(new Map())
     const ports = { openRoutes: [], authenticate: takeAtItsWord, recheck, repository, findEmployees, clock, ids, log }
-    const { port, drain } = await listen({ ...place, app: createDealApp(config, ports) })
+    const cursors = createCursors([cursorKeyOf(secrets.SERVICE_SECRET)])
+    const { port, drain } = await listen({ ...place, app: createDealApp(config, { ...ports, cursors }) })
     return { port, close: () => drain(100) }
   }
   const listening = await listen({ ...place, app: server.app })

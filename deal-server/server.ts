@@ -4,6 +4,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { Database } from '../shared/database/database.ts'
 import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
+import { createCursors, cursorKeyOf } from '../shared/http/cursors.ts'
 import { healthRoutes } from '../shared/http/health.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
@@ -63,6 +64,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     authenticate,
     recheck,
     repository: createDealRepository(database),
+    cursors: createCursors((config.serviceSecrets ?? [resources.serviceSecret]).map(cursorKeyOf)),
     findEmployees: createFindEmployees(principals),
     clock,
     ids,

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, ne, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/database/database.ts'
 import { Refused } from '../../shared/errors.ts'
+import { type Page, type PageRequest, pageOfRows } from '../../shared/pages.ts'
 import { anonymousUsername, foldUsername } from '../../shared/principals/record.ts'
 import { users } from '../store/schema.ts'
 import { adminRole } from './rights.ts'
@@ -8,13 +9,6 @@ import { isUsername, type User } from './user.ts'
 
 /** A row of `users`. */
 export type UserRow = typeof users.$inferSelect
-
-/** A page of users, by folded name. */
-export interface UserPage {
-  readonly items: readonly User[]
-  /** Folded name to go on after; undefined on the last page. */
-  readonly next: string | undefined
-}
 
 /** The user in this row, without anything secret. */
 export const toUser = (row: UserRow): User => ({
@@ -48,17 +42,16 @@ export async function readUser(database: Database, username: string): Promise<Us
   return toUser(row)
 }
 
-/** The users whose folded names come after `after`, in their order, at most `limit`. */
-export async function listUsers(database: Database, page: { after?: string; limit: number }): Promise<UserPage> {
+/** Users by folded name, which is a page's position. */
+export async function listUsers(database: Database, { limit, after }: PageRequest): Promise<Page<User>> {
   const folded = sql`${users.usernameFolded} collate "C"`
   const rows = await database.drizzle
     .select()
     .from(users)
-    .where(page.after === undefined ? undefined : gt(folded, page.after))
+    .where(after && gt(folded, String(after[0])))
     .orderBy(asc(folded))
-    .limit(page.limit + 1)
-  const items = rows.slice(0, page.limit)
-  return { items: items.map(toUser), next: rows.length > page.limit ? items.at(-1)?.usernameFolded : undefined }
+    .limit(limit + 1)
+  return pageOfRows(rows, limit, { item: toUser, position: ({ usernameFolded }) => [usernameFolded] })
 }
 
 /** True when there is no user but the reserved one: a server that has just been set up. */

@@ -6,6 +6,7 @@
  */
 
 import { Refused } from '../../shared/errors.ts'
+import type { Page, PageRequest } from '../../shared/pages.ts'
 import { isAnonymous } from '../../shared/principals/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
@@ -14,7 +15,7 @@ import { type CreateUserPorts, insertUser } from './create-user.ts'
 import type { Changed } from './principal-change.ts'
 import type { PrincipalPublisher } from './principal-publisher.ts'
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
-import { hasNoUsers, listUsers, readUser, type UserPage } from './user-rows.ts'
+import { hasNoUsers, listUsers, readUser } from './user-rows.ts'
 
 /** A user to be created, as asked for. */
 export interface UserRequest {
@@ -34,7 +35,7 @@ export interface Users {
   /** @throws Refused `invalid-value` with `errors`, `user-exists` */
   create(request: UserRequest): Promise<User>
   read(username: string): Promise<User>
-  list(page: { after?: string; limit: number }): Promise<UserPage>
+  list(page: PageRequest): Promise<Page<User>>
   /** Replaces each member that is there. Disabling ends everything the user holds. @throws Refused `invalid-value`, `last-admin` */
   patch(username: string, patch: UserPatch): Promise<User>
   /** @throws Refused `last-admin`, `reserved-user` */

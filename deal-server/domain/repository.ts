@@ -2,8 +2,10 @@
  * What the deal server remembers, as the pipeline sees it: deals, the commands that clients named, and the events. Loading is one
  * statement, committing is one statement; the store fulfils this (`store/`).
  */
+import type { Page, PageRequest } from '../../shared/pages.ts'
 import type { Deal } from './deal.ts'
 import type { DealEvent } from './events.ts'
+import type { MinorUnits } from './money.ts'
 import type { Task } from './task.ts'
 
 /** A command id belongs to the user who chose it; the user's immutable id, not the name. */
@@ -93,10 +95,41 @@ export interface DealCommit {
  */
 export type CommitResult = 'committed' | 'version-lost' | 'deal-exists' | 'command-taken'
 
+/** Which deals a list shows: those that meet every condition that is there. Bounds are inclusive. */
 export interface DealFilter {
   readonly status?: Deal['status'] | undefined
   readonly held?: boolean | undefined
-  readonly limit: number
+  /** A user name in whatever ASCII case. */
+  readonly ownerId?: string | undefined
+  readonly currency?: string | undefined
+  /** Minor units of `currency`, which is there too. */
+  readonly priceMin?: MinorUnits | undefined
+  readonly priceMax?: MinorUnits | undefined
+  /** `YYYY-MM-DD`. */
+  readonly completionFrom?: string | undefined
+  readonly completionTo?: string | undefined
+  /** Part of the name, in whatever case. */
+  readonly q?: string | undefined
+}
+
+/** What deals can be listed by. */
+export const dealSortKeys = [
+  ...(['createdAt', 'updatedAt', 'name', 'price', 'completionDate', 'status', 'ownerId'] as const),
+] as const
+
+export type DealSortKey = (typeof dealSortKeys)[number]
+
+/** Ties are in the order of ids, in the same direction; deals without a value come last in either. */
+export interface DealSort {
+  readonly by: DealSortKey
+  readonly descending: boolean
+}
+
+/** One page of a list of deals. */
+export interface DealList {
+  readonly filter: DealFilter
+  readonly sort: DealSort
+  readonly page: PageRequest
 }
 
 /** A task in the list of its assignee. */
@@ -140,12 +173,16 @@ export interface DealRepository {
   commit(commit: DealCommit): Promise<CommitResult>
   /** Keeps a command that changes no deal: a refusal, or "it is the state already". @throws Unavailable */
   keepCommand(command: CommandRecord): Promise<'committed' | 'command-taken'>
-  /** Deals that are not deleted, newest first. @throws Unavailable */
-  list(filter: DealFilter): Promise<Deal[]>
+  /**
+   * Deals that are not deleted, without their tasks. A walk over all pages, each begun where the one before ended, gives every deal
+   * that is among them from its first page to its last exactly once, at the place that it had when the walk began, whatever is changed
+   * meanwhile; what it shows is the deal as it is now. @throws Unavailable
+   */
+  list(list: DealList): Promise<Page<Deal>>
   /** The named commands of a deal, whoever sent them, oldest first. @throws Unavailable */
-  listCommands(dealId: string, limit: number): Promise<CommandRecord[]>
+  listCommands(dealId: string, page: PageRequest): Promise<Page<CommandRecord>>
   /** What happened to a deal, oldest first; also when it is deleted. @throws Unavailable */
-  history(dealId: string, limit: number): Promise<StoredEvent[]>
+  history(dealId: string, page: PageRequest): Promise<Page<StoredEvent>>
   /** The open tasks of a user, the most urgent first, those without a date last. @throws Unavailable */
-  assignedTasks(employeeId: string, limit: number): Promise<AssignedTask[]>
+  assignedTasks(employeeId: string, page: PageRequest): Promise<Page<AssignedTask>>
 }

@@ -3,6 +3,8 @@
  * stores the deals.
  */
 import { Refused } from '../../shared/errors.ts'
+import type { Cursors } from '../../shared/http/cursors.ts'
+import { createLists } from '../../shared/http/lists.ts'
 import { createApp, type Route } from '../../shared/http/routes.ts'
 import type { TransportSettings } from '../../shared/http/transport.ts'
 import type { Log } from '../../shared/log.ts'
@@ -18,6 +20,7 @@ import { styleRoutes } from './styles/index.ts'
 export interface DealAppPorts extends Omit<PipelinePorts, 'queue' | 'defaultCurrency'> {
   /** Routes that need no caller. */
   readonly openRoutes: readonly Route[]
+  readonly cursors: Cursors
   readonly log: Log
 }
 
@@ -37,6 +40,7 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
   const problems = createDealProblems(settings.expiredTokenStatus)
   const ofStyles = styleRoutes(commands, {
     requirePrecondition: settings.requirePrecondition,
+    lists: createLists({ origin: settings.publicOrigin, cursors: ports.cursors }),
     // A stored refusal brings its own request id.
     renderProblem: (refusal) => problemDocument(problems, refusal, { origin: settings.publicOrigin, requestId: '' }),
   })

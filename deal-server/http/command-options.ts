@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { HttpCall } from '../../shared/http/call.ts'
+import { readQuery } from '../../shared/http/query-parameters.ts'
 import { idempotencyKeyOf } from './command-id.ts'
 import type { CommandOptions } from './invocation.ts'
 import { preconditionsOf } from './preconditions.ts'
-import { readQuery } from './query-parameters.ts'
 
 /** The query of a command. */
 export const commandParameters = z.strictObject({ validateOnly: z.enum(['true', 'false']).optional() })

@@ -6,7 +6,8 @@ import { type Database, DatabaseError, violates } from '../../shared/database/da
 import type { Deal } from '../domain/deal.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../domain/repository.ts'
 import { gather } from './gather.ts'
-import { listAssignedTasks, listCommands, listDeals, readHistory } from './reading.ts'
+import { listDeals } from './list-deals.ts'
+import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
 import {
   type CommandRow,
   commandOfRow,
@@ -45,10 +46,10 @@ export function createDealRepository(database: Database): DealRepository {
       const rows = await database.query(keepCommandStatement, [JSON.stringify(rowOfCommand(command))])
       return rows.length === 1 ? 'committed' : 'command-taken'
     },
-    list: (filter) => listDeals(database, filter),
-    listCommands: (dealId, limit) => listCommands(database, dealId, limit),
-    history: (dealId, limit) => readHistory(database, dealId, limit),
-    assignedTasks: (employeeId, limit) => listAssignedTasks(database, employeeId, limit),
+    list: (list) => listDeals(database, list),
+    listCommands: (dealId, page) => listCommands(database, dealId, page),
+    history: (dealId, page) => readHistory(database, dealId, page),
+    assignedTasks: (employeeId, page) => listAssignedTasks(database, employeeId, page),
   }
 }
 

@@ -1,71 +1,104 @@
-/** Lists over the deal server's tables, through Drizzle: none of them stands in the way of a write. */
-import { and, asc, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+/** Lists over the deal server's other tables, through Drizzle: none of them stands in the way of a write. */
+import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/database/database.ts'
-import type { Deal } from '../domain/deal.ts'
-import type { AssignedTask, CommandRecord, DealFilter, StoredEvent } from '../domain/repository.ts'
-import { type CommandRow, commandOfRow, type DealRow, dealOfRow } from './rows.ts'
+import { type Page, type PageRequest, pageOfRows } from '../../shared/pages.ts'
+import type { AssignedTask, CommandRecord, StoredEvent } from '../domain/repository.ts'
+import { type Keyset, orderOf, stretchesOf } from './keyset.ts'
+import { type CommandRow, commandOfRow } from './rows.ts'
 import { commands, deals, events, tasks } from './schema.ts'
 
-/** Deals that are not deleted, newest first, without their tasks. */
-export async function listDeals({ drizzle }: Database, { status, held, limit }: DealFilter): Promise<Deal[]> {
-  const conditions: SQL[] = [isNull(deals.deletedAt)]
-  if (status !== undefined) conditions.push(eq(deals.status, status))
-  if (held !== undefined) conditions.push(eq(deals.held, held))
-  const rows = await drizzle
-    .select({ deal: sql<DealRow>`to_json(deals)` })
-    .from(deals)
-    .where(and(...conditions))
-    .orderBy(desc(deals.createdAt), desc(deals.id))
-    .limit(limit)
-  return rows.map(({ deal }) => dealOfRow(deal))
+const commandOrder: Keyset = {
+  key: { expression: sql`${commands.requestedAt}`, type: 'timestamptz' },
+  nullable: false,
+  ties: [
+    { expression: sql`${commands.commandId}`, type: 'text' },
+    { expression: sql`${commands.principalId}`, type: 'text' },
+  ],
+  descending: false,
 }
 
 /** The named commands of a deal, oldest first. */
-export async function listCommands({ drizzle }: Database, dealId: string, limit: number): Promise<CommandRecord[]> {
+export async function listCommands(
+  { drizzle }: Database,
+  dealId: string,
+  { limit, after }: PageRequest,
+): Promise<Page<CommandRecord>> {
+  const [stretch] = stretchesOf(commandOrder, after)
   const rows = await drizzle
     .select({ command: sql<CommandRow>`to_json(commands)` })
     .from(commands)
-    .where(eq(commands.dealId, dealId))
-    .orderBy(asc(commands.requestedAt), asc(commands.commandId))
-    .limit(limit)
-  return rows.map(({ command }) => commandOfRow(command))
+    .where(and(eq(commands.dealId, dealId), stretch?.condition))
+    .orderBy(orderOf(commandOrder))
+    .limit(limit + 1)
+  return pageOfRows(rows, limit, {
+    item: ({ command }) => commandOfRow(command),
+    position: ({ command }) => [command.requested_at, command.command_id, command.principal_id],
+  })
 }
 
 /** What happened to a deal, oldest first. */
-export async function readHistory({ drizzle }: Database, dealId: string, limit: number): Promise<StoredEvent[]> {
+export async function readHistory(
+  { drizzle }: Database,
+  dealId: string,
+  { limit, after }: PageRequest,
+): Promise<Page<StoredEvent>> {
+  const behind = after && sql`${events.sequence} > ${String(after[0])}::text::int`
   const rows = await drizzle
     .select()
     .from(events)
-    .where(eq(events.dealId, dealId))
+    .where(and(eq(events.dealId, dealId), behind))
     .orderBy(asc(events.sequence))
-    .limit(limit)
-  return rows.map(({ data, occurredAt, ...row }) => ({
-    ...row,
-    data: data as Record<string, unknown>,
-    occurredAt: new Date(occurredAt).toISOString(),
-  }))
+    .limit(limit + 1)
+  return pageOfRows(rows, limit, {
+    item: ({ data, occurredAt, ...row }) => ({
+      ...row,
+      data: data as Record<string, unknown>,
+      occurredAt: new Date(occurredAt).toISOString(),
+    }),
+    position: ({ sequence }) => [sequence],
+  })
 }
 
-/** The open tasks of a user on deals that are not deleted. */
+const taskOrder = (prefix: { dueDate: SQL; id: SQL; dealId: SQL }): Keyset => ({
+  key: { expression: prefix.dueDate, type: 'date' },
+  nullable: true,
+  ties: [
+    { expression: prefix.id, type: 'uuid' },
+    { expression: prefix.dealId, type: 'uuid' },
+  ],
+  descending: false,
+})
+
+/** The open tasks of a user on deals that are not deleted: the most urgent first, those without a date last. */
 export async function listAssignedTasks(
   { drizzle }: Database,
   employeeId: string,
-  limit: number,
-): Promise<AssignedTask[]> {
+  { limit, after }: PageRequest,
+): Promise<Page<AssignedTask>> {
+  const assigned = and(
+    eq(sql`lower(${tasks.assigneeId} collate "C")`, employeeId.toLowerCase()),
+    eq(tasks.status, 'open'),
+    isNull(deals.deletedAt),
+  )
+  const inTable = taskOrder({ dueDate: sql`${tasks.dueDate}`, id: sql`${tasks.id}`, dealId: sql`${tasks.dealId}` })
+  const stretches = stretchesOf(inTable, after).map(
+    ({
+      condition,
+      order,
+    }) => sql`(select json_build_object('taskId', ${tasks.id}, 'title', ${tasks.title}, 'dueDate', ${tasks.dueDate},
+        'dealId', ${deals.id}, 'dealName', ${deals.name}, 'dealHeld', ${deals.held}, 'assignedAt', ${tasks.assignedAt}) as task,
+      ${tasks.dueDate} as due_date, ${tasks.id} as id, ${tasks.dealId} as deal_id
+      from ${tasks} join ${deals} on ${deals.id} = ${tasks.dealId}
+      where ${and(assigned, condition)} order by ${order} limit ${sql.raw(String(limit + 1))})`,
+  )
+  const inList = taskOrder({ dueDate: sql`listed.due_date`, id: sql`listed.id`, dealId: sql`listed.deal_id` })
   const rows = await drizzle
-    .select({
-      taskId: tasks.id,
-      title: tasks.title,
-      dueDate: tasks.dueDate,
-      dealId: deals.id,
-      dealName: deals.name,
-      dealHeld: deals.held,
-      assignedAt: tasks.assignedAt,
-    })
-    .from(tasks)
-    .innerJoin(deals, and(eq(deals.id, tasks.dealId), isNull(deals.deletedAt)))
-    .where(and(eq(sql`lower(${tasks.assigneeId} collate "C")`, employeeId.toLowerCase()), eq(tasks.status, 'open')))
-    .orderBy(sql`${tasks.dueDate} asc nulls last`, asc(tasks.id))
-    .limit(limit)
-  return rows.map((row) => ({ ...row, assignedAt: new Date(row.assignedAt ?? 0).toISOString() }))
+    .select({ task: sql<AssignedTask>`listed.task` })
+    .from(sql`(${sql.join(stretches, sql` union all `)}) listed`)
+    .orderBy(orderOf(inList))
+    .limit(limit + 1)
+  return pageOfRows(rows, limit, {
+    item: ({ task }) => ({ ...task, assignedAt: new Date(task.assignedAt ?? 0).toISOString() }),
+    position: ({ task }) => [task.dueDate, task.taskId, task.dealId],
+  })
 }

@@ -75,10 +75,15 @@ export const deals = dealsSchema.table(
     check('deals_price_range', sql`${table.price} between 0 and 999999999999999`),
     check('deals_penalty_range', sql`${table.penaltyTotal} between 0 and 999999999999999`),
     check('deals_status', sql`${table.status} in ('open', 'completed', 'cancelled')`),
-    index('deals_newest').on(table.createdAt.desc(), table.id.desc()).where(sql`${table.deletedAt} is null`),
-    index('deals_by_status')
-      .on(table.status, table.createdAt.desc(), table.id.desc())
+    // For lists, in both directions. None on what most commands change (`updated_at`, `held`): their updates would write into every
+    // index instead of none, with a third less of them a second and two and a half times the WAL (measured on 1,000,000 deals).
+    index('deals_by_creation').on(table.createdAt, table.id).where(sql`${table.deletedAt} is null`),
+    index('deals_by_status').on(table.status, table.createdAt, table.id).where(sql`${table.deletedAt} is null`),
+    index('deals_by_owner')
+      .on(sql`lower(${table.ownerId} collate "C")`, table.completionDate, table.id)
       .where(sql`${table.deletedAt} is null`),
+    index('deals_by_completion_date').on(table.completionDate, table.id).where(sql`${table.deletedAt} is null`),
+    index('deals_by_price').on(table.currency, table.price, table.id).where(sql`${table.deletedAt} is null`),
     index('deals_to_purge').on(table.purgeAt).where(sql`${table.purgeAt} is not null`),
   ],
 )
@@ -103,7 +108,7 @@ export const tasks = dealsSchema.table(
     primaryKey({ name: 'tasks_pkey', columns: [table.dealId, table.id] }),
     check('tasks_status', sql`${table.status} in ('open', 'done', 'dropped')`),
     index('tasks_of_assignee')
-      .on(sql`lower(${table.assigneeId} collate "C")`, table.dueDate, table.id)
+      .on(sql`lower(${table.assigneeId} collate "C")`, table.dueDate, table.id, table.dealId)
       .where(sql`${table.status} = 'open'`),
   ],
 )
@@ -130,7 +135,7 @@ export const commands = dealsSchema.table(
   },
   (table) => [
     primaryKey({ name: 'commands_pkey', columns: [table.principalId, table.commandId] }),
-    index('commands_of_deal').on(table.dealId, table.requestedAt),
+    index('commands_of_deal').on(table.dealId, table.requestedAt, table.commandId, table.principalId),
     index('commands_to_expire').on(table.expiresAt).where(sql`${table.outcome} is not null`),
   ],
 )

@@ -35,6 +35,20 @@ const text = ({ min, max, multiline }: TextBounds, description: string) =>
 /** The name of a deal: 1–200 characters on one line. */
 export const nameText = text({ min: 1, max: 200, multiline: false }, 'name, 1 to 200 characters')
 
+/** What to look for in names: 1–200 characters, blanks around it included. */
+export const partOfName = z
+  .string()
+  .transform((value) => value.normalize('NFC'))
+  .refine((value) => !controlCharacters.test(value) && !loneSurrogate.test(value), {
+    message: 'This text has a control character.',
+    params: { code: 'control-character' },
+  })
+  .refine((value) => value !== '' && [...value].length <= 200, {
+    message: 'Expected 1 to 200 characters.',
+    params: { code: 'invalid-length' },
+  })
+  .meta({ description: 'part of the name, in whatever case', minLength: 1, maxLength: 200 })
+
 /** Why something is done: 1–1000 characters. */
 export const reasonText = text({ min: 1, max: 1000, multiline: true }, 'reason, 1 to 1000 characters')
 

@@ -1,6 +1,7 @@
 /** The shape of a query, and the table of all of them. A query reads through the repository and changes nothing. */
+import type { Page, PageRequest } from '../../shared/pages.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { AssignedTask, DealFilter, DealRepository, StoredEvent } from '../domain/repository.ts'
+import type { AssignedTask, DealList, DealRepository, StoredEvent } from '../domain/repository.ts'
 
 export interface Query<Parameters, Result> {
   readonly kind: 'query'
@@ -19,29 +20,29 @@ export const dealQuery: Query<{ id: string }, Deal | undefined> = {
   run: async ({ id }, repository) => (await repository.load(id, undefined)).deal,
 }
 
-/** Deals by filter, newest first. */
-export const dealsQuery: Query<DealFilter, Deal[]> = {
+/** Deals by filter, in an order, a page at a time. */
+export const dealsQuery: Query<DealList, Page<Deal>> = {
   kind: 'query',
   name: 'Deals',
   summary: 'List deals',
   right: 'deal.read',
-  run: (filter, repository) => repository.list(filter),
+  run: (list, repository) => repository.list(list),
 }
 
 /** The open tasks of an employee; one's own without a right. */
-export const assignedTaskQuery: Query<{ employeeId: string; limit: number }, AssignedTask[]> = {
+export const assignedTaskQuery: Query<{ employeeId: string; page: PageRequest }, Page<AssignedTask>> = {
   kind: 'query',
   name: 'AssignedTask',
   summary: "List an employee's open tasks",
   right: 'task.read-any',
-  run: ({ employeeId, limit }, repository) => repository.assignedTasks(employeeId, limit),
+  run: ({ employeeId, page }, repository) => repository.assignedTasks(employeeId, page),
 }
 
 /** What happened to a deal. */
-export const dealHistoryQuery: Query<{ dealId: string; limit: number }, StoredEvent[]> = {
+export const dealHistoryQuery: Query<{ dealId: string; page: PageRequest }, Page<StoredEvent>> = {
   kind: 'query',
   name: 'DealHistory',
   summary: 'Read what happened to a deal',
   right: 'deal.history.read',
-  run: ({ dealId, limit }, repository) => repository.history(dealId, limit),
+  run: ({ dealId, page }, repository) => repository.history(dealId, page),
 }

@@ -10,7 +10,7 @@ import type { Database } from '../../shared/database/database.ts'
 export function storedDeals(database: Database) {
   const repository = createDealRepository(database)
   const load = async (dealId: string) => (await repository.load(dealId, undefined)).deal
-  const history = (dealId: string) => repository.history(dealId, 1000)
+  const history = async (dealId: string) => (await repository.history(dealId, { limit: 1000, after: undefined })).items
   return {
     load,
     history,

@@ -2,8 +2,10 @@
 import { rfc3339 } from '../../../shared/clock.ts'
 import { Refused } from '../../../shared/errors.ts'
 import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import { type HttpCall, queryOf } from '../../../shared/http/call.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
 import { readBodyAs } from '../../../shared/http/json-body.ts'
+import type { Lists } from '../../../shared/http/lists.ts'
+import { pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import type { Method, Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import { foldUsername } from '../../../shared/principals/record.ts'
@@ -18,13 +20,14 @@ export interface UsersEndpointPorts {
   readonly authenticate: Authenticate
   readonly users: Users
   readonly passwords: PasswordChanges
+  readonly lists: Lists
 }
 
 const administration = 'user.manage'
 
 type Handle = (call: HttpCall, caller: Caller) => Promise<Answer>
 
-export function usersRoutes({ authenticate, users, passwords }: UsersEndpointPorts): Route[] {
+export function usersRoutes({ authenticate, users, passwords, lists }: UsersEndpointPorts): Route[] {
   /** The order of checks is the contract's: size, transport, credential, body (in `handle`), right. */
   const route = (method: Method, path: string, handle: Handle): Route => ({
     methods: [method],
@@ -42,7 +45,11 @@ export function usersRoutes({ authenticate, users, passwords }: UsersEndpointPor
       return handle(call, caller)
     })
   return [
-    administer('GET', '/users', (call) => list(call, users)),
+    route('GET', '/users', async (call, caller) => {
+      const list = lists.open(call, { list: 'users' }, readQuery(call, pageParameters))
+      requireRights(caller, [administration])
+      return list.answer(await users.list(list.page), { represent, headers: noStore })
+    }),
     route('POST', '/users', async (call, caller) => {
       const request = await readBodyAs(call, creationSchema)
       requireRights(caller, [administration])
@@ -80,31 +87,6 @@ const represent = (user: User) => ({
   createdAt: rfc3339(user.createdAt),
   updatedAt: rfc3339(user.updatedAt),
 })
-
-async function list(call: HttpCall, users: Users): Promise<Answer> {
-  const { limit, after } = pageOf(call)
-  const page = await users.list({ limit, ...(after === undefined ? {} : { after }) })
-  const nextCursor = page.next === undefined ? null : Buffer.from(page.next).toString('base64url')
-  const link = nextCursor === null ? {} : { link: `</users?limit=${limit}&cursor=${nextCursor}>; rel="next"` }
-  return jsonAnswer(200, { items: page.items.map(represent), nextCursor }, { ...noStore, ...link })
-}
-
-/** @throws Refused `invalid-parameter` */
-function pageOf(call: HttpCall): { limit: number; after: string | undefined } {
-  const query = queryOf(call)
-  for (const name of query.keys()) {
-    if (name === 'limit' || name === 'cursor') continue
-    throw new Refused('invalid-parameter', `The parameter ${JSON.stringify(name)} is not known here.`)
-  }
-  const limit = query.get('limit') ?? '50'
-  const isInRange = /^\d{1,3}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= 200
-  if (!isInRange) throw new Refused('invalid-parameter', 'limit: expected a whole number from 1 to 200.')
-  const cursor = query.get('cursor')
-  return {
-    limit: Number(limit),
-    after: cursor === null ? undefined : Buffer.from(cursor, 'base64url').toString('utf8'),
-  }
-}
 
 /** One's own with the old one; somebody else's with the right to. */
 async function changePassword(call: HttpCall, caller: Caller, passwords: PasswordChanges): Promise<Answer> {

@@ -1,14 +1,10 @@
 /** The operations below `/users`. */
-import { z } from 'zod'
+import type { z } from 'zod'
+import { pageParameters } from '../../../shared/http/query-parameters.ts'
 import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
 import type { DescribedBody, Operation } from '../../../shared/openapi/operation.ts'
 import { bodyProblems, callerProblems } from '../../../shared/openapi/problem-answers.ts'
 import { creationSchema, passwordSchema, patchSchema } from '../endpoints/user-bodies.ts'
-
-const pageQuery = z.strictObject({
-  limit: z.string().optional().meta({ type: 'integer', minimum: 1, maximum: 200, default: 50 }),
-  cursor: z.string().optional().meta({ description: '`nextCursor` of the page before.' }),
-})
 
 const user = { description: 'The user.', schema: ref('User') }
 const done = (description: string) => ({ 204: { description } })
@@ -21,9 +17,9 @@ const operations: Readonly<Record<string, Described>> = {
   'GET /users': {
     id: 'listUsers',
     summary: 'List users',
-    query: pageQuery,
+    query: pageParameters,
     answers: { 200: { description: 'Users.', schema: ref('UserPage'), headers: ['Link'] } },
-    problems: ['invalid-parameter'],
+    problems: ['invalid-parameter', 'invalid-cursor'],
   },
   'POST /users': {
     id: 'createUser',

@@ -2,11 +2,10 @@
 import { ref } from '../../../shared/openapi/json-schema.ts'
 import type { JsonSchema, Operation } from '../../../shared/openapi/operation.ts'
 import { commands } from '../../use-cases/index.ts'
-import { listLimit } from '../query-parameters.ts'
 import { commandInput, commandProblems, outcomeHeaders } from './command-operations.ts'
 import { dealCommandBody, globalCommandBody } from './command-schemas.ts'
 import { idOfCommand, idOfDeal } from './path-parameters.ts'
-import { describeRead } from './query-operations.ts'
+import { describeList, describeRead } from './query-operations.ts'
 
 const pathParameters = { id: idOfDeal, commandId: idOfCommand }
 const globalTag = 'global-command-collection'
@@ -46,11 +45,10 @@ export const collectionOperations = {
   putInDeal: () => describePut({ id: 'putDealCommand', tag: perDealTag }, dealCommandBody),
   getInDeal: () => describeGet({ id: 'getDealCommand', tag: perDealTag }),
   list: () =>
-    describeRead({
+    describeList({
       id: 'listDealCommands',
       tag: perDealTag,
       summary: 'List the commands of a deal',
-      query: listLimit,
       pathParameters,
       answer: { description: 'Commands, the oldest first.', schema: ref('CommandPage') },
     }),

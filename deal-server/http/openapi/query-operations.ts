@@ -1,9 +1,10 @@
 /** The operations that read. */
+
+import { pageParameters } from '../../../shared/http/query-parameters.ts'
 import { ref } from '../../../shared/openapi/json-schema.ts'
 import type { DescribedAnswer, JsonSchema, Operation } from '../../../shared/openapi/operation.ts'
 import { callerProblems } from '../../../shared/openapi/problem-answers.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
-import { listLimit } from '../query-parameters.ts'
 import { idOfDeal } from './path-parameters.ts'
 
 interface Read extends Omit<Operation, 'answers' | 'problems'> {
@@ -19,11 +20,26 @@ export const describeRead = ({ answer, otherAnswers, ...operation }: Read): Oper
   problems: [...callerProblems, 'invalid-parameter', 'missing-right', 'not-found'],
 })
 
+type ReadList = Omit<Read, 'query'> & { readonly query?: NonNullable<Operation['query']> }
+
+/** A read that is answered a page at a time; without `query` it has no parameters but the page's. */
+export function describeList({ query = pageParameters, answer, ...list }: ReadList): Operation {
+  const described = describeRead({ ...list, query, answer: { ...answer, headers: ['Link'] } })
+  return { ...described, problems: [...described.problems, 'invalid-cursor'] }
+}
+
+/** What a walk over all pages of the deals promises. */
+const walk = `A walk over all pages, by \`nextCursor\` or \`Link\`, gives each deal that is among those asked for throughout exactly once, whatever is changed
+meanwhile: a deal stays where it was when the walk began, and is shown as it is now. Deals that are created meanwhile may be left out. A cursor is good for the
+same filters and the same order only. Quick however many deals there are: sorted by \`createdAt\`, also with \`status\`; by \`completionDate\`, also with
+\`ownerId\`; by \`price\` with \`currency\`. Any other order reads all deals that the filters leave.`
+
 /** GET of the deals, with the parameters in `query`. */
 export const describeDealList = (query: NonNullable<Operation['query']>): Operation =>
-  describeRead({
+  describeList({
     id: 'listDeals',
     summary: dealsQuery.summary,
+    description: walk,
     tag: 'resource',
     query,
     answer: { description: 'Deals, without their tasks.', schema: ref('DealPage') },
@@ -44,11 +60,10 @@ export const describeDealRead = (query: NonNullable<Operation['query']>): Operat
 
 /** GET of what happened to a deal. */
 export const describeHistory = (): Operation =>
-  describeRead({
+  describeList({
     id: 'getHistory',
     summary: dealHistoryQuery.summary,
     tag: 'resource',
-    query: listLimit,
     pathParameters: { id: idOfDeal },
     answer: { description: 'Events, the oldest first; also of a deal that was deleted.', schema: ref('EventPage') },
   })
@@ -96,13 +111,13 @@ export function describeQueryController(dtoName: string): Operation {
   const query = controlled[dtoName]
   if (!query) throw new TypeError(`the documentation does not know the query ${dtoName}`)
   const { summary, parameter, schema, record, isList } = query
-  return describeRead({
+  const describe = isList ? describeList : describeRead
+  return describe({
     path: `/query/${dtoName}/{${parameter}}`,
     id: `query${dtoName}`,
     summary,
     tag: 'query-controller',
     pathParameters: { [parameter]: schema },
-    ...(isList && { query: listLimit }),
     answer: {
       description: 'A list, never empty: 404 when there is nothing.',
       schema: { type: 'array', minItems: 1, ...(isList ? {} : { maxItems: 1 }), items: ref(record) },

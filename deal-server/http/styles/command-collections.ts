@@ -8,6 +8,8 @@ import { jsonAnswer } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import { checkValue } from '../../../shared/http/check-value.ts'
 import { readJson } from '../../../shared/http/json-body.ts'
+import type { Lists } from '../../../shared/http/lists.ts'
+import { noParameters, pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import type { ProblemDocument } from '../../../shared/problems.ts'
 import type { CommandRecord } from '../../domain/repository.ts'
 import { requireCommandId } from '../command-id.ts'
@@ -15,8 +17,8 @@ import { commandOptionsOf } from '../command-options.ts'
 import { type CommandView, representExpired, representRefused, representSucceeded } from '../command-resource.ts'
 import { dealIdInBody, dealIdInPath, withoutRepeatedId } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
+import { commandsScope } from '../list-scopes.ts'
 import { collectionOperations } from '../openapi/collection-operations.ts'
-import { listLimit, noParameters, readQuery } from '../query-parameters.ts'
 import { outcomeHeaders, privateHeaders } from './deal-answers.ts'
 import { actionSchema, commandOfAction } from './single-update.ts'
 
@@ -27,12 +29,17 @@ export type RenderProblem = (refusal: {
   members: Readonly<Record<string, unknown>>
 }) => ProblemDocument
 
+interface CommandCollectionOptions {
+  readonly renderProblem: RenderProblem
+  readonly lists: Lists
+}
+
 const inDeal = '/rest/v1/deals/:id/commands'
 const globalStyle = 'global-command-collection'
 const perDealStyle = 'per-deal-command-collection'
 
 /** PUT and GET of a command in either collection, and the list of a deal's commands. */
-export const commandCollectionRoutes = (renderProblem: RenderProblem): StyleRoute[] => [
+export const commandCollectionRoutes = ({ renderProblem, lists }: CommandCollectionOptions): StyleRoute[] => [
   {
     style: globalStyle,
     methods: ['PUT'],
@@ -66,7 +73,7 @@ export const commandCollectionRoutes = (renderProblem: RenderProblem): StyleRout
     methods: ['GET'],
     path: inDeal,
     describe: () => [collectionOperations.list()],
-    decode: (call) => decodeList(call, renderProblem),
+    decode: (call) => decodeList(call, { renderProblem, lists }),
   },
 ]
 
@@ -129,20 +136,17 @@ function decodeRead(call: HttpCall, renderProblem: RenderProblem, dealId?: strin
   }
 }
 
-function decodeList(call: HttpCall, renderProblem: RenderProblem): Invocation {
+function decodeList(call: HttpCall, { renderProblem, lists }: CommandCollectionOptions): Invocation {
   const dealId = dealIdInPath(call)
-  const { limit } = readQuery(call, listLimit)
+  const list = lists.open(call, commandsScope(dealId), readQuery(call, pageParameters))
   return {
     kind: 'query',
     rights: () => ['deal.history.read'],
-    answer: async (repository) => {
-      const commands = await repository.listCommands(dealId, limit)
-      return jsonAnswer(
-        200,
-        { items: commands.map((command) => represent(command, renderProblem)), nextCursor: null },
-        privateHeaders,
-      )
-    },
+    answer: async (repository) =>
+      list.answer(await repository.listCommands(dealId, list.page), {
+        represent: (command) => represent(command, renderProblem),
+        headers: privateHeaders,
+      }),
   }
 }
 

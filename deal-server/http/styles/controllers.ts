@@ -4,9 +4,10 @@
  */
 
 import { Refused } from '../../../shared/errors.ts'
-import { emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
+import { emptyAnswer } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import { readJson } from '../../../shared/http/json-body.ts'
+import type { Lists } from '../../../shared/http/lists.ts'
 import { commands, commandsByName } from '../../use-cases/index.ts'
 import { commandOptionsOf } from '../command-options.ts'
 import { dealIdInBody } from '../deal-target.ts'
@@ -14,11 +15,11 @@ import type { Invocation, StyleRoute } from '../invocation.ts'
 import { describeController } from '../openapi/command-operations.ts'
 import { describeQueryController } from '../openapi/query-operations.ts'
 import { pathOf } from '../represent-deal.ts'
-import { outcomeHeaders, privateHeaders } from './deal-answers.ts'
+import { outcomeHeaders } from './deal-answers.ts'
 import { queryControllers } from './query-controllers.ts'
 
 /** One route for all commands, one for all queries. */
-export const controllerRoutes: readonly StyleRoute[] = [
+export const controllerRoutes = (lists: Lists): readonly StyleRoute[] => [
   {
     style: 'command-controller',
     methods: ['POST'],
@@ -31,7 +32,7 @@ export const controllerRoutes: readonly StyleRoute[] = [
     methods: ['GET'],
     path: '/query/:dtoName/:parameter',
     describe: () => [...queryControllers.keys()].map(describeQueryController),
-    decode: decodeQuery,
+    decode: (call) => decodeQuery(call, lists),
   },
 ]
 
@@ -53,19 +54,19 @@ async function decodeCommand(call: HttpCall): Promise<Invocation> {
   }
 }
 
-function decodeQuery(call: HttpCall): Invocation {
+function decodeQuery(call: HttpCall, lists: Lists): Invocation {
   const { dtoName = '', parameter = '' } = call.pathParameters
   const controller = queryControllers.get(dtoName)
   if (!controller)
     throw new Refused('unknown-query', `There are the queries ${[...queryControllers.keys()].join(', ')}.`)
-  const query = controller(call, parameter)
+  const query = controller(call, parameter, lists)
   return {
     kind: 'query',
     rights: query.rights,
-    answer: async (repository, caller) => {
-      const records = await query.run(repository, caller)
-      if (records.length === 0) throw new Refused('not-found', 'The query found nothing.')
-      return jsonAnswer(200, records, privateHeaders)
+    answer: async (repository) => {
+      const answer = await query.answer(repository)
+      if (answer === undefined) throw new Refused('not-found', 'The query found nothing.')
+      return answer
     },
   }
 }

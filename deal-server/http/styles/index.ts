@@ -1,4 +1,5 @@
 /** All styles of one table of commands, checked: every command has exactly one entry in each, and no two of them share a path. */
+import type { Lists } from '../../../shared/http/lists.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import type { StyleRoute } from '../invocation.ts'
 import { actionSubResourceRoutes } from './action-sub-resource.ts'
@@ -12,6 +13,7 @@ export interface StyleOptions {
   /** REQUIRE_PRECONDITION. */
   readonly requirePrecondition: boolean
   readonly renderProblem: RenderProblem
+  readonly lists: Lists
 }
 
 /** Segments below a deal that are no command's. */
@@ -25,12 +27,12 @@ export function styleRoutes(commands: readonly Command[], options: StyleOptions)
   )
   requireDistinct('segment', [...reservedSegments, ...commands.flatMap(({ verb, stateName }) => [verb, stateName])])
   const routes = [
-    ...resourceRoutes,
+    ...resourceRoutes(options.lists),
     ...actionSubResourceRoutes(commands),
     ...stateNamedSubResourceRoutes(commands),
     ...dealUpdateRoutes(options),
-    ...commandCollectionRoutes(options.renderProblem),
-    ...controllerRoutes,
+    ...commandCollectionRoutes(options),
+    ...controllerRoutes(options.lists),
   ]
   requireDistinct(
     'route',

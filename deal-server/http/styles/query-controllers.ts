@@ -1,22 +1,28 @@
 /** What each `{dto_name}` of the query controller reads. */
 import { Refused } from '../../../shared/errors.ts'
+import { type Answer, jsonAnswer } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
+import type { ListCall, Lists } from '../../../shared/http/lists.ts'
+import { noParameters, pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
+import type { Page } from '../../../shared/pages.ts'
 import { foldUsername } from '../../../shared/principals/record.ts'
 import type { Caller } from '../../../shared/schemes/authenticate.ts'
-import type { DealFilter, DealRepository } from '../../domain/repository.ts'
+import type { DealFilter, DealRepository, DealSort } from '../../domain/repository.ts'
 import { username, uuid } from '../../use-cases/parameters.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
+import { assignedTaskScope, dealListScope, historyScope } from '../list-scopes.ts'
 import { isPresent } from '../presence.ts'
-import { listLimit, noParameters, readQuery } from '../query-parameters.ts'
 import { representDeal, representListedDeal } from '../represent-deal.ts'
 import { representEvent } from '../represent-event.ts'
+import { privateHeaders } from './deal-answers.ts'
 
 interface ControlledQuery {
   rights(caller: Caller): readonly string[]
-  run(repository: DealRepository, caller: Caller): Promise<readonly unknown[]>
+  /** Undefined when there is nothing. */
+  answer(repository: DealRepository): Promise<Answer | undefined>
 }
 
-type QueryController = (call: HttpCall, parameter: string) => ControlledQuery
+type QueryController = (call: HttpCall, parameter: string, lists: Lists) => ControlledQuery
 
 /** `{dto_name}` → its query. */
 export const queryControllers: ReadonlyMap<string, QueryController> = new Map([
@@ -30,47 +36,63 @@ function deal(call: HttpCall, parameter: string): ControlledQuery {
   readQuery(call, noParameters)
   return {
     rights: () => [dealQuery.right],
-    run: async (repository) => {
+    answer: async (repository) => {
       const found = await dealQuery.run({ id: idOf(parameter) }, repository)
-      return isPresent(found) ? [representDeal(found)] : []
+      return isPresent(found) ? jsonAnswer(200, [representDeal(found)], privateHeaders) : undefined
     },
   }
 }
 
-const selections: Readonly<Record<string, Omit<DealFilter, 'limit'>>> = {
+const selections: Readonly<Record<string, DealFilter>> = {
   open: { status: 'open' },
   completed: { status: 'completed' },
   cancelled: { status: 'cancelled' },
   held: { held: true },
 }
+const newestFirst: DealSort = { by: 'createdAt', descending: true }
 
-function deals(call: HttpCall, parameter: string): ControlledQuery {
-  const { limit } = readQuery(call, listLimit)
-  const selection = Object.hasOwn(selections, parameter) ? selections[parameter] : undefined
-  if (!selection) throw new Refused('invalid-parameter', `Expected one of ${Object.keys(selections).join(', ')}.`)
+function deals(call: HttpCall, parameter: string, lists: Lists): ControlledQuery {
+  const parameters = readQuery(call, pageParameters)
+  const filter = Object.hasOwn(selections, parameter) ? selections[parameter] : undefined
+  if (!filter) throw new Refused('invalid-parameter', `Expected one of ${Object.keys(selections).join(', ')}.`)
+  const list = lists.open(call, dealListScope({ filter, sort: newestFirst }), parameters)
   return {
     rights: () => [dealsQuery.right],
-    run: async (repository) => (await dealsQuery.run({ ...selection, limit }, repository)).map(representListedDeal),
+    answer: async (repository) => {
+      const page = await dealsQuery.run({ filter, sort: newestFirst, page: list.page }, repository)
+      return answerOf(list, page, representListedDeal)
+    },
   }
 }
 
-function assignedTask(call: HttpCall, parameter: string): ControlledQuery {
-  const { limit } = readQuery(call, listLimit)
+function assignedTask(call: HttpCall, parameter: string, lists: Lists): ControlledQuery {
+  const parameters = readQuery(call, pageParameters)
   if (!username.safeParse(parameter).success) throw new Refused('not-found', 'There is no such user.')
+  const list = lists.open(call, assignedTaskScope(parameter), parameters)
   return {
     rights: (caller) => (foldUsername(caller.username) === foldUsername(parameter) ? [] : [assignedTaskQuery.right]),
-    run: (repository) => assignedTaskQuery.run({ employeeId: parameter, limit }, repository),
+    answer: async (repository) => {
+      const page = await assignedTaskQuery.run({ employeeId: parameter, page: list.page }, repository)
+      return answerOf(list, page, (task) => task)
+    },
   }
 }
 
-function dealHistory(call: HttpCall, parameter: string): ControlledQuery {
-  const { limit } = readQuery(call, listLimit)
+function dealHistory(call: HttpCall, parameter: string, lists: Lists): ControlledQuery {
+  const parameters = readQuery(call, pageParameters)
+  const dealId = idOf(parameter)
+  const list = lists.open(call, historyScope(dealId), parameters)
   return {
     rights: () => [dealHistoryQuery.right],
-    run: async (repository) =>
-      (await dealHistoryQuery.run({ dealId: idOf(parameter), limit }, repository)).map(representEvent),
+    answer: async (repository) => {
+      const page = await dealHistoryQuery.run({ dealId, page: list.page }, repository)
+      return answerOf(list, page, representEvent)
+    },
   }
 }
+
+const answerOf = <Item>(list: ListCall, page: Page<Item>, represent: (item: Item) => unknown): Answer | undefined =>
+  page.items.length === 0 ? undefined : list.answerBare(page, { represent, headers: privateHeaders })
 
 /** @throws Refused `not-found` for what cannot be a deal's id */
 function idOf(parameter: string): string {

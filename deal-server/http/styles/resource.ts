@@ -3,17 +3,20 @@ import { z } from 'zod'
 import { emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import { readJson } from '../../../shared/http/json-body.ts'
+import type { Lists } from '../../../shared/http/lists.ts'
+import { pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import { createDeal } from '../../use-cases/create-deal.ts'
 import { deleteDeal } from '../../use-cases/delete-deal.ts'
 import { dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
 import { allowedTo } from '../allowed.ts'
+import { dealListParameters, dealListQuery } from '../deal-list-parameters.ts'
 import { dealIdInPath } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
+import { dealListScope, historyScope } from '../list-scopes.ts'
 import { describeCommand } from '../openapi/command-operations.ts'
 import { describeDealList, describeDealRead, describeHistory } from '../openapi/query-operations.ts'
 import { isUnchanged, preconditionsOf } from '../preconditions.ts'
 import { noSuchDeal, requirePresent } from '../presence.ts'
-import { limitParameter, listLimit, readQuery } from '../query-parameters.ts'
 import { representDeal, representListedDeal } from '../represent-deal.ts'
 import { representEvent } from '../represent-event.ts'
 import { decodeSubResource } from './action-sub-resource.ts'
@@ -24,7 +27,7 @@ const member = '/rest/v1/deals/:id'
 const style = 'resource'
 
 /** Its routes. */
-export const resourceRoutes: readonly StyleRoute[] = [
+export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
   {
     style,
     methods: ['POST'],
@@ -36,8 +39,8 @@ export const resourceRoutes: readonly StyleRoute[] = [
     style,
     methods: ['GET'],
     path: collection,
-    describe: () => [describeDealList(listParameters)],
-    decode: decodeList,
+    describe: () => [describeDealList(dealListParameters)],
+    decode: (call) => decodeList(call, lists),
   },
   {
     style,
@@ -58,7 +61,7 @@ export const resourceRoutes: readonly StyleRoute[] = [
     methods: ['GET'],
     path: `${member}/history`,
     describe: () => [describeHistory()],
-    decode: decodeHistory,
+    decode: (call) => decodeHistory(call, lists),
   },
 ]
 
@@ -88,34 +91,29 @@ function decodeRead(call: HttpCall): Invocation {
   }
 }
 
-const listParameters = z.strictObject({
-  status: z.enum(['open', 'completed', 'cancelled']).optional(),
-  held: z.enum(['true', 'false']).optional(),
-  limit: limitParameter,
-})
-
-function decodeList(call: HttpCall): Invocation {
-  const { status, held, limit } = readQuery(call, listParameters)
+function decodeList(call: HttpCall, lists: Lists): Invocation {
+  const { filter, sort, ...asked } = readQuery(call, dealListQuery)
+  const list = lists.open(call, dealListScope({ filter, sort }), asked)
   return {
     kind: 'query',
     rights: () => [dealsQuery.right],
     answer: async (repository) => {
-      const deals = await dealsQuery.run({ status, held: held && held === 'true', limit }, repository)
-      return jsonAnswer(200, { items: deals.map(representListedDeal), nextCursor: null }, privateHeaders)
+      const page = await dealsQuery.run({ filter, sort, page: list.page }, repository)
+      return list.answer(page, { represent: representListedDeal, headers: privateHeaders })
     },
   }
 }
 
-function decodeHistory(call: HttpCall): Invocation {
+function decodeHistory(call: HttpCall, lists: Lists): Invocation {
   const dealId = dealIdInPath(call)
-  const { limit } = readQuery(call, listLimit)
+  const list = lists.open(call, historyScope(dealId), readQuery(call, pageParameters))
   return {
     kind: 'query',
     rights: () => [dealHistoryQuery.right],
     answer: async (repository, caller) => {
-      const events = await dealHistoryQuery.run({ dealId, limit }, repository)
-      if (events.length === 0) throw noSuchDeal(undefined, { dealId, caller })
-      return jsonAnswer(200, { items: events.map(representEvent), nextCursor: null }, privateHeaders)
+      const page = await dealHistoryQuery.run({ dealId, page: list.page }, repository)
+      if (page.items.length === 0) throw noSuchDeal(undefined, { dealId, caller })
+      return list.answer(page, { represent: representEvent, headers: privateHeaders })
     },
   }
 }

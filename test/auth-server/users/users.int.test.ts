@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { allRights } from '../../../auth-server/users/rights.ts'
+import type { Position } from '../../../shared/pages.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -159,8 +160,8 @@ describeOnDatabases('users', (open) => {
     const [a, b, c] = [name('List-B'), name('list-a'), name('LIST-C')]
     for (const username of [a, b, c]) await create(username)
     const names: string[] = []
-    for (let after: string | undefined; ; ) {
-      const page = await core.users.list({ limit: 2, ...(after !== undefined && { after }) })
+    for (let after: Position | undefined; ; ) {
+      const page = await core.users.list({ limit: 2, after })
       names.push(...page.items.map((user) => user.username.toLowerCase()))
       expect(page.items.length).toBeLessThanOrEqual(2)
       after = page.next
@@ -179,7 +180,7 @@ describeOnDatabases('users', (open) => {
   })
 
   it('keeps one enabled admin, whatever happens at once', async () => {
-    const listed = await core.users.list({ limit: 1000 })
+    const listed = await core.users.list({ limit: 1000, after: undefined })
     const admins = listed.items.filter((user) => user.roles.includes('admin')).map((user) => user.username)
     for (let more = 0; more < 3; more += 1) {
       admins.push((await create(name('admin'), { roles: ['admin'] })).username)

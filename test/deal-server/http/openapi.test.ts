@@ -56,6 +56,7 @@ const servedRoutes = (): string[] => {
     },
     log: nothing,
     openRoutes: [],
+    cursors: nothing,
   }
   return routesOf(createDealApp(settings, ports))
 }
