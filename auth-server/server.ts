@@ -15,7 +15,10 @@ import { createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
+import { createChainedLog } from './audit/chained-log.ts'
+import { readEntries } from './audit/read-entries.ts'
 import type { AuthConfig } from './config.ts'
+import { auditRoute } from './http/endpoints/audit.ts'
 import { internalRoutes, principalEndpoints } from './http/endpoints/internal.ts'
 import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
 import { loginRoutes } from './http/endpoints/login.ts'
@@ -61,6 +64,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const { database, cache, clock, ids, log, keyRing } = resources
   const publisher = createPrincipalPublisher({ database, cache, clock, log })
   const logins = createLogins(config, resources, publisher)
+  const audit = createChainedLog({ database, clock, log, secretsKeys: logins.secretsKeys })
   const users = createUsers({ database, clock, ids, hashing: logins.hashing, publisher })
   const { authenticate } = createAuthentication({
     schemes: createAuthSchemes(config, logins),
@@ -74,9 +78,10 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const documented = [
     ...healthOf(resources, publisher),
     ...keyDocumentRoutes(keyRing),
-    ...loginRoutes(logins),
+    ...loginRoutes({ ...logins, audit }),
     meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
-    ...usersRoutes({ authenticate, users, passwords: logins.passwords, lists }),
+    ...usersRoutes({ authenticate, users, passwords: logins.passwords, lists, audit }),
+    auditRoute({ authenticate, readEntries: (page) => readEntries(database, page) }),
     ...documentationRoutes({ ...config, server: 'auth' }),
   ]
   const app = createApp({
@@ -100,9 +105,11 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const start = () => {
     publisher.start()
     housekeeping.start()
+    audit.start()
   }
   const stop = async () => {
     await housekeeping.stop()
+    await audit.stop()
     await publisher.stop()
   }
   return { app, users, start, stop }
@@ -137,6 +144,7 @@ function createLogins(
   const keys = keyRing.verificationKeys('jwt')
   const verify = createAccessTokenVerifier({ keys, issuer, audience, clock })
   const ports = {
+    secretsKeys,
     database,
     clock,
     ids,

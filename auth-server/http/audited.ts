@@ -1,7 +1,7 @@
 import { Refused } from '../../shared/errors.ts'
 import type { HttpCall } from '../../shared/http/call.ts'
 import type { Caller } from '../../shared/schemes/authenticate.ts'
-import type { Audit } from '../audit/audit.ts'
+import type { Audit, AuditEvent } from '../audit/audit.ts'
 
 /** What an audited piece of work says of itself. */
 export interface AuditedWork {
@@ -19,23 +19,23 @@ export interface AuditedWork {
  * is not: nothing was decided. @throws whatever `work` throws; Unavailable when the entry cannot be stored
  */
 export async function audited<Result>(audit: Audit, about: AuditedWork, work: () => Promise<Result>): Promise<Result> {
-  const { call, caller } = about
-  const record = (outcome: string) =>
-    audit.record({
-      actor: caller?.username ?? about.actor ?? null,
-      action: about.action,
-      target: about.target ?? null,
-      outcome,
-      scheme: caller?.scheme ?? null,
-      address: call.peer.address,
-      requestId: call.requestId,
-    })
   try {
     const result = await work()
-    await record('succeeded')
+    await audit.record(eventOf(about, 'succeeded'))
     return result
   } catch (error) {
-    if (error instanceof Refused) await record(error.code)
+    if (error instanceof Refused) await audit.record(eventOf(about, error.code))
     throw error
   }
 }
+
+/** What is written of a piece of work that came to this. */
+export const eventOf = ({ call, caller, actor, action, target }: AuditedWork, outcome: string): AuditEvent => ({
+  actor: caller?.username ?? actor ?? null,
+  action,
+  target: target ?? null,
+  outcome,
+  scheme: caller?.scheme ?? null,
+  address: call.peer.address,
+  requestId: call.requestId,
+})

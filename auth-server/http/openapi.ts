@@ -41,6 +41,7 @@ export const authOpenApiRoutes = (documented: Documented): Route[] =>
         Me: answers.meSchema,
         User: answers.userSchema,
         UserPage: answers.userPageSchema,
+        AuditPage: answers.auditPageSchema,
         JwkSet: answers.jwkSetSchema,
       }),
       Problem: problemSchema(documented.problems),

@@ -11,14 +11,20 @@ export interface LogoutPorts extends EndLoginPorts {
   readonly verifyAccessToken: VerifyAccessToken
 }
 
+/** A login that has ended, and whose it was. */
+export interface EndedLogin {
+  readonly id: string
+  readonly username: string
+}
+
 /**
- * Ends the login of either of its tokens. The access token may have expired and the refresh token may be used up, as long as they
+ * Ends the login of either of its tokens; undefined when it is no longer known. The access token may have expired and the refresh token may be used up, as long as they
  * were issued here; a login that has ended, or is no longer known, is no error.
  *
  * @throws Refused `invalid-token` for any other text
  * @throws Unavailable
  */
-export type LogOut = (token: string) => Promise<void>
+export type LogOut = (token: string) => Promise<EndedLogin | undefined>
 
 /** Logging out over these ports. */
 export function createLogOut(ports: LogoutPorts): LogOut {
@@ -26,7 +32,10 @@ export function createLogOut(ports: LogoutPorts): LogOut {
     const loginId = (await ports.refreshTokens.read(token))?.loginId ?? loginIdOf(ports.verifyAccessToken(token))
     if (loginId === undefined) throw new Refused('invalid-token', 'this is no token of this server')
     const family = await ports.families.find(loginId)
-    if (family) await endLogin(ports, { id: family.id, username: family.username, reason: 'logout' })
+    if (!family) return undefined
+    const { id, username } = family
+    await endLogin(ports, { id, username, reason: 'logout' })
+    return { id, username }
   }
 }
 

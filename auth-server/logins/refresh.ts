@@ -28,20 +28,26 @@ export interface RefreshPorts extends EndLoginPorts {
  *   ends its login
  * @throws Unavailable
  */
-export type Refresh = (refreshToken: string) => Promise<TokenAnswer>
+export type Refresh = (refreshToken: string, reports?: RefreshReports) => Promise<TokenAnswer>
+
+/** What is to be known of a refresh beside its answer. */
+export interface RefreshReports {
+  /** Called before the login ends because a used token came back: that cannot be detected twice. What it throws keeps it alive. */
+  reused?(): Promise<void>
+}
 
 /** Every lost race means that another caller rotated the same family meanwhile. */
 const maxAttempts = 8
 
 /** Refreshing over these ports. */
 export function createRefresh(ports: RefreshPorts): Refresh {
-  return async (refreshToken) => {
+  return async (refreshToken, reports = {}) => {
     const presented = await ports.refreshTokens.read(refreshToken)
     if (!presented) throw invalidGrant()
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const family = await ports.families.find(presented.loginId)
       if (!family) throw invalidGrant()
-      const answer = await takeStep(ports, family, presented)
+      const answer = await takeStep(ports, family, { presented, reports })
       if (answer) {
         await ports.publisher.reloaded(family.username)
         return answer
@@ -55,7 +61,7 @@ export function createRefresh(ports: RefreshPorts): Refresh {
 async function takeStep(
   ports: RefreshPorts,
   family: Family,
-  presented: RefreshTokenContent,
+  { presented, reports }: { presented: RefreshTokenContent; reports: RefreshReports },
 ): Promise<TokenAnswer | undefined> {
   switch (decideRefresh(family, presented, ports.clock.now())) {
     case 'rotate':
@@ -63,6 +69,7 @@ async function takeStep(
     case 'repeat':
       return repeat(ports, family, presented.counter)
     case 'reuse':
+      await reports.reused?.()
       await endLogin(ports, { id: family.id, username: family.username, reason: 'reuse' })
       throw invalidGrant()
     case 'refuse':

@@ -3,9 +3,9 @@
  * of the deal server, and knows nothing of HTTP.
  */
 import { type Database, DatabaseError, violates } from '../../shared/database/database.ts'
+import { gather } from '../../shared/gather.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../domain/repository.ts'
-import { gather } from './gather.ts'
 import { listDeals } from './list-deals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
 import {

@@ -6,9 +6,13 @@ import type { HttpCall } from '../../../shared/http/call.ts'
 import { readBodyAs } from '../../../shared/http/json-body.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
+import type { Audit } from '../../audit/audit.ts'
+import type { TokenAnswer } from '../../logins/issue-tokens.ts'
 import type { LogIn } from '../../logins/login.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { Refresh } from '../../logins/refresh.ts'
+import type { RefreshTokens } from '../../tokens/refresh-tokens.ts'
+import { audited, eventOf } from '../audited.ts'
 import { bearerChallenge, bearerTokenOf } from '../bearer-credential.ts'
 import { describeLogin, describeLogout, describeRefresh } from '../openapi/login-operations.ts'
 
@@ -16,6 +20,8 @@ export interface LoginEndpointPorts {
   readonly logIn: LogIn
   readonly refresh: Refresh
   readonly logOut: LogOut
+  readonly refreshTokens: Pick<RefreshTokens, 'read'>
+  readonly audit: Audit
 }
 
 /** Answers with credentials are kept by nobody (RFC 6749 §5.1). */
@@ -23,12 +29,12 @@ const neverStored = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
 const credentialsSchema = z.strictObject({ username: z.string(), password: z.string() })
 
-export const loginRoutes = ({ logIn, refresh, logOut }: LoginEndpointPorts): Route[] => [
+export const loginRoutes = (ports: LoginEndpointPorts): Route[] => [
   {
     methods: ['POST'],
     path: '/login',
     describe: () => [describeLogin(credentialsSchema)],
-    handle: (call) => handleLogin(call, logIn),
+    handle: (call) => handleLogin(call, ports),
   },
   {
     methods: ['POST'],
@@ -36,7 +42,7 @@ export const loginRoutes = ({ logIn, refresh, logOut }: LoginEndpointPorts): Rou
     describe: () => [describeRefresh()],
     handle: async (call) => {
       requireSecureTransport(call.peer)
-      return jsonAnswer(200, await refresh(bearerTokenOf(call)), neverStored)
+      return jsonAnswer(200, await auditedRefresh(call, bearerTokenOf(call), ports), neverStored)
     },
   },
   {
@@ -45,21 +51,42 @@ export const loginRoutes = ({ logIn, refresh, logOut }: LoginEndpointPorts): Rou
     describe: () => [describeLogout()],
     handle: async (call) => {
       requireSecureTransport(call.peer)
-      await logOut(bearerTokenOf(call))
+      const ended = await ports.logOut(bearerTokenOf(call))
+      if (ended) {
+        const about = { call, actor: ended.username, action: 'login.ended', target: ended.id }
+        await ports.audit.record(eventOf(about, 'succeeded'))
+      }
       return emptyAnswer(204, neverStored)
     },
   },
 ]
 
-async function handleLogin(call: HttpCall, logIn: LogIn) {
+async function handleLogin(call: HttpCall, { logIn, audit }: LoginEndpointPorts) {
   await call.readBody()
   requireSecureTransport(call.peer)
   const { username, password } = await readBodyAs(call, credentialsSchema)
   const request = { username, password, clientAddress: call.peer.address, userAgent: call.header('user-agent') }
   try {
-    return jsonAnswer(200, await logIn(request), neverStored)
+    const about = { call, actor: username, action: 'login.started', target: username }
+    return jsonAnswer(200, await audited(audit, about, () => logIn(request)), neverStored)
   } catch (error) {
     if (!(error instanceof Refused) || error.code !== 'invalid-credentials') throw error
     throw new Refused(error.code, error.message, { headers: bearerChallenge })
   }
+}
+
+/**
+ * A refresh with its entries: the new pair or the refusal, and before it, when a used token comes back, that the login ends. What
+ * is no refresh token of ours is refused without an entry: strangers could fill the log with it.
+ */
+export async function auditedRefresh(
+  call: HttpCall,
+  token: string,
+  { refresh, refreshTokens, audit }: Pick<LoginEndpointPorts, 'refresh' | 'refreshTokens' | 'audit'>,
+): Promise<TokenAnswer> {
+  const presented = await refreshTokens.read(token)
+  if (!presented) return refresh(token)
+  const about = { call, actor: presented.username, target: presented.loginId }
+  const reused = () => audit.record(eventOf({ ...about, action: 'login.ended' }, 'refresh-token-reused'))
+  return audited(audit, { ...about, action: 'token.refreshed' }, () => refresh(token, { reused }))
 }

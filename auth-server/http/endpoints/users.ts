@@ -10,9 +10,11 @@ import type { Method, Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import { foldUsername } from '../../../shared/principals/record.ts'
 import { type Authenticate, type Caller, requireRights } from '../../../shared/schemes/authenticate.ts'
+import type { Audit } from '../../audit/audit.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
 import type { User } from '../../users/user.ts'
 import type { Users } from '../../users/users.ts'
+import { type AuditedWork, audited } from '../audited.ts'
 import { describeUsersRoute } from '../openapi/user-operations.ts'
 import { creationSchema, passwordSchema, patchSchema } from './user-bodies.ts'
 
@@ -21,13 +23,16 @@ export interface UsersEndpointPorts {
   readonly users: Users
   readonly passwords: PasswordChanges
   readonly lists: Lists
+  readonly audit: Audit
 }
 
 const administration = 'user.manage'
 
+type Administered = AuditedWork & { readonly caller: Caller }
+
 type Handle = (call: HttpCall, caller: Caller) => Promise<Answer>
 
-export function usersRoutes({ authenticate, users, passwords, lists }: UsersEndpointPorts): Route[] {
+export function usersRoutes({ authenticate, users, passwords, lists, audit }: UsersEndpointPorts): Route[] {
   /** The order of checks is the contract's: size, transport, credential, body (in `handle`), right. */
   const route = (method: Method, path: string, handle: Handle): Route => ({
     methods: [method],
@@ -39,6 +44,12 @@ export function usersRoutes({ authenticate, users, passwords, lists }: UsersEndp
       return handle(call, await authenticate(call))
     },
   })
+  /** Does `work` if the caller may, and writes down what became of it. */
+  const administered = <Result>(about: Administered, work: () => Promise<Result>): Promise<Result> =>
+    audited(audit, about, async () => {
+      requireRights(about.caller, [administration])
+      return work()
+    })
   const administer = (method: Method, path: string, handle: Handle): Route =>
     route(method, path, (call, caller) => {
       requireRights(caller, [administration])
@@ -52,8 +63,8 @@ export function usersRoutes({ authenticate, users, passwords, lists }: UsersEndp
     }),
     route('POST', '/users', async (call, caller) => {
       const request = await readBodyAs(call, creationSchema)
-      requireRights(caller, [administration])
-      const user = await users.create(request)
+      const about = { call, caller, action: 'user.created', target: request.username }
+      const user = await administered(about, () => users.create(request))
       return jsonAnswer(201, represent(user), { ...noStore, location: `/users/${encodeURIComponent(user.username)}` })
     }),
     administer('GET', '/users/:username', async (call) =>
@@ -61,18 +72,20 @@ export function usersRoutes({ authenticate, users, passwords, lists }: UsersEndp
     ),
     route('PATCH', '/users/:username', async (call, caller) => {
       const patch = await readBodyAs(call, patchSchema)
-      requireRights(caller, [administration])
-      return jsonAnswer(200, represent(await users.patch(nameOf(call), patch)), noStore)
+      const about = { call, caller, action: 'user.changed', target: nameOf(call) }
+      return jsonAnswer(200, represent(await administered(about, () => users.patch(nameOf(call), patch))), noStore)
     }),
-    administer('DELETE', '/users/:username', async (call) => {
-      await users.delete(nameOf(call))
+    route('DELETE', '/users/:username', async (call, caller) => {
+      const about = { call, caller, action: 'user.deleted', target: nameOf(call) }
+      await administered(about, () => users.delete(nameOf(call)))
       return emptyAnswer(204, noStore)
     }),
-    administer('POST', '/users/:username/logout', async (call) => {
-      await users.logOutEverywhere(nameOf(call))
+    route('POST', '/users/:username/logout', async (call, caller) => {
+      const about = { call, caller, action: 'user.logged-out', target: nameOf(call) }
+      await administered(about, () => users.logOutEverywhere(nameOf(call)))
       return emptyAnswer(204, noStore)
     }),
-    route('PUT', '/users/:username/password', (call, caller) => changePassword(call, caller, passwords)),
+    route('PUT', '/users/:username/password', (call, caller) => changePassword(call, caller, { passwords, audit })),
   ]
 }
 
@@ -89,12 +102,19 @@ const represent = (user: User) => ({
 })
 
 /** One's own with the old one; somebody else's with the right to. */
-async function changePassword(call: HttpCall, caller: Caller, passwords: PasswordChanges): Promise<Answer> {
+async function changePassword(
+  call: HttpCall,
+  caller: Caller,
+  { passwords, audit }: Pick<UsersEndpointPorts, 'passwords' | 'audit'>,
+): Promise<Answer> {
   const { newPassword, oldPassword } = await readBodyAs(call, passwordSchema)
   const username = nameOf(call)
+  const about = { call, caller, action: 'user.password-changed', target: username }
   if (foldUsername(username) !== foldUsername(caller.username)) {
-    requireRights(caller, [administration])
-    await passwords.reset({ username, newPassword })
+    await audited(audit, about, async () => {
+      requireRights(caller, [administration])
+      await passwords.reset({ username, newPassword })
+    })
     return emptyAnswer(204, noStore)
   }
   if (oldPassword === undefined) {
@@ -105,6 +125,6 @@ async function changePassword(call: HttpCall, caller: Caller, passwords: Passwor
   }
   const { loginId, generation } = caller.credential
   const login = loginId === undefined || generation === undefined ? null : { id: loginId, generation }
-  await passwords.change({ username, oldPassword, newPassword, login })
+  await audited(audit, about, () => passwords.change({ username, oldPassword, newPassword, login }))
   return emptyAnswer(204, noStore)
 }

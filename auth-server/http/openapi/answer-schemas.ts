@@ -34,6 +34,20 @@ export const userSchema = z.object({
 
 export const userPageSchema = z.object({ items: z.array(userSchema), nextCursor: z.string().nullable() })
 
+const auditEntrySchema = z.object({
+  seq: z.number().int().min(1).meta({ description: 'Without gaps, from 1.' }),
+  at: time,
+  actor: z.string().nullable().meta({ description: 'A user name; null when nobody has been authenticated.' }),
+  action: z.string(),
+  target: z.string().nullable().meta({ description: 'A user name or an id.' }),
+  outcome: z.string().meta({ description: '`succeeded`, or the code of the refusal.' }),
+  scheme: z.string().nullable(),
+  address: z.string().nullable(),
+  requestId: z.string().nullable(),
+})
+
+export const auditPageSchema = z.object({ items: z.array(auditEntrySchema), nextCursor: z.string().nullable() })
+
 export const jwkSetSchema = z
   .object({
     keys: z.array(

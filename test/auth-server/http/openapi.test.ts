@@ -114,6 +114,8 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
     await asAdmin('POST', '/users/erin/logout', { status: 204 })
     await asAdmin('DELETE', '/users/erin', { status: 204 })
     await asAdmin('DELETE', '/users/erin', { status: 404 })
+    await asAdmin('GET', '/audit?limit=2', { status: 200 })
+    await asAdmin('GET', '/audit?limit=x', { status: 400 })
   })
 
   it('describes the answers that need no caller', async () => {

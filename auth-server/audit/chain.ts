@@ -1,0 +1,24 @@
+import { createHmac } from 'node:crypto'
+import type { SecretsKey } from '../store/secrets-keys.ts'
+import type { AuditEntry } from './audit.ts'
+
+/** Computes MACs under one key of SECRETS_KEY. */
+export type Mac = (entry: AuditEntry, macBefore: string) => string
+
+/** MACs under a key derived from this one for the audit log alone. */
+export function macUnder(secretsKey: SecretsKey): Mac {
+  const key = secretsKey.derive('audit')
+  return (entry, macBefore) =>
+    createHmac('sha256', key)
+      .update(canonical(entry, macBefore, secretsKey.id))
+      .digest('base64url')
+}
+
+/**
+ * The canonical JSON (RFC 8785) of an entry together with the MAC before it: members sorted by name. Strings here hold no lone
+ * surrogates and numbers are integers, of which JSON.stringify writes the canonical form (RFC 8785 §3.2.2).
+ */
+function canonical(entry: AuditEntry, macBefore: string, keyId: string): string {
+  const { action, actor, address, at, outcome, requestId, scheme, seq, target } = entry
+  return JSON.stringify({ action, actor, address, at, keyId, macBefore, outcome, requestId, scheme, seq, target })
+}

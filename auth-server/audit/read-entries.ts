@@ -1,0 +1,39 @@
+import type { Database } from '../../shared/database/database.ts'
+import type { AuditEntry } from './audit.ts'
+
+/** An entry with what chains it. */
+export interface ChainedEntry extends AuditEntry {
+  readonly keyId: string
+  readonly mac: string
+}
+
+const readSql = `select json_build_object('seq', seq, 'actor', actor, 'action', action, 'target', target,
+    'outcome', outcome, 'scheme', scheme, 'address', address, 'requestId', request_id, 'keyId', key_id, 'mac', mac,
+    'at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as entry
+  from auth.audit_entries where seq > $1::text::bigint order by seq limit $2::int`
+
+/** At most `limit` entries behind `after`, in order. @throws Unavailable */
+export async function readChainedEntries(
+  database: Pick<Database, 'query'>,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<ChainedEntry[]> {
+  const rows = await database.query<{ entry: ChainedEntry }>(readSql, [String(after), limit])
+  return rows.map(({ entry }) => entry)
+}
+
+/** A page of the log. */
+export interface AuditPage {
+  readonly items: readonly AuditEntry[]
+  /** What to read on from; undefined when there is no more now. */
+  readonly next: number | undefined
+}
+
+/** At most `limit` entries behind `after`, as readers see them. @throws Unavailable */
+export async function readEntries(
+  database: Pick<Database, 'query'>,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<AuditPage> {
+  const entries = await readChainedEntries(database, { after, limit: limit + 1 })
+  const items = entries.slice(0, limit).map(({ keyId: _keyId, mac: _mac, ...entry }) => entry)
+  return { items, next: entries.length > limit ? items.at(-1)?.seq : undefined }
+}

@@ -1,0 +1,112 @@
+/** Checks the audit log against its own chain, and against a head that was logged: `npm run ops -- audit verify [--head …]`. */
+import type { Database } from '../../shared/database/database.ts'
+import type { SecretsKeys } from '../store/secrets-keys.ts'
+import type { AuditHead } from './audit.ts'
+import { type Mac, macUnder } from './chain.ts'
+import { type ChainedEntry, readChainedEntries } from './read-entries.ts'
+
+/** The first thing that is wrong with the log. */
+export type AuditFault =
+  /** There is no entry of this number, though there are later ones. */
+  | { readonly fault: 'missing'; readonly seq: number }
+  /** This entry, or the one before it, is not what was written. */
+  | { readonly fault: 'broken'; readonly seq: number }
+  /** This entry was written under a key that SECRETS_KEY no longer holds. */
+  | { readonly fault: 'unknown-key'; readonly seq: number }
+  /** The log ends before this entry, which was there once. */
+  | { readonly fault: 'cut-off'; readonly seq: number }
+  /** There are entries behind the end of the log; this is the first. */
+  | { readonly fault: 'beyond-head'; readonly seq: number }
+  /** The log as it is now is not the one whose head this was. */
+  | { readonly fault: 'other-log'; readonly seq: number }
+
+/** What was found: how far the log is sound, and the first fault if there is one. */
+export interface AuditVerdict {
+  /** The whole log when there is no fault. */
+  readonly sound: AuditHead
+  readonly fault: AuditFault | undefined
+}
+
+/** What a check reads. */
+export interface VerifyPorts {
+  readonly database: Pick<Database, 'query'>
+  /** Entries written under any of them can be checked. */
+  readonly secretsKeys: SecretsKeys
+  /** So many entries are read at once; 1,000. */
+  readonly pageSize?: number
+}
+
+/** Both in one statement: an entry and the head that counts it appear together. */
+const endSql = `select json_build_object('count', count, 'digest', mac,
+  'last', (select coalesce(max(seq), 0) from auth.audit_entries)) as "end" from auth.audit_head`
+
+/**
+ * Walks the log as it stands when the call begins; it may grow meanwhile. `known` is a head that was logged earlier: whoever holds
+ * the database can cut off the end unseen, but cannot make what is left agree with it.
+ *
+ * @throws Unavailable
+ */
+export async function verifyChain(ports: VerifyPorts, known?: AuditHead): Promise<AuditVerdict> {
+  const [row] = await ports.database.query<{ end: AuditHead & { last: number } }>(endSql)
+  const end = row?.end ?? { count: 0, digest: '', last: 0 }
+  const { sound, fault, digestAtKnown } = await walk(ports, end.count, known?.count)
+  return { sound, fault: fault ?? faultOfEnd(sound, end, known, digestAtKnown) }
+}
+
+function faultOfEnd(
+  sound: AuditHead,
+  end: AuditHead & { last: number },
+  known: AuditHead | undefined,
+  digestAtKnown: string | undefined,
+): AuditFault | undefined {
+  if (sound.count < end.count) return { fault: 'cut-off', seq: sound.count + 1 }
+  if (end.last > end.count) return { fault: 'beyond-head', seq: end.count + 1 }
+  if (sound.digest !== end.digest) return { fault: 'broken', seq: end.count }
+  if (known === undefined) return undefined
+  if (known.count > end.count) return { fault: 'cut-off', seq: end.count + 1 }
+  return digestAtKnown === known.digest ? undefined : { fault: 'other-log', seq: known.count }
+}
+
+interface Walked {
+  readonly sound: AuditHead
+  readonly fault?: AuditFault
+  /** The digest of the log when it had as many entries as the known head says. */
+  readonly digestAtKnown: string | undefined
+}
+
+async function walk(ports: VerifyPorts, count: number, knownCount: number | undefined): Promise<Walked> {
+  const macs = new Map<string, Mac>(ports.secretsKeys.map((key) => [key.id, macUnder(key)]))
+  let sound: AuditHead = { count: 0, digest: '' }
+  let digestAtKnown = knownCount === 0 ? '' : undefined
+  while (sound.count < count) {
+    const limit = Math.min(ports.pageSize ?? 1000, count - sound.count)
+    const entries = await readChainedEntries(ports.database, { after: sound.count, limit })
+    if (entries.length === 0) break
+    for (const entry of entries) {
+      const fault = faultOf(entry, sound, macs)
+      if (fault) return { sound, fault, digestAtKnown }
+      sound = { count: entry.seq, digest: entry.mac }
+      if (sound.count === knownCount) digestAtKnown = sound.digest
+    }
+  }
+  return { sound, digestAtKnown }
+}
+
+function faultOf(
+  { keyId, mac, ...entry }: ChainedEntry,
+  sound: AuditHead,
+  macs: ReadonlyMap<string, Mac>,
+): AuditFault | undefined {
+  const seq = sound.count + 1
+  if (entry.seq !== seq) return { fault: 'missing', seq }
+  const macOf = macs.get(keyId)
+  if (!macOf) return { fault: 'unknown-key', seq }
+  return macOf(entry, sound.digest) === mac ? undefined : { fault: 'broken', seq }
+}
+
+/** A head as it is given on the command line, `count:digest`; undefined when it is none. */
+export function parseAuditHead(text: string): AuditHead | undefined {
+  const [, count, digest] = /^(\d{1,15}):([A-Za-z0-9_-]{43})?$/.exec(text) ?? []
+  if (count === undefined || (Number(count) === 0) !== (digest === undefined)) return undefined
+  return { count: Number(count), digest: digest ?? '' }
+}

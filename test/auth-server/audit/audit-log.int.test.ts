@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { AuditEvent } from '../../../auth-server/audit/audit.ts'
+import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
+import { readEntries } from '../../../auth-server/audit/read-entries.ts'
+import { parseAuditHead, verifyChain } from '../../../auth-server/audit/verify-chain.ts'
+import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { Unavailable } from '../../../shared/errors.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+const keyText = (octet: number) => Buffer.alloc(32, octet).toString('base64url')
+const secretsKeys = parseSecretsKeys(keyText(7))
+
+const event = (target: string, changes: Partial<AuditEvent> = {}): AuditEvent => ({
+  actor: 'admin',
+  action: 'user.changed',
+  target,
+  outcome: 'succeeded',
+  scheme: 'bearer',
+  address: '203.0.113.7',
+  requestId: '0191e7a0-0000-7000-8000-000000000000',
+  ...changes,
+})
+
+interface Line {
+  readonly level: string
+  readonly content: object
+}
+
+describeOnDatabases('the audit log', (open) => {
+  const clock = createTestClock()
+  let opened: TestDatabase
+  let lines: Line[] = []
+
+  const logger = {
+    info: (content: object) => void lines.push({ level: 'info', content }),
+    warn: (content: object) => void lines.push({ level: 'warn', content }),
+    error: (content: object) => void lines.push({ level: 'error', content }),
+  }
+  const createLog = (keys = secretsKeys) =>
+    createChainedLog({ database: opened.database, clock, log: logger as never, secretsKeys: keys })
+  const verify = (known?: Parameters<typeof verifyChain>[1], keys = secretsKeys) =>
+    verifyChain({ database: opened.database, secretsKeys: keys, pageSize: 3 }, known)
+  const tamper = (sql: string) =>
+    opened.database.transaction(async (transaction) => {
+      await transaction.execute('alter table auth.audit_entries disable trigger user')
+      await transaction.execute(sql)
+      await transaction.execute('alter table auth.audit_entries enable trigger user')
+    })
+
+  beforeAll(async () => {
+    opened = await open()
+  })
+  afterAll(() => opened.dispose())
+  beforeEach(async () => {
+    lines = []
+    await tamper('delete from auth.audit_entries')
+    await tamper("update auth.audit_head set count = 0, mac = ''")
+  })
+
+  const write = async (count: number): Promise<void> => {
+    const log = createLog()
+    for (let index = 1; index <= count; index += 1) await log.record(event(`user-${index}`))
+  }
+
+  it('keeps every entry of concurrent callers and of several servers, in one chain without gaps', async () => {
+    const logs = [createLog(), createLog(), createLog()]
+    const targets = Array.from({ length: 60 }, (_, index) => `user-${index}`)
+    await Promise.all(targets.map((target, index) => logs[index % 3]?.record(event(target))))
+    const { items } = await readEntries(opened.database, { after: 0, limit: 200 })
+    expect(items.map(({ seq }) => seq)).toEqual(targets.map((_, index) => index + 1))
+    expect(items.map(({ target }) => target).sort()).toEqual([...targets].sort())
+    const { sound, fault } = await verify()
+    expect(fault).toBeUndefined()
+    expect(sound).toEqual(await logs[0]?.head())
+  })
+
+  it('gives an entry back as it was written, page by page', async () => {
+    await createLog().record(event('alice'))
+    const entry = { seq: 1, at: '2026-01-01T00:00:00.000Z', ...event('alice') }
+    expect(await readEntries(opened.database, { after: 0, limit: 1 })).toEqual({ items: [entry], next: undefined })
+    await write(2)
+    expect(await readEntries(opened.database, { after: 0, limit: 2 })).toMatchObject({ next: 2 })
+    expect(await readEntries(opened.database, { after: 2, limit: 2 })).toMatchObject({ next: undefined })
+  })
+
+  it('keeps no actor and no target that has not the form of a name or an id', async () => {
+    const log = createLog()
+    const secret = 'my pass word!'
+    await log.record(event(secret, { actor: secret }))
+    await log.record(event('a\0b', { actor: 'x'.repeat(65) }))
+    await log.record(event('0191e7a0-0000-7000-8000-000000000000', { actor: 'Alice@example.com' }))
+    const { items } = await readEntries(opened.database, { after: 0, limit: 9 })
+    expect(items.map(({ actor, target }) => [actor, target])).toEqual([
+      [null, null],
+      [null, null],
+      ['Alice@example.com', '0191e7a0-0000-7000-8000-000000000000'],
+    ])
+  })
+
+  it('keeps one refusal by a limit a minute for each doer and address', async () => {
+    const log = createLog()
+    const refused = (actor: string) => log.record(event('alice', { actor, outcome: 'too-many-attempts' }))
+    await Promise.all(Array.from({ length: 5 }, () => refused('alice')))
+    await refused('bob')
+    expect(await log.head()).toMatchObject({ count: 2 })
+    clock.advance(60_000)
+    await refused('alice')
+    expect(await log.head()).toMatchObject({ count: 3 })
+  })
+
+  it('refuses to be changed by a statement', async () => {
+    await write(2)
+    const { database } = opened
+    for (const sql of ["update auth.audit_entries set actor = 'x'", 'delete from auth.audit_entries']) {
+      await expect(database.query(sql)).rejects.toMatchObject({ sqlState: '23001' })
+    }
+    await expect(database.query('truncate auth.audit_entries')).rejects.toMatchObject({ sqlState: '23001' })
+    expect((await verify()).fault).toBeUndefined()
+  })
+
+  it.each([
+    ["update auth.audit_entries set outcome = 'succeeded ' where seq = 4", 'broken', 4],
+    ['update auth.audit_entries set actor = null where seq = 1', 'broken', 1],
+    ["update auth.audit_entries set at = at + interval '1 millisecond' where seq = 8", 'broken', 8],
+    ['update auth.audit_entries set seq = 100 where seq = 4', 'missing', 4],
+    ['delete from auth.audit_entries where seq = 5', 'missing', 5],
+    ['delete from auth.audit_entries where seq <= 2', 'missing', 1],
+    ['delete from auth.audit_entries where seq > 6', 'cut-off', 7],
+    ["update auth.audit_entries set key_id = 'other' where seq = 2", 'unknown-key', 2],
+    ["update auth.audit_head set mac = 'x'", 'broken', 8],
+    [
+      'update auth.audit_head set count = 5, mac = (select mac from auth.audit_entries where seq = 5)',
+      'beyond-head',
+      6,
+    ],
+  ])('shows what this did: %s', async (sql, fault, seq) => {
+    await write(8)
+    await tamper(sql)
+    const verdict = await verify()
+    expect(verdict.fault).toEqual({ fault, seq })
+  })
+
+  it('shows entries that changed places', async () => {
+    await write(8)
+    await tamper('update auth.audit_entries set seq = 100 where seq = 3')
+    await tamper('update auth.audit_entries set seq = 3 where seq = 4')
+    await tamper('update auth.audit_entries set seq = 4 where seq = 100')
+    expect((await verify()).fault).toEqual({ fault: 'broken', seq: 3 })
+  })
+
+  it('shows by a head that was logged what its own chain cannot: an end that was cut off, a log that was written anew', async () => {
+    await write(4)
+    const known = await createLog().head()
+    await write(4)
+    expect((await verify(known)).fault).toBeUndefined()
+    const later = await createLog().head()
+    await tamper('delete from auth.audit_entries where seq > 6')
+    await tamper('update auth.audit_head set count = 6, mac = (select mac from auth.audit_entries where seq = 6)')
+    expect((await verify()).fault).toBeUndefined()
+    expect((await verify(known)).fault).toBeUndefined()
+    expect((await verify(later)).fault).toEqual({ fault: 'cut-off', seq: 7 })
+    await tamper('delete from auth.audit_entries')
+    await tamper("update auth.audit_head set count = 0, mac = ''")
+    clock.advance(1)
+    await write(8)
+    expect((await verify()).fault).toBeUndefined()
+    expect((await verify(known)).fault).toEqual({ fault: 'other-log', seq: 4 })
+  })
+
+  it('goes on under a new SECRETS_KEY, and checks what the old one wrote as long as that one is there', async () => {
+    const both = parseSecretsKeys(`${keyText(8)},${keyText(7)}`)
+    await write(2)
+    await createLog(both).record(event('alice'))
+    expect(await verify(undefined, both)).toMatchObject({ sound: { count: 3 }, fault: undefined })
+    const onlyNew = parseSecretsKeys(keyText(8))
+    expect((await verify(undefined, onlyNew)).fault).toEqual({ fault: 'unknown-key', seq: 1 })
+  })
+
+  it('is sound when it is empty', async () => {
+    expect(await verify()).toEqual({ sound: { count: 0, digest: '' }, fault: undefined })
+    expect((await verify({ count: 0, digest: '' })).fault).toBeUndefined()
+  })
+
+  it('tells its head when it stops, and what it could not store', async () => {
+    await write(1)
+    const log = createLog()
+    log.start()
+    await log.stop()
+    expect(lines).toEqual([{ level: 'info', content: { auditHead: await log.head() } }])
+    const away = { ...opened.database, transaction: () => Promise.reject(new Unavailable('database')) }
+    const broken = createChainedLog({ database: away as never, clock, log: logger as never, secretsKeys })
+    await expect(broken.record(event('alice'))).rejects.toBeInstanceOf(Unavailable)
+    expect(lines.at(-1)).toMatchObject({ level: 'error', content: { auditEntry: { target: 'alice' } } })
+  })
+
+  it('reads a head as it is written on a command line', () => {
+    const digest = 'A'.repeat(43)
+    expect(parseAuditHead(`12:${digest}`)).toEqual({ count: 12, digest })
+    expect(parseAuditHead('0:')).toEqual({ count: 0, digest: '' })
+    for (const text of ['', '12', '12:', `0:${digest}`, `x:${digest}`, `12:${digest}A`])
+      expect(parseAuditHead(text)).toBeUndefined()
+  })
+})

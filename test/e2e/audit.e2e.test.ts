@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto'
+import { decodeJwt } from 'jose'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { verifyChain } from '../../auth-server/audit/verify-chain.ts'
+import { parseSecretsKeys } from '../../auth-server/store/secrets-keys.ts'
+import { describeBackends } from '../support/backends.ts'
+import { expectProblem } from '../support/http-client.ts'
+import { openStack, type Stack } from '../support/stack.ts'
+
+type Entry = Readonly<Record<string, unknown>>
+
+let stack: Stack
+let admin: string
+
+/** Entries behind `after`, as an administrator reads them. */
+async function entriesBehind(after: number): Promise<Entry[]> {
+  const { status, body } = await stack.auth.send(`/audit?after=${after}&limit=200`, { token: admin })
+  expect(status).toBe(200)
+  return body.items as Entry[]
+}
+
+/** What is written down while `work` runs. */
+async function entriesOf(work: () => Promise<unknown>): Promise<Entry[]> {
+  const last = (await entriesBehind(0)).at(-1)?.seq ?? 0
+  await work()
+  return entriesBehind(Number(last))
+}
+
+const told = (entries: Entry[]) =>
+  entries.map(({ actor, action, target, outcome, scheme }) => [actor, action, target, outcome, scheme])
+
+describeBackends('the audit log', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend)
+    admin = (await stack.logIn('admin')).access
+  }, 60_000)
+  afterAll(() => stack.close())
+
+  const auth = (path: string, sent = {}) => stack.auth.send(path, { token: admin, ...sent })
+
+  it('tells of logins, accepted and refused', async () => {
+    const entries = await entriesOf(async () => {
+      await stack.logIn('alice')
+      await stack.auth.send('/login', { json: { username: 'alice', password: 'not her password' } })
+    })
+    expect(told(entries)).toEqual([
+      ['alice', 'login.started', 'alice', 'succeeded', null],
+      ['alice', 'login.started', 'alice', 'invalid-credentials', null],
+    ])
+    expect(entries[0]).toMatchObject({ address: '127.0.0.1', at: expect.stringMatching(/^\d{4}-.*Z$/) })
+    expect(entries[0]?.requestId).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it('keeps nothing of a password that somebody typed as a user name', async () => {
+    const password = `my secret ${randomUUID()}`
+    const entries = await entriesOf(() => stack.auth.send('/login', { json: { username: password, password } }))
+    expect(told(entries)).toEqual([[null, 'login.started', null, 'invalid-credentials', null]])
+  })
+
+  it('tells of new pairs, of the end of a login, and of a refresh token that came back', async () => {
+    const { access, refresh } = await stack.logIn('carol')
+    const sid = decodeJwt(access).sid
+    const post = (path: string, token: string) => stack.auth.send(path, { method: 'POST', token })
+    const entries = await entriesOf(async () => {
+      const second = await post('/refresh', refresh)
+      await post('/refresh', String(second.body.refresh_token))
+      expectProblem(await post('/refresh', refresh), 400, 'invalid_grant')
+      await post('/refresh', 'junk')
+    })
+    expect(told(entries)).toEqual([
+      ['carol', 'token.refreshed', sid, 'succeeded', null],
+      ['carol', 'token.refreshed', sid, 'succeeded', null],
+      ['carol', 'login.ended', sid, 'refresh-token-reused', null],
+      ['carol', 'token.refreshed', sid, 'invalid_grant', null],
+    ])
+    const again = await stack.logIn('carol')
+    const ended = await entriesOf(() => post('/logout', again.access))
+    expect(told(ended)).toEqual([['carol', 'login.ended', decodeJwt(again.access).sid, 'succeeded', null]])
+  })
+
+  it('tells of the administration of users, and of who may not', async () => {
+    const { access: bob } = await stack.logIn('bob')
+    const json = { username: 'erin', password: 'a long enough secret' }
+    const entries = await entriesOf(async () => {
+      await auth('/users', { json })
+      await auth('/users', { json })
+      await auth('/users/erin', { method: 'PATCH', json: { roles: ['viewer'] } })
+      await auth('/users/erin/password', { method: 'PUT', json: { newPassword: 'another long secret' } })
+      await auth('/users/erin/logout', { method: 'POST' })
+      await stack.auth.send('/users/erin', { method: 'DELETE', token: bob })
+      await auth('/users/erin', { method: 'DELETE' })
+      await auth('/users/erin', { method: 'DELETE' })
+      await auth('/users/%00x', { method: 'DELETE' })
+      await auth('/users')
+    })
+    expect(told(entries)).toEqual([
+      ['admin', 'user.created', 'erin', 'succeeded', 'bearer'],
+      ['admin', 'user.created', 'erin', 'user-exists', 'bearer'],
+      ['admin', 'user.changed', 'erin', 'succeeded', 'bearer'],
+      ['admin', 'user.password-changed', 'erin', 'succeeded', 'bearer'],
+      ['admin', 'user.logged-out', 'erin', 'succeeded', 'bearer'],
+      ['bob', 'user.deleted', 'erin', 'missing-right', 'bearer'],
+      ['admin', 'user.deleted', 'erin', 'succeeded', 'bearer'],
+      ['admin', 'user.deleted', 'erin', 'not-found', 'bearer'],
+      ['admin', 'user.deleted', null, 'not-found', 'bearer'],
+    ])
+  })
+
+  it('is read in pages, by those who may', async () => {
+    const first = await auth('/audit?limit=2')
+    expect(first.body).toMatchObject({ items: [{ seq: 1 }, { seq: 2 }], nextCursor: '2' })
+    expect(first.headers.get('link')).toBe('</audit?after=2&limit=2>; rel="next"')
+    expect(first.headers.get('cache-control')).toBe('no-store')
+    const second = await auth('/audit?after=2&limit=2')
+    expect(second.body).toMatchObject({ items: [{ seq: 3 }, { seq: 4 }] })
+    expect((await auth('/audit?after=999999999999999')).body).toEqual({ items: [], nextCursor: null })
+    for (const query of ['after=x', 'after=-1', 'limit=0', 'limit=201', 'limit=', 'seq=1', 'after=1&after=2'])
+      expectProblem(await auth(`/audit?${query}`), 400, 'invalid-parameter')
+    const { access: alice } = await stack.logIn('alice')
+    expectProblem(await stack.auth.send('/audit', { token: alice }), 403, 'missing-right')
+    expectProblem(await stack.auth.send('/audit'), 401, 'unauthenticated')
+  })
+
+  it('is one sound chain at the end of all that', async () => {
+    const secretsKeys = parseSecretsKeys(stack.environment.SECRETS_KEY ?? '')
+    expect((await verifyChain({ database: stack.database, secretsKeys })).fault).toBeUndefined()
+  })
+})
