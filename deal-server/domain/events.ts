@@ -66,3 +66,26 @@ export type DealEventType = keyof DealEventData
 export type DealEvent = {
   [Type in DealEventType]: { readonly type: Type; readonly data: DealEventData[Type] }
 }[DealEventType]
+
+/** Each type there is, once. */
+export const dealEventTypes = Object.keys({
+  'deal.created': true,
+  'deal.renamed': true,
+  'deal.price-changed': true,
+  'deal.completion-date-changed': true,
+  'deal.penalty-charged': true,
+  'deal.held': true,
+  'deal.hold-reason-changed': true,
+  'deal.unheld': true,
+  'deal.completed': true,
+  'deal.cancelled': true,
+  'deal.reopened': true,
+  'deal.owner-assigned': true,
+  'deal.task-added': true,
+  'deal.task-assigned': true,
+  'deal.task-unassigned': true,
+  'deal.task-completed': true,
+  'deal.task-dropped': true,
+  'deal.deleted': true,
+  'deal.restored': true,
+} satisfies Record<DealEventType, true>) as readonly DealEventType[]

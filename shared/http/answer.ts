@@ -1,9 +1,12 @@
+import type { StreamBody } from './stream.ts'
+
 /** What a handler answers, before it becomes bytes. */
 export interface Answer {
   readonly status: number
   /** An array becomes one header line per element: `WWW-Authenticate` and `Set-Cookie` must not be joined (RFC 9110 §11.6.1). */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  readonly body: string | null
+  /** A function writes the body piece by piece; it is not called for HEAD. */
+  readonly body: string | StreamBody | null
 }
 
 /** An answer with a JSON body. */

@@ -1,6 +1,6 @@
 /**
  * Serve and drain: the listener of a server, with limits on slow and large requests, problem documents also for what fails below the
- * framework, and an orderly end: no new connection, answers under way are finished, then the rest is cut.
+ * framework, and an orderly end: no new connection, streams are ended, answers under way are finished, then the rest is cut.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,9 +10,10 @@ import type { Hono } from 'hono'
 import type { IdSource } from '../ids.ts'
 import { sharedProblems } from '../problem-catalogue/both-servers.ts'
 import { problemDocument } from '../problems.ts'
+import { OpenStreams, type ServerBindings } from './stream.ts'
 
 export interface ListenOptions {
-  readonly app: Pick<Hono<{ Bindings: HttpBindings }>, 'fetch'>
+  readonly app: Pick<Hono<{ Bindings: ServerBindings }>, 'fetch'>
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
@@ -22,7 +23,7 @@ export interface ListenOptions {
 
 export interface Listening {
   readonly port: number
-  /** Stops listening, waits at most `graceMs` for answers under way, then cuts what is left. */
+  /** Stops listening, ends streams, waits at most `graceMs` for answers under way, then cuts what is left. */
   drain(graceMs?: number): Promise<void>
 }
 
@@ -32,6 +33,7 @@ const maxHeaderBytes = 16 * 1024
 
 /** Listens; rejects when the port is taken. */
 export async function listen(options: ListenOptions): Promise<Listening> {
+  const streams = new OpenStreams()
   const server = createServer(
     {
       requestTimeout: requestTimeoutMs,
@@ -41,7 +43,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       requireHostHeader: false,
       keepAliveTimeout: 65_000,
     },
-    createListener(options),
+    createListener(options, streams),
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     endSocket(socket, problemOfClientError(error), options)
@@ -57,7 +59,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     server.listen(options.port, options.host, resolve)
   })
   const { port } = server.address() as AddressInfo
-  return { port, drain: (graceMs = 10_000) => drain(server, graceMs) }
+  return { port, drain: (graceMs = 10_000) => drain(server, streams, graceMs) }
 }
 
 interface Occurrence {
@@ -65,12 +67,14 @@ interface Occurrence {
   readonly detail: string
 }
 
-function createListener(options: ListenOptions) {
+function createListener(options: ListenOptions, streams: OpenStreams) {
   const malformed: Occurrence = {
     code: 'malformed-request',
     detail: 'The request line or the Host header is malformed.',
   }
-  const listener = getRequestListener(options.app.fetch, {
+  const answer = (request: Request, bindings: HttpBindings) =>
+    options.app.fetch(request, Object.assign(bindings, { streams }))
+  const listener = getRequestListener(answer as Parameters<typeof getRequestListener>[0], {
     hostname: 'localhost',
     errorHandler: () => problemResponse(malformed, options),
   })
@@ -131,10 +135,11 @@ function endSocket(socket: Duplex, occurrence: Occurrence, options: ListenOption
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`)
 }
 
-async function drain(server: Server, graceMs: number): Promise<void> {
+async function drain(server: Server, streams: OpenStreams, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   // An answer under way at the time of the call keeps its connection open for the next request unless told otherwise.
   server.on('request', (_request, response: ServerResponse) => response.setHeader('connection', 'close'))
+  streams.endAll()
   server.closeIdleConnections()
   const sweep = setInterval(() => server.closeIdleConnections(), 50)
   const cut = setTimeout(() => server.closeAllConnections(), graceMs)

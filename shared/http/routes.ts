@@ -2,7 +2,7 @@
  * The HTTP surface of a server: a table of routes becomes a Hono app in which every path also answers HEAD, OPTIONS and 405, every error
  * becomes a problem document, and every request is logged once, without its query and without any credential.
  */
-import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import type { Clock } from '../clock.ts'
 import { Refused, Unavailable } from '../errors.ts'
@@ -12,6 +12,7 @@ import type { Describe } from '../openapi/operation.ts'
 import { occurrenceOf, occurrenceOfUnavailable, type ProblemTable, problemDocument } from '../problems.ts'
 import type { Answer } from './answer.ts'
 import { type CallOrigin, createCall, type HttpCall } from './call.ts'
+import { type ServerBindings, sendStream } from './stream.ts'
 import { peerOf, type TransportSettings } from './transport.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -38,7 +39,7 @@ export interface AppOptions {
   readonly unknownPath?: (path: string) => Refused
 }
 
-type Env = { Bindings: HttpBindings }
+type Env = { Bindings: ServerBindings }
 
 /** The app for `routes`. Call it through sockets only: it reads what Node.js parsed, not the `Request`. */
 export function createApp(options: AppOptions): Hono<Env> {
@@ -98,7 +99,7 @@ async function serve(context: Context<Env>, options: AppOptions, handle: Route['
       address: call.peer.address,
     })
   }
-  return respond(context, call, answer)
+  return respond(context, options, { call, answer })
 }
 
 async function answerOrProblem(call: HttpCall, options: AppOptions, handle: Route['handle']): Promise<Answer> {
@@ -132,13 +133,25 @@ const asAnswer = (document: { readonly status: number }, headers: Answer['header
   body: JSON.stringify(document),
 })
 
-function respond(context: Context<Env>, call: HttpCall, answer: Answer): Response {
-  const headers: Record<string, string> = { 'x-request-id': call.requestId, 'x-content-type-options': 'nosniff' }
-  for (const [name, value] of call.addedAnswerHeaders) context.env.outgoing.appendHeader(name, value)
+function respond(
+  context: Context<Env>,
+  { log }: AppOptions,
+  { call, answer }: { call: HttpCall; answer: Answer },
+): Response {
+  const { requestId } = call
+  const { outgoing, streams } = context.env
+  const headers: Record<string, string> = { 'x-request-id': requestId, 'x-content-type-options': 'nosniff' }
+  for (const [name, value] of call.addedAnswerHeaders) outgoing.appendHeader(name, value)
   for (const [name, value] of Object.entries(answer.headers)) {
     if (typeof value === 'string') headers[name] = value
     // Response joins several lines into one, which clients misread for challenges: they go to Node.js directly.
-    else context.env.outgoing.setHeader(name, value)
+    else outgoing.setHeader(name, value)
   }
-  return new Response(answer.body, { status: answer.status, headers })
+  const { status, body } = answer
+  if (typeof body !== 'function') return new Response(body, { status, headers })
+  if (call.method === 'HEAD') return new Response(null, { status, headers })
+  outgoing.writeHead(status, headers)
+  outgoing.flushHeaders()
+  sendStream(outgoing, body, streams).catch((err: unknown) => log.error({ requestId, err }, 'a stream was cut off'))
+  return RESPONSE_ALREADY_SENT
 }

@@ -1,0 +1,101 @@
+/**
+ * Live events: the streams of one process over its one reader. Owns when events are read and who is told; knows neither the table
+ * nor how an event is represented.
+ */
+import type { Clock } from '../../shared/clock.ts'
+import { Unavailable } from '../../shared/errors.ts'
+import type { StreamBody } from '../../shared/http/stream.ts'
+import type { Log } from '../../shared/log.ts'
+import type { EventLog, LoggedEvent } from '../domain/event-log.ts'
+import { EventLag } from './event-lag.ts'
+import { EventReader } from './event-reader.ts'
+import { EventStream, type StreamOptions } from './event-stream.ts'
+import { findStart, type StreamRequest } from './stream-request.ts'
+
+export interface EventStreamsPorts {
+  readonly log: EventLog
+  /** The envelope of an event. */
+  readonly represent: (event: LoggedEvent) => object
+  readonly clock: Clock
+  readonly logger: Pick<Log, 'warn' | 'debug'>
+}
+
+export interface EventStreamsOptions extends StreamOptions {
+  /** How often to look for events without being nudged, in milliseconds. */
+  readonly pollMs: number
+}
+
+export interface EventsHealth {
+  /** Streams that are open. */
+  readonly streams: number
+  /** For how long committed events have been held back by an older transaction, as of the last look, in milliseconds. */
+  readonly lagMs: number
+}
+
+export interface EventStreams {
+  /**
+   * The body of a stream; undefined when there is no event at the position that it is to continue after. `mayRead` is asked before
+   * anything is sent, and each second; when it throws, the stream ends.
+   * @throws Unavailable
+   */
+  open(request: StreamRequest, mayRead: () => Promise<void>): Promise<StreamBody | undefined>
+  /** There may be new events. */
+  nudge(): void
+  health(): EventsHealth
+  /**
+   * For readiness.
+   * @throws Unavailable when events are held back for long, when the table comes from another cluster, or without the database
+   */
+  check(): Promise<void>
+}
+
+const defaults: EventStreamsOptions = {
+  heartbeatMs: 15_000,
+  recheckMs: 1_000,
+  stallMs: 30_000,
+  maxWaitingBytes: 256 * 1024,
+  pageSize: 100,
+  pollMs: 1_000,
+}
+
+/** Readiness complains of a lag beyond this, in milliseconds. */
+const maxLagMs = 10_000
+
+/** The streams of one process. */
+export function createEventStreams(
+  { log, represent, clock, logger }: EventStreamsPorts,
+  given: Partial<EventStreamsOptions> = {},
+): EventStreams {
+  const options = { ...defaults, ...given }
+  const lag = new EventLag(clock)
+  const encode = (event: LoggedEvent) => encodeEvent(event, represent(event))
+  const reader = new EventReader({ log, encode, clock, lag, logger }, options)
+  let streams = 0
+  return {
+    open: async (request, mayRead) => {
+      const start = await findStart(log, request)
+      if (!start) return undefined
+      return async (body) => {
+        streams += 1
+        const opened = { start, dealId: request.dealId, mayRead }
+        await new EventStream({ log, reader, encode, clock, logger }, options, { opened, body })
+          .run()
+          .finally(() => {
+            streams -= 1
+          })
+      }
+    },
+    nudge: () => reader.nudge(),
+    health: () => ({ streams, lagMs: lag.ms() }),
+    check: async () => {
+      const state = await log.state()
+      lag.observe(state)
+      if (state.isRestored) throw new Unavailable('events')
+      if (lag.ms() > maxLagMs) throw new Unavailable('events')
+    },
+  }
+}
+
+/** WHATWG HTML §9.2.6. JSON text has no line breaks, so the envelope is one `data` line. */
+const encodeEvent = ({ position, type }: LoggedEvent, envelope: object): Uint8Array =>
+  Buffer.from(`id: ${position}\nevent: ${type}\ndata: ${JSON.stringify(envelope)}\n\n`)

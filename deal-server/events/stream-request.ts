@@ -1,0 +1,47 @@
+import {
+  beginning,
+  type EventLog,
+  isBefore,
+  type LoggedEvent,
+  type Place,
+  wasThere,
+} from '../domain/event-log.ts'
+
+/** What a client wants to be told. */
+export interface StreamRequest {
+  /** After the event at this position, 0 for the beginning; undefined: from now on. */
+  readonly after: number | undefined
+  /** Of one deal alone. */
+  readonly dealId: string | undefined
+  /** Of these types alone. */
+  readonly types: ReadonlySet<string> | undefined
+}
+
+/** Where a stream begins. */
+export interface StreamStart {
+  /** Everything before is no matter of this stream. */
+  readonly place: Place
+  /** Of what comes after, what belongs to the stream. */
+  includes(event: LoggedEvent): boolean
+}
+
+/**
+ * Works out where a stream begins; undefined when there is no event at that position. A stream "from now on" gets exactly what is
+ * committed after this look. One that resumes gets what comes after its position in the log's order; a position that does not show
+ * yet, which a client may have from a deal's history, leaves out nothing that was not there when it was named.
+ * @throws Unavailable
+ */
+export async function findStart(log: EventLog, { after, dealId, types }: StreamRequest): Promise<StreamStart | undefined> {
+  const isWanted = (event: LoggedEvent): boolean =>
+    (dealId === undefined || event.dealId === dealId) && (types === undefined || types.has(event.type))
+  if (after === 0) return { place: beginning, includes: isWanted }
+  const { snapshot, place } = await log.look(after)
+  const horizon = { xid: snapshot.xmin, position: 0 }
+  if (after === undefined) {
+    return { place: horizon, includes: (event) => !wasThere(event.xid, snapshot) && isWanted(event) }
+  }
+  if (place === undefined) return undefined
+  if (isBefore(place, horizon)) return { place, includes: isWanted }
+  const isPast = (event: LoggedEvent) => !isBefore(place, event) && wasThere(event.xid, snapshot)
+  return { place: horizon, includes: (event) => !isPast(event) && isWanted(event) }
+}
