@@ -91,9 +91,13 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
   const place = { host: '127.0.0.1', port: 0, origin: config.publicOrigin, ids }
   const listenOpenly = async (repository: DealRepository) => {
     const findEmployees = () => Promise.resolve(new Map())
-    const ports = { openRoutes: [], authenticate: takeAtItsWord, recheck, repository, findEmployees, clock, ids, log }
+    const events = { open: () => Promise.resolve(undefined) }
     const cursors = createCursors([cursorKeyOf(secrets.SERVICE_SECRET)])
-    const { port, drain } = await listen({ ...place, app: createDealApp(config, { ...ports, cursors }) })
+    const given = { openRoutes: [], authenticate: takeAtItsWord, recheck, findEmployees, events, cursors }
+    const { port, drain } = await listen({
+      ...place,
+      app: createDealApp(config, { ...given, repository, clock, ids, log }),
+    })
     return { port, close: () => drain(100) }
   }
   const listening = await listen({ ...place, app: server.app })

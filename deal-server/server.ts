@@ -16,10 +16,14 @@ import { createKeyStore } from './access/key-store.ts'
 import { createPrincipalFeed } from './access/principal-feed.ts'
 import { createPrincipalRecords } from './access/principal-records.ts'
 import type { DealConfig } from './config.ts'
+import { createEventStreams, type EventStreamsOptions } from './events/event-streams.ts'
+import { createNudges } from './events/nudges.ts'
 import { createDealApp } from './http/app.ts'
 import { createFindEmployees } from './http/employees.ts'
+import { representEvent } from './http/represent-event.ts'
 import { createDealSchemes } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
+import { createEventLog } from './store/event-log.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
 
 /** What differs between production and tests. */
@@ -32,6 +36,8 @@ export interface DealResources {
   /** SERVICE_SECRET: the one that is used. */
   readonly serviceSecret: string
   readonly fetch?: typeof globalThis.fetch
+  /** Times and sizes of event streams other than the usual ones. */
+  readonly eventStreams?: Partial<EventStreamsOptions>
 }
 
 export type DealServer = ReturnType<typeof createDealServer>
@@ -52,18 +58,25 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     clock,
     handsOnReusedSignatures: true,
   })
+  const events = createEventStreams(
+    { log: createEventLog(database), represent: representEvent, clock, logger: log },
+    resources.eventStreams,
+  )
+  const nudges = createNudges({ cache, ids, installationId: () => feed.installationId(), onNudge: events.nudge })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
   const health = healthRoutes([
     { name: 'database', required: true, check: () => database.ping() },
     { name: 'cache', required: false, check: () => cache.ping() },
     { name: 'keys', required: true, check: () => requireThat(keys.size() > 0, 'keys') },
     { name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') },
+    { name: 'events', required: false, check: events.check },
   ])
   const app = createDealApp(config, {
     openRoutes: [...health, ...documentationRoutes({ ...config, server: 'deal' })],
     authenticate,
     recheck,
-    repository: createDealRepository(database),
+    repository: createDealRepository(database, () => nudges.send()),
+    events,
     cursors: createCursors((config.serviceSecrets ?? [resources.serviceSecret]).map(cursorKeyOf)),
     findEmployees: createFindEmployees(principals),
     clock,
@@ -74,12 +87,13 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     app,
     /** Follows the auth server: its keys and the feed of principals. Does not wait for an auth server that is not there yet. */
     start: async () => {
-      await Promise.all([feed.start(), keys.refresh()])
+      await Promise.all([feed.start(), keys.refresh(), nudges.start()])
       keys.start()
       housekeeping.start()
     },
     stop: async () => {
       keys.stop()
+      await nudges.stop()
       await housekeeping.stop()
       await feed.stop()
     },

@@ -78,11 +78,9 @@ export function createEventStreams(
       return async (body) => {
         streams += 1
         const opened = { start, dealId: request.dealId, mayRead }
-        await new EventStream({ log, reader, encode, clock, logger }, options, { opened, body })
-          .run()
-          .finally(() => {
-            streams -= 1
-          })
+        await new EventStream({ log, reader, encode, clock, logger }, options, { opened, body }).run().finally(() => {
+          streams -= 1
+        })
       }
     },
     nudge: () => reader.nudge(),

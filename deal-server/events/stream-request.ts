@@ -1,11 +1,4 @@
-import {
-  beginning,
-  type EventLog,
-  isBefore,
-  type LoggedEvent,
-  type Place,
-  wasThere,
-} from '../domain/event-log.ts'
+import { beginning, type EventLog, isBefore, type LoggedEvent, type Place, wasThere } from '../domain/event-log.ts'
 
 /** What a client wants to be told. */
 export interface StreamRequest {
@@ -31,7 +24,10 @@ export interface StreamStart {
  * yet, which a client may have from a deal's history, leaves out nothing that was not there when it was named.
  * @throws Unavailable
  */
-export async function findStart(log: EventLog, { after, dealId, types }: StreamRequest): Promise<StreamStart | undefined> {
+export async function findStart(
+  log: EventLog,
+  { after, dealId, types }: StreamRequest,
+): Promise<StreamStart | undefined> {
   const isWanted = (event: LoggedEvent): boolean =>
     (dealId === undefined || event.dealId === dealId) && (types === undefined || types.has(event.type))
   if (after === 0) return { place: beginning, includes: isWanted }

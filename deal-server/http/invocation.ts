@@ -5,6 +5,7 @@ import type { Method } from '../../shared/http/routes.ts'
 import type { Describe } from '../../shared/openapi/operation.ts'
 import type { Caller } from '../../shared/schemes/authenticate.ts'
 import type { CommandOutcome, CommandRecord, DealRepository } from '../domain/repository.ts'
+import type { EventStreams } from '../events/event-streams.ts'
 import type { BoundCommand } from '../use-cases/define-use-case.ts'
 import type { Preconditions } from './preconditions.ts'
 
@@ -19,7 +20,7 @@ export interface StyleRoute {
   decode(call: HttpCall): Promise<Invocation> | Invocation
 }
 
-export type Invocation = CommandInvocation | QueryInvocation
+export type Invocation = CommandInvocation | QueryInvocation | StreamInvocation
 
 export interface CommandInvocation extends CommandOptions {
   readonly kind: 'command'
@@ -57,4 +58,12 @@ export interface QueryInvocation {
   /** The rights this caller needs for it. */
   rights(caller: Caller): readonly string[]
   answer(repository: DealRepository, caller: Caller): Promise<Answer>
+}
+
+/** A query whose answer goes on. */
+export interface StreamInvocation {
+  readonly kind: 'stream'
+  readonly rights: readonly string[]
+  /** `mayRead` throws once the caller's credential has ended or a right is gone. */
+  open(events: Pick<EventStreams, 'open'>, mayRead: () => Promise<void>): Promise<Answer>
 }

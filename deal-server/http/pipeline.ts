@@ -19,6 +19,7 @@ import {
 } from '../../shared/schemes/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealRepository } from '../domain/repository.ts'
+import type { EventStreams } from '../events/event-streams.ts'
 import { commitDecision, decide, type Undertaking } from './command-steps.ts'
 import type { FindEmployees } from './employees.ts'
 import type { AnsweredCommand, CommandInvocation, StyleRoute } from './invocation.ts'
@@ -31,6 +32,7 @@ export interface PipelinePorts {
   readonly authenticate: Authenticate
   readonly recheck: Recheck
   readonly repository: DealRepository
+  readonly events: Pick<EventStreams, 'open'>
   readonly findEmployees: FindEmployees
   readonly queue: KeyedQueue
   readonly clock: Clock
@@ -55,6 +57,11 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     if (invocation.kind === 'query') {
       requireRights(caller, invocation.rights(caller)) // right: 403
       return invocation.answer(ports.repository, caller)
+    }
+    if (invocation.kind === 'stream') {
+      const { rights } = invocation
+      requireRights(caller, rights) // right: 403; and again while the answer goes on
+      return invocation.open(ports.events, async () => requireRights(await ports.recheck(caller), rights))
     }
     requireRights(caller, invocation.bound.rights) // right: 403
     refuseAnonymous(caller)

@@ -27,14 +27,18 @@ const batchRules = {
   spoiltByOne: (error: unknown) => error instanceof DatabaseError,
 }
 
-/** The repository; one per process, so that all callers share its batches. */
-export function createDealRepository(database: Database): DealRepository {
+/** The repository; one per process, so that all callers share its batches. `onCommit` hears of every batch that wrote events. */
+export function createDealRepository(database: Database, onCommit: () => void = () => undefined): DealRepository {
   const readDeal = gather<string, Deal | undefined>({ ...batchRules, run: (ids) => readDeals(database, ids) })
   const loadOne = gather<LoadItem, Loaded>({ ...batchRules, run: (items) => loadAll(database, items) })
   const commitOne = gather<DealCommit, CommitResult>({
     ...batchRules,
     key: ({ deal }) => deal.id,
-    run: (commits) => commitAll(database, commits),
+    run: async (commits) => {
+      const results = await commitAll(database, commits)
+      if (results.includes('committed')) onCommit()
+      return results
+    },
   })
   return {
     load: async (dealId, key, { forCreation } = { forCreation: false }) => {

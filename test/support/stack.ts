@@ -6,6 +6,7 @@ import { openKeyRing } from '../../auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from '../../auth-server/server.ts'
 import { ensureAnonymous } from '../../auth-server/users/create-user.ts'
 import { readDealConfig } from '../../deal-server/config.ts'
+import type { EventStreamsOptions } from '../../deal-server/events/event-streams.ts'
 import { createDealServer } from '../../deal-server/server.ts'
 import type { Database } from '../../shared/database/database.ts'
 import { migrateDatabase } from '../../shared/database/migrate.ts'
@@ -57,6 +58,8 @@ export interface StackOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** `silent` for suites that send so much that logging would take most of their time. */
   readonly logLevel?: 'trace' | 'silent'
+  /** Times and sizes of event streams other than the usual ones. */
+  readonly eventStreams?: Partial<EventStreamsOptions>
 }
 
 /** What all servers of a stack share. */
@@ -65,6 +68,7 @@ interface Common {
   readonly clock: MovableClock
   readonly log: Log
   readonly environment: Readonly<Record<string, string>>
+  readonly eventStreams: Partial<EventStreamsOptions>
 }
 
 /** Undoes a step of the start; the last one first. */
@@ -98,7 +102,7 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
     { level: options.logLevel ?? 'trace', format: 'json' },
     { write: (line) => void logLines.push(line) },
   )
-  const common: Common = { backend, clock, log, environment }
+  const common: Common = { backend, clock, log, environment, eventStreams: options.eventStreams ?? {} }
   const database = backend.openDatabase()
   undo.push(() => database.close())
   await migrate(database)
@@ -150,12 +154,15 @@ async function startAuthServer({ backend, clock, log, environment }: Common, und
   return testServer(listening.port)
 }
 
-async function startDealServer({ backend, clock, log, environment }: Common, undo: Undo[]): Promise<TestServer> {
+async function startDealServer(
+  { backend, clock, log, environment, eventStreams }: Common,
+  undo: Undo[],
+): Promise<TestServer> {
   const settings = { DEAL_PORT: String(await freePort()), ...environment }
   const { config, problems } = readDealConfig(backend.mode, settings)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   const [database, cache, ids] = [backend.openDatabase(), backend.openCache(), createIdSource(clock)]
-  const server = createDealServer(config, { database, cache, clock, ids, log, serviceSecret })
+  const server = createDealServer(config, { database, cache, clock, ids, log, serviceSecret, eventStreams })
   await server.start()
   const listening = await listen({
     app: server.app,

@@ -80,6 +80,7 @@ export const requestHeaders: Readonly<Record<string, JsonSchema>> = {
   ),
   IfMatch: field('If-Match', 'Entity tags of the deal, or `*`: refused with 412 when it is at another version.'),
   IfNoneMatch: field('If-None-Match', 'Entity tags, or `*`: a read is answered with 304, a command refused with 412.'),
+  LastEventId: field('Last-Event-ID', 'The position of the last event that was received: the stream goes on after it.'),
   Prefer: field('Prefer', '`return=minimal`: no body (RFC 7240).'),
 }
 

@@ -68,6 +68,26 @@ export const describeHistory = (): Operation =>
     answer: { description: 'Events, the oldest first; also of a deal that was deleted.', schema: ref('EventPage') },
   })
 
+/** GET of live events, with the parameters in `query`. */
+export const describeLiveEvents = (query: NonNullable<Operation['query']>): Operation => ({
+  id: 'streamEvents',
+  summary: 'Follow what happens to deals, as it happens',
+  description: `Each event has its position as \`id\`, its type as \`event\`, and as \`data\` an \`Event\` in one line. Without a position the stream
+begins now. Events of one deal come in their order; what is not of one deal comes in the order in which it was written, which is not that of
+positions. A comment every 15 seconds shows that the stream lives. It ends when the credential has ended or the right is gone.`,
+  tag: 'resource',
+  query,
+  headers: ['LastEventId'],
+  answers: {
+    200: {
+      description: 'Server-Sent Events, until the client goes.',
+      mediaType: 'text/event-stream',
+      schema: { type: 'string' },
+    },
+  },
+  problems: [...callerProblems, 'invalid-parameter', 'missing-right'],
+})
+
 /** GET of the state that a hold is. */
 export const describeHoldRead = (): Operation =>
   describeRead({

@@ -6,6 +6,7 @@ import { actionSubResourceRoutes } from './action-sub-resource.ts'
 import { dealUpdateRoutes } from './attribute-update.ts'
 import { commandCollectionRoutes, type RenderProblem } from './command-collections.ts'
 import { controllerRoutes } from './controllers.ts'
+import { liveEventRoutes } from './live-events.ts'
 import { resourceRoutes } from './resource.ts'
 import { stateNamedSubResourceRoutes } from './state-named-sub-resource.ts'
 
@@ -28,6 +29,7 @@ export function styleRoutes(commands: readonly Command[], options: StyleOptions)
   requireDistinct('segment', [...reservedSegments, ...commands.flatMap(({ verb, stateName }) => [verb, stateName])])
   const routes = [
     ...resourceRoutes(options.lists),
+    ...liveEventRoutes,
     ...actionSubResourceRoutes(commands),
     ...stateNamedSubResourceRoutes(commands),
     ...dealUpdateRoutes(options),

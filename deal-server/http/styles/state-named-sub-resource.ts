@@ -73,7 +73,7 @@ function decodeHold(call: HttpCall): Invocation {
 /** 201: the task is new, though what is answered is the deal. */
 async function decodeNewTask(call: HttpCall): Promise<Invocation> {
   const invocation = await decodeSubResource(call, addTask)
-  if (invocation.kind === 'query') return invocation
+  if (invocation.kind !== 'command') return invocation
   return {
     ...invocation,
     encode: (answered) => {

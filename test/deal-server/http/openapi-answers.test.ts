@@ -64,6 +64,9 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     await ask('DELETE', below(), { status: 204 })
     await get(below(), 404)
     await ask('DELETE', below('/deleted'), { status: 200 })
+    const head = await stack.deal.send('/rest/v1/events', { token: alice, method: 'HEAD' })
+    checker.expectDescribed('GET', '/rest/v1/events', { ...head, text: ':' })
+    await get('/rest/v1/events?type=none', 400)
   })
 
   it('styles 1 and 2', async () => {

@@ -50,6 +50,7 @@ const servedRoutes = (): string[] => {
       authenticate: nothing,
       recheck: nothing,
       repository: nothing,
+      events: nothing,
       findEmployees: nothing,
       clock: nothing,
       ids: nothing,

@@ -1,0 +1,74 @@
+/** Live events: Server-Sent Events (WHATWG HTML §9.2) that go on for as long as the client stays and may read them. */
+import { z } from 'zod'
+import { Refused } from '../../../shared/errors.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
+import { dealEventTypes } from '../../domain/events.ts'
+import type { StreamRequest } from '../../events/stream-request.ts'
+import { dealHistoryQuery } from '../../use-cases/queries.ts'
+import type { Invocation, StyleRoute } from '../invocation.ts'
+import { describeLiveEvents } from '../openapi/query-operations.ts'
+import { readQuery } from '../query-parameters.ts'
+
+/** Its one route. */
+export const liveEventRoutes: readonly StyleRoute[] = [
+  {
+    style: 'resource',
+    methods: ['GET'],
+    path: '/rest/v1/events',
+    describe: () => [describeLiveEvents(parameters)],
+    decode: decodeEvents,
+  },
+]
+
+const positionPattern = /^(0|[1-9]\d{0,14})$/
+
+const parameters = z.strictObject({
+  after: z.string().optional().meta({
+    description: 'The position of an event: begin after it; `0`: at the beginning. `Last-Event-ID` goes before.',
+  }),
+  deal: z
+    .uuid({ error: 'Expected the id of a deal, a UUID' })
+    .transform((id) => id.toLowerCase())
+    .optional()
+    .meta({ description: 'Events of this deal alone.', format: 'uuid' }),
+  type: z
+    .string()
+    .transform((types) => types.split(','))
+    .pipe(z.array(z.enum(dealEventTypes, { error: `Expected some of ${dealEventTypes.join(', ')}` })))
+    .transform((types) => new Set<string>(types))
+    .optional()
+    .meta({ description: `Events of these types alone, separated by commas: ${dealEventTypes.join(', ')}.` }),
+})
+
+const headers = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  // Else nginx keeps events back until its buffer is full.
+  'x-accel-buffering': 'no',
+} as const
+
+function decodeEvents(call: HttpCall): Invocation {
+  const { after, deal, type } = readQuery(call, parameters)
+  const lastEventId = call.header('last-event-id')
+  // A browser that comes back sends the header to the address that it was first given.
+  const [name, text] =
+    lastEventId === undefined ? (['after', after] as const) : (['Last-Event-ID', lastEventId] as const)
+  const request: StreamRequest = { after: positionOf(name, text), dealId: deal, types: type }
+  return {
+    kind: 'stream',
+    rights: [dealHistoryQuery.right],
+    open: async (events, mayRead) => {
+      const body = await events.open(request, mayRead)
+      if (!body) throw invalidPosition(name, 'There is no event at this position.')
+      return { status: 200, headers, body }
+    },
+  }
+}
+
+function positionOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (positionPattern.test(text)) return Number(text)
+  throw invalidPosition(name, 'Expected the position of an event, or 0 for the beginning.')
+}
+
+const invalidPosition = (name: string, detail: string) => new Refused('invalid-parameter', `${name}: ${detail}`)

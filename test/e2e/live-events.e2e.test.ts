@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { describeBackends } from '../support/backends.ts'
+import { type EventClient, type EventClientOptions, openEvents } from '../support/event-client.ts'
+import { expectProblem } from '../support/http-client.ts'
+import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+
+let stack: Stack
+let alice: string
+const open: EventClient[] = []
+
+async function follow(
+  options: Partial<EventClientOptions> = {},
+  server: TestServer = stack.deal,
+): Promise<EventClient> {
+  const client = await openEvents(server, { token: alice, ...options })
+  open.push(client)
+  return client
+}
+
+async function createDeal(server = stack.deal): Promise<string> {
+  const id = randomUUID()
+  const { status } = await server.send('/rest/v1/deals/', { token: alice, json: { id, name: 'deal', price: 1 } })
+  expect(status).toBe(201)
+  return id
+}
+
+async function rename(id: string, newName: string): Promise<void> {
+  const { status } = await stack.deal.send(`/rest/v1/deals/${id}/rename`, {
+    token: alice,
+    method: 'PUT',
+    json: { newName },
+  })
+  expect(status).toBe(200)
+}
+
+const subjects = ({ events }: EventClient) => events.map(({ data }) => data.subject)
+const asAdmin = async (path: string, json: unknown, method = 'PATCH') => {
+  const { access } = await stack.logIn('admin')
+  const { status } = await stack.auth.send(path, { method, json, token: access })
+  expect(status).toBeLessThan(300)
+}
+const newUser = async (roles: readonly string[]) => {
+  const username = `user-${randomUUID().slice(0, 8)}`
+  const password = `password of ${username}`
+  await asAdmin('/users', { username, password, roles }, 'POST')
+  return { username, token: (await stack.logIn(username, password)).access }
+}
+
+describeBackends('live events', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend, { dealServers: 2, eventStreams: { heartbeatMs: 1_500, pollMs: 30_000 } })
+    alice = (await stack.logIn('alice')).access
+  }, 60_000)
+  afterAll(() => stack.close())
+  afterEach(() => {
+    for (const client of open.splice(0)) client.close()
+  })
+
+  it('tells what happens from now on, as it stands in the history', async () => {
+    await createDeal()
+    const client = await follow()
+    expect(client.status).toBe(200)
+    expect(client.headers).toMatchObject({
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    })
+    const id = await createDeal()
+    await rename(id, 'other')
+    await client.until(({ events }) => events.length >= 2)
+    const history = await stack.deal.send(`/rest/v1/deals/${id}/history`, { token: alice })
+    expect(client.events.map(({ data }) => data)).toEqual(history.body.items)
+    expect(client.events.map(({ event }) => event)).toEqual(['deal.created', 'deal.renamed'])
+    for (const { id: eventId, data } of client.events) expect(eventId).toBe(data.position)
+    expect(client.others).toEqual(['retry: 1000'])
+  })
+
+  it('tells what happened at another server, without waiting for the next look', async () => {
+    const [here, there] = await Promise.all(stack.deals.map((server) => follow({}, server)))
+    const id = await createDeal(stack.deals[1])
+    await Promise.all([here, there].map((client) => client?.until((one) => subjects(one).includes(id), 2_000)))
+  })
+
+  it('begins at the beginning, or after a position', async () => {
+    const id = await createDeal()
+    for (const name of ['a', 'b', 'c']) await rename(id, name)
+    const all = await follow({ query: `?after=0&deal=${id}` })
+    await all.until(({ events }) => events.length === 4)
+    const known = [...all.events]
+    for (const [index, { id: position }] of known.entries()) {
+      for (const way of [{ query: `?after=${position}` }, { lastEventId: position }]) {
+        const rest = await follow({ ...way, query: `${way.query ?? '?after=0'}&deal=${id}` })
+        await rest.until(({ events }) => events.length === known.length - index - 1)
+        expect(rest.events).toEqual(known.slice(index + 1))
+      }
+    }
+  })
+
+  it('goes on with what is new after what it has caught up with', async () => {
+    const id = await createDeal()
+    const client = await follow({ query: `?after=0&deal=${id}` })
+    for (const name of ['a', 'b', 'c']) await rename(id, name)
+    await client.until(({ events }) => events.length === 4)
+    expect(client.events.map(({ data }) => data.sequence)).toEqual([1, 2, 3, 4])
+  })
+
+  it('filters by deal and by type', async () => {
+    const [one, other] = [await createDeal(), await createDeal()]
+    const ofOne = await follow({ query: `?deal=${one.toUpperCase()}` })
+    const renamed = await follow({ query: '?type=deal.renamed,deal.held' })
+    const past = await follow({ query: `?after=0&type=deal.created&deal=${other}` })
+    await rename(other, 'x')
+    await rename(one, 'y')
+    await ofOne.until(({ events }) => events.length === 1)
+    await renamed.until(({ events }) => events.length === 2)
+    await past.until(({ events }) => events.length === 1)
+    expect(subjects(ofOne)).toEqual([one])
+    expect(subjects(renamed)).toEqual([other, one])
+    expect(past.events.map(({ event }) => event)).toEqual(['deal.created'])
+  })
+
+  it.each([
+    ['?after=', 'after'],
+    ['?after=-1', 'after'],
+    ['?after=01', 'after'],
+    ['?after=1e3', 'after'],
+    ['?after=999999999999999', 'after'],
+    ['?after=99999999999999999999999', 'after'],
+    ['?after=1&after=2', 'after'],
+    ['?deal=1', 'deal'],
+    ['?type=deal.sold', 'type'],
+    ['?type=', 'type'],
+    ['?type=deal.held,', 'type'],
+    ['?surprise=1', 'surprise'],
+  ])('refuses %s', async (query, name) => {
+    const reply = await stack.deal.send(`/rest/v1/events${query}`, { token: alice })
+    expectProblem(reply, 400, 'invalid-parameter')
+    expect(JSON.stringify(reply.body)).toContain(name)
+  })
+
+  it.each(['', 'x', '-1', '1, 2', '999999999999999'])('refuses Last-Event-ID %j', async (value) => {
+    const headers = { 'last-event-id': value }
+    const reply = await stack.deal.send('/rest/v1/events?after=0', { token: alice, headers })
+    expectProblem(reply, 400, 'invalid-parameter')
+    expect(reply.body.detail).toContain('Last-Event-ID')
+  })
+
+  it('needs the right to read histories', async () => {
+    const { token } = await newUser([])
+    expectProblem(await stack.deal.send('/rest/v1/events', { token }), 403, 'missing-right')
+    expectProblem(await stack.deal.send('/rest/v1/events'), 401, 'unauthenticated')
+  })
+
+  it('answers HEAD without a stream', async () => {
+    const reply = await stack.deal.send('/rest/v1/events', { token: alice, method: 'HEAD' })
+    expect(reply.status).toBe(200)
+    expect(reply.headers.get('content-type')).toBe('text/event-stream')
+    expectProblem(await stack.deal.send('/rest/v1/events', { token: alice, method: 'POST' }), 405, 'method-not-allowed')
+  })
+
+  it('shows that it lives when nothing happens', async () => {
+    const client = await follow()
+    await client.until(({ others }) => others.filter((block) => block === ':').length >= 2)
+    expect(client.hasEnded).toBe(false)
+  })
+
+  it.each([
+    ['the right is taken away', (name: string) => asAdmin(`/users/${name}`, { roles: [] })],
+    ['the user is disabled', (name: string) => asAdmin(`/users/${name}`, { enabled: false })],
+    ['the user is deleted', (name: string) => asAdmin(`/users/${name}`, undefined, 'DELETE')],
+    ['all logins of the user are ended', (name: string) => asAdmin(`/users/${name}/logout`, undefined, 'POST')],
+  ])('ends within moments when %s, and tells nothing more', async (_, change) => {
+    const { username, token } = await newUser(['viewer'])
+    const client = await follow({ token })
+    const before = await createDeal()
+    await client.until((one) => subjects(one).includes(before))
+    await change(username)
+    const after = await createDeal()
+    await client.until(({ hasEnded }) => hasEnded)
+    expect(subjects(client)).not.toContain(after)
+  })
+
+  it('ends with the login', async () => {
+    const { access, refresh } = await stack.logIn('bob')
+    const client = await follow({ token: access })
+    expect((await stack.auth.send('/logout', { method: 'POST', token: refresh })).status).toBe(204)
+    await client.until(({ hasEnded }) => hasEnded)
+  })
+
+  it('goes on for a caller whose other rights change', async () => {
+    const { username, token } = await newUser(['agent'])
+    const client = await follow({ token })
+    await asAdmin(`/users/${username}`, { roles: ['viewer'] })
+    const id = await createDeal()
+    await client.until((one) => subjects(one).includes(id))
+  })
+
+  it('is logged once, without query', async () => {
+    const before = stack.logLines.length
+    const client = await follow({ query: '?after=0' })
+    await client.until(({ events }) => events.length > 0)
+    client.close()
+    const lines = stack.logLines.slice(before).filter((line) => line.includes('/rest/v1/events'))
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ route: '/rest/v1/events', status: 200, method: 'GET' })
+    expect(lines[0]).not.toContain('after=')
+  })
+
+  it('ends when the credential expires', async () => {
+    const client = await follow({ token: (await stack.logIn('carol')).access })
+    stack.clock.advanceSeconds(1801)
+    await client.until(({ hasEnded }) => hasEnded)
+    alice = (await stack.logIn('alice')).access
+  })
+})
