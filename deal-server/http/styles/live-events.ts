@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { Refused } from '../../../shared/errors.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
+import { readQuery } from '../../../shared/http/query-parameters.ts'
 import { dealEventTypes } from '../../domain/events.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
 import { dealHistoryQuery } from '../../use-cases/queries.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
 import { describeLiveEvents } from '../openapi/query-operations.ts'
-import { readQuery } from '../query-parameters.ts'
 
 /** Its one route. */
 export const liveEventRoutes: readonly StyleRoute[] = [
