@@ -69,12 +69,10 @@ function policyOf({ server, publicOrigins, schemes }: DocumentationSettings): Po
 const names: Readonly<Record<ServerName, string>> = { auth: 'auth server', deal: 'deal server' }
 
 function renderDocs({ base, document }: Place, { server, publicOrigins, schemes }: DocumentationSettings): string {
-  const { auth, deal } = publicOrigins
+  const { auth, deal, [server]: own } = publicOrigins
   const other =
     server === 'auth' ? { name: names.deal, page: `${deal}/rest/docs` } : { name: names.auth, page: `${auth}/docs` }
-  const forms = schemes.includes('session')
-    ? sessionForms({ authOrigin: auth, returnTo: publicOrigins[server] + base })
-    : nothing
+  const forms = schemes.includes('session') ? sessionForms({ authOrigin: auth, returnTo: own + base }) : nothing
   return renderPage({
     title: `Keyhold ${names[server]}`,
     base,
@@ -88,8 +86,9 @@ function renderDocs({ base, document }: Place, { server, publicOrigins, schemes 
 <a href="${other.page}">Documentation of the ${other.name}</a>
 </nav>
 </header>
+<p id="elsewhere" class="notice" hidden>Calls go to ${own}, and a browser lets only pages of that origin make them: <a href="${own + base}">open this page there</a>.</p>
 ${forms}
-<div id="swagger-ui" data-document="${document}"><noscript><p>This page needs JavaScript. All that it shows stands in <a href="${document}">the OpenAPI document</a>.</p></noscript></div>`,
+<div id="swagger-ui" data-document="${document}" data-origin="${own}"><noscript><p>This page needs JavaScript. All that it shows stands in <a href="${document}">the OpenAPI document</a>.</p></noscript></div>`,
   })
 }
 

@@ -54,12 +54,47 @@ describeInBrowser('the documentation pages', () => {
     expect([...observed.origins]).toEqual([stack.auth.url])
   })
 
-  it.each(['/docs', '/docs/', '/rest/docs'])('let a deal server be called from %s', async (path) => {
+  it.each(['/docs/', '/rest/docs'])('let a deal server be called from %s', async (path) => {
     const { access } = await stack.logIn('alice')
     await openDocs(stack.deal.url + path)
     expect(await tryOut(access, 'resource', '/rest/v1/deals')).toBe('200')
     expect(observed.complaints).toEqual([])
     expect([...observed.origins]).toEqual([stack.deal.url])
+  })
+
+  it('say where calls go when they were opened under another name of the server', async () => {
+    const { page } = observed
+    await openDocs(`${stack.deal.url}/docs`)
+    expect(await page.locator('#elsewhere').isVisible()).toBe(false)
+    await openDocs(`${stack.deal.url.replace('127.0.0.1', 'localhost')}/docs`)
+    await page.getByRole('link', { name: 'open this page there' }).click()
+    await page.waitForURL(`${stack.deal.url}/docs`)
+  })
+
+  it.each<[string, string, Readonly<Record<string, string>>]>([
+    ['in', '/sessions', { username: 'alice', password: 'ein Paßwort & mehr' }],
+    ['out', '/sessions/current', { _method: 'DELETE' }],
+  ])('sign %s at the auth server, which may lead back to them', async (direction, path, fields) => {
+    const { page, complaints } = observed
+    const own = `${stack.deal.url}/rest/docs`
+    let sent: { origin: string | undefined; fields: Record<string, string> } | undefined
+    await page.route(stack.auth.url + path, async (route) => {
+      const request = route.request()
+      const form = Object.fromEntries(new URLSearchParams(request.postData() ?? ''))
+      sent = { origin: (await request.allHeaders()).origin, fields: form }
+      await route.fulfill({ status: 303, headers: { location: form.return_to ?? '' } })
+    })
+    await openDocs(own)
+    if (direction === 'in') {
+      await page.getByLabel('User name').fill(fields.username ?? '')
+      await page.getByLabel('Password').fill(fields.password ?? '')
+    }
+    await page.getByRole('button', { name: `Sign ${direction}` }).click()
+    await page.getByText(`You have signed ${direction}.`).waitFor()
+    const returnTo = `${own}#signed-${direction}`
+    expect(page.url()).toBe(returnTo)
+    expect(sent).toEqual({ origin: stack.deal.url, fields: { ...fields, return_to: returnTo } })
+    expect(complaints).toEqual([])
   })
 
   it('show problems as a list that leads to each', async () => {
