@@ -9,6 +9,7 @@ import { healthRoutes } from '../shared/http/health.ts'
 import { createLists } from '../shared/http/lists.ts'
 import { createApp, type Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
+import { createGuesses } from '../shared/limits/count-guesses.ts'
 import type { Log } from '../shared/log.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
@@ -138,7 +139,8 @@ function createLogins(
   resources: AuthResources,
   publisher: ReturnType<typeof createPrincipalPublisher>,
 ) {
-  const { database, clock, ids, log, keyRing } = resources
+  const { database, cache, clock, ids, log, keyRing } = resources
+  const [secret = ''] = resources.serviceSecrets
   const { issuer, audience } = config
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const keys = keyRing.verificationKeys('jwt')
@@ -150,6 +152,7 @@ function createLogins(
     ids,
     log,
     publisher,
+    guesses: createGuesses({ cache, clock, ids, limits: config.loginFailures, secret }),
     hashing: createPasswordHashing({ concurrency: config.hashConcurrency }),
     families: createFamilyStore(database),
     issueAccessToken: createAccessTokenIssuer({ keys: keyRing, ids, issuer, audience }),

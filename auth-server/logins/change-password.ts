@@ -1,21 +1,17 @@
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
 import { Refused, Unavailable } from '../../shared/errors.ts'
 import { isAnonymous } from '../../shared/principals/record.ts'
-import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { users } from '../store/schema.ts'
 import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 import { refuseProblems } from '../users/user.ts'
 import { userRow } from '../users/user-rows.ts'
-import { verifyPassword } from './verify-password.ts'
+import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
 /** What changing a password needs. */
-export interface ChangePasswordPorts {
-  readonly database: Database
-  readonly hashing: PasswordHashing
+export interface ChangePasswordPorts extends VerifyPasswordPorts {
   readonly clock: Clock
   readonly publisher: Pick<PrincipalPublisher, 'settle'>
 }
@@ -28,13 +24,14 @@ export interface OwnPasswordChange {
   readonly username: string
   readonly oldPassword: string
   readonly newPassword: string
+  readonly clientAddress: string
   /** The login or session that asks, with the generation of its credential: it alone stays alive. Null when there is none. */
   readonly login: LoginGeneration | null
 }
 
 /** New passwords. Each change has been announced when its promise resolves. Everything throws Unavailable. */
 export interface PasswordChanges {
-  /** By the user, against the old one; ends the user's other logins. @throws Refused `invalid-value`, `wrong-password` */
+  /** By the user, against the old one; ends the user's other logins. @throws Refused `invalid-value`, `wrong-password`, `too-many-attempts` */
   change(change: OwnPasswordChange): Promise<void>
   /**
    * By an administrator; ends everything the user holds.
@@ -60,9 +57,9 @@ export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChang
 }
 
 async function changeOwn(ports: ChangePasswordPorts, change: OwnPasswordChange): Promise<number> {
-  const { username, oldPassword: password, login } = change
+  const { username, oldPassword: password, clientAddress, login } = change
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const holder = await verifyPassword(ports, { username, password })
+    const holder = await verifyPassword(ports, { username, password, clientAddress })
     if (!holder) throw new Refused('wrong-password', 'the old password is not right')
     const passwordHash = await ports.hashing.hash(change.newPassword)
     const changed = await store(ports, { username, passwordHash, replaces: holder.passwordHash, login })

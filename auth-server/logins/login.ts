@@ -6,7 +6,13 @@ import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import { type LoginLifetimes, tokenTimes } from './family.ts'
 import type { FamilyStore } from './family-store.ts'
 import { answerWith, issueRefreshToken, type TokenAnswer } from './issue-tokens.ts'
-import { type PasswordHolder, rehashPassword, type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
+import {
+  type PasswordHolder,
+  type PresentedPassword,
+  rehashPassword,
+  type VerifyPasswordPorts,
+  verifyPassword,
+} from './verify-password.ts'
 
 /** So many ended logins of a user are remembered (CONTRACT section 9). */
 export const maxEndedLogins = 1000
@@ -17,10 +23,7 @@ const maxAttempts = 3
 const maxUserAgentLength = 256
 
 /** A login as it arrives. */
-export interface LoginRequest {
-  readonly username: string
-  readonly password: string
-  readonly clientAddress?: string | undefined
+export interface LoginRequest extends PresentedPassword {
   readonly userAgent?: string | undefined
 }
 
@@ -38,7 +41,7 @@ export interface LoginPorts extends VerifyPasswordPorts {
  * Logs in with name and password.
  *
  * @throws Refused `invalid-credentials`, the same in content and time, for an unknown user, a wrong password, a disabled user and one
- *   without a password; `too-many-logins` when too many ended logins of the user are still remembered
+ *   without a password; `too-many-attempts`; `too-many-logins` when too many ended logins of the user are still remembered
  * @throws Unavailable
  */
 export type LogIn = (request: LoginRequest) => Promise<TokenAnswer>

@@ -4,6 +4,7 @@
 import { and, eq } from 'drizzle-orm'
 import type { Database } from '../../shared/database/database.ts'
 import { Unavailable } from '../../shared/errors.ts'
+import type { Guesses } from '../../shared/limits/guesses.ts'
 import { foldUsername } from '../../shared/principals/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
@@ -22,6 +23,15 @@ export interface PasswordHolder {
 export interface VerifyPasswordPorts {
   readonly database: Database
   readonly hashing: PasswordHashing
+  readonly guesses: Guesses
+}
+
+/** A name and a password as presented. */
+export interface PresentedPassword {
+  readonly username: string
+  readonly password: string
+  /** From where: guessing is limited by it. */
+  readonly clientAddress: string
 }
 
 const readSql = `select u.id as "userId", u.username, u.password_hash as "passwordHash", u.enabled
@@ -31,13 +41,24 @@ type CredentialRow = { userId: string; username: string; passwordHash: string | 
 
 /**
  * The user of this name and password; undefined, after the same time, when there is none, the user is disabled or has no password,
- * or the password is another. @throws Unavailable
+ * or the password is another.
+ *
+ * @throws Refused `too-many-attempts` after too many wrong ones
+ * @throws Unavailable
  */
-export async function verifyPassword(
-  { database, hashing }: VerifyPasswordPorts,
-  credential: { readonly username: string; readonly password: string },
+export function verifyPassword(
+  ports: VerifyPasswordPorts,
+  presented: PresentedPassword,
 ): Promise<PasswordHolder | undefined> {
-  const { username, password } = credential
+  const { username, clientAddress: address } = presented
+  const account = isUsername(username) ? username : undefined
+  return ports.guesses.attempt({ account, address }, () => compare(ports, presented))
+}
+
+async function compare(
+  { database, hashing }: VerifyPasswordPorts,
+  { username, password }: PresentedPassword,
+): Promise<PasswordHolder | undefined> {
   if (exceedsPasswordLimit(password)) return undefined
   const rows = isUsername(username) ? await database.query<CredentialRow>(readSql, [foldUsername(username)]) : []
   const row = rows[0]
@@ -50,7 +71,7 @@ export async function verifyPassword(
  * Hashes a just proved password anew when the parameters have changed since. A busy moment is let pass: the next login tries again.
  */
 export async function rehashPassword(
-  { database, hashing }: VerifyPasswordPorts,
+  { database, hashing }: Pick<VerifyPasswordPorts, 'database' | 'hashing'>,
   holder: PasswordHolder,
   password: string,
 ): Promise<void> {

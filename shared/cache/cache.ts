@@ -23,7 +23,35 @@ export interface PutOptions {
   readonly since?: CacheMoment
 }
 
+/** Attempts that are limited: so many failures within a window, those in flight counted as failures until they have ended. */
+export interface AttemptLimit {
+  readonly count: number
+  /** A window begins with its first failure. */
+  readonly seconds: number
+}
+
+/** Whether an attempt may begin; `busy`: not now, but only because of others that are in flight. */
+export type AttemptVerdict =
+  | { readonly state: 'begun' }
+  | { readonly state: 'busy' }
+  | { readonly state: 'exhausted'; readonly retryAfterMs: number }
+
+/** How long an attempt that never ended counts as one in flight, in milliseconds. */
+export const attemptLifeMs = 30_000
+
 export interface Cache {
+  /**
+   * Counts the attempt `id` as in flight, if failures and attempts in flight leave room for it. One atomic step. It must be ended with
+   * `endAttempt`, whatever was answered, even that nothing was. @throws Unavailable
+   */
+  beginAttempt(key: string, attempt: { readonly id: string; readonly limit: AttemptLimit }): Promise<AttemptVerdict>
+
+  /** Takes an attempt out of those in flight, and counts it as a failure if it was one. @throws Unavailable */
+  endAttempt(
+    key: string,
+    attempt: { readonly id: string; readonly limit: AttemptLimit; readonly failed: boolean },
+  ): Promise<void>
+
   /**
    * Keeps `entry` unless one of a higher version is there (an equal version is replaced); false when it was not kept. One atomic
    * step. @throws Unavailable

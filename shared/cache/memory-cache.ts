@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import { Unavailable } from '../errors.ts'
-import type { Cache, CacheMoment, PutOptions, Versioned } from './cache.ts'
+import { AttemptCounts } from './attempt-counts.ts'
+import type { AttemptLimit, AttemptVerdict, Cache, CacheMoment, PutOptions, Versioned } from './cache.ts'
 import { ChannelListeners } from './channel-listeners.ts'
 import { assertVersion, lifetimeMs } from './versions.ts'
 
@@ -29,6 +30,7 @@ let incarnations = 0
 class MemoryCache implements Cache {
   readonly #clock: Clock
   readonly #entries: LRUCache<string, MemoryEntry>
+  readonly #attempts: AttemptCounts
   readonly #listeners: ChannelListeners
   readonly #incarnation = `memory-${++incarnations}`
   #closed = false
@@ -36,7 +38,18 @@ class MemoryCache implements Cache {
   constructor(clock: Clock, options: MemoryCacheOptions) {
     this.#clock = clock
     this.#entries = new LRUCache({ max: options.maxEntries ?? 50_000 })
+    this.#attempts = new AttemptCounts(clock)
     this.#listeners = new ChannelListeners(options.onListenerError ?? (() => undefined))
+  }
+
+  async beginAttempt(key: string, attempt: { id: string; limit: AttemptLimit }): Promise<AttemptVerdict> {
+    this.#assertOpen()
+    return this.#attempts.begin(key, attempt)
+  }
+
+  async endAttempt(key: string, attempt: { id: string; limit: AttemptLimit; failed: boolean }): Promise<void> {
+    this.#assertOpen()
+    this.#attempts.end(key, attempt)
   }
 
   async putVersioned(key: string, { version, value }: Versioned, options: PutOptions): Promise<boolean> {

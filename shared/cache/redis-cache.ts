@@ -1,5 +1,13 @@
 import { Unavailable } from '../errors.ts'
-import type { Cache, CacheMoment, PutOptions, Versioned } from './cache.ts'
+import {
+  type AttemptLimit,
+  type AttemptVerdict,
+  attemptLifeMs,
+  type Cache,
+  type CacheMoment,
+  type PutOptions,
+  type Versioned,
+} from './cache.ts'
 import { ChannelListeners } from './channel-listeners.ts'
 import { withDeadline } from './deadline.ts'
 import { connectRedis, type RedisConnections } from './redis-connections.ts'
@@ -45,6 +53,23 @@ class RedisCache implements Cache {
       timeoutMs: this.#timeoutMs,
       onError,
     })
+  }
+
+  async beginAttempt(key: string, { id, limit }: { id: string; limit: AttemptLimit }): Promise<AttemptVerdict> {
+    const { commands } = this.#connections
+    const argv = [String(limit.count), id, String(attemptLifeMs)]
+    const answer = await this.#ask(commands.keyholdBeginAttempt(`${key}:failures`, `${key}:in-flight`, ...argv))
+    if (answer === 0) return { state: 'begun' }
+    return answer < 0 ? { state: 'busy' } : { state: 'exhausted', retryAfterMs: answer }
+  }
+
+  async endAttempt(
+    key: string,
+    { id, limit, failed }: { id: string; limit: AttemptLimit; failed: boolean },
+  ): Promise<void> {
+    const { commands } = this.#connections
+    const argv = [id, failed ? '1' : '0', String(limit.seconds * 1000)]
+    await this.#ask(commands.keyholdEndAttempt(`${key}:failures`, `${key}:in-flight`, ...argv))
   }
 
   async putVersioned(key: string, { version, value }: Versioned, options: PutOptions): Promise<boolean> {

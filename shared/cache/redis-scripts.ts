@@ -9,7 +9,8 @@
  *
  * The scripts call INFO and TIME before they write, which needs replication by effects: Redis 5 or newer. Numbers travel as
  * strings, because Lua prints large ones rounded. A Redis user with restricted rights needs `+info +time +get +set +publish +eval
- * +evalsha +subscribe +unsubscribe +ping`, in a Cluster `+cluster`, the keys `{keyhold}:*` and the channels `{keyhold}:*`.
+ * +evalsha +subscribe +unsubscribe +ping +incr +pttl +pexpire +zadd +zrem +zcard +zremrangebyscore`, in a Cluster `+cluster`, the keys
+ * `{keyhold}:*` and the channels `{keyhold}:*`.
  */
 
 const prelude = `
@@ -61,12 +62,35 @@ redis.call('PUBLISH', ARGV[1], ARGV[2])
 return 1
 `
 
+// KEYS: failures (a number that expires with its window), attempts in flight (by the time until which they count). ARGV: limit, id, how
+// long it counts in milliseconds. Returns 0 begun, -1 busy, else in how many milliseconds the window of failures ends.
+const beginAttempt = `${prelude}
+local limit = tonumber(ARGV[1])
+local failures = tonumber(redis.call('GET', KEYS[1]) or '0')
+if failures >= limit then return math.max(1, redis.call('PTTL', KEYS[1])) end
+local now = milliseconds()
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now))
+if failures + redis.call('ZCARD', KEYS[2]) >= limit then return -1 end
+redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[3])
+return 0
+`
+
+// KEYS: as before. ARGV: id, '1' for a failure, length of a window in milliseconds.
+const endAttempt = `
+redis.call('ZREM', KEYS[2], ARGV[1])
+if ARGV[2] == '1' and redis.call('INCR', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+return 1
+`
+
 /** The scripts in the form that ioredis takes them: it sends EVALSHA, and EVAL to a server that does not know the script yet. */
 export const cacheScripts = {
   keyholdPutVersioned: { lua: putVersioned, numberOfKeys: 1 },
   keyholdGetVersioned: { lua: getVersioned, numberOfKeys: 1 },
   keyholdMoment: { lua: moment, numberOfKeys: 1 },
   keyholdPublish: { lua: publish, numberOfKeys: 1 },
+  keyholdBeginAttempt: { lua: beginAttempt, numberOfKeys: 2 },
+  keyholdEndAttempt: { lua: endAttempt, numberOfKeys: 2 },
 }
 
 /** The methods that ioredis adds to a client for `cacheScripts`. */
@@ -75,4 +99,6 @@ export interface CacheScripts {
   keyholdGetVersioned(key: string): Promise<[version: string, value: string] | null>
   keyholdMoment(key: string): Promise<string>
   keyholdPublish(key: string, ...argv: string[]): Promise<number>
+  keyholdBeginAttempt(failures: string, inFlight: string, ...argv: string[]): Promise<number>
+  keyholdEndAttempt(failures: string, inFlight: string, ...argv: string[]): Promise<number>
 }

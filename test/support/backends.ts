@@ -33,6 +33,8 @@ export async function openEmbedded(): Promise<Backend> {
   const engine = await openTestEngine()
   const cache = createMemoryCache(systemClock)
   const shared: Cache = {
+    beginAttempt: (...args) => cache.beginAttempt(...args),
+    endAttempt: (...args) => cache.endAttempt(...args),
     putVersioned: (...args) => cache.putVersioned(...args),
     getVersioned: (...args) => cache.getVersioned(...args),
     moment: () => cache.moment(),

@@ -1,5 +1,13 @@
 /** A Redis in virtual time: one server that can be killed and started from a dump, and clients whose connections can fail. */
-import type { Cache, CacheMoment, PutOptions, Versioned } from '../../shared/cache/cache.ts'
+import { AttemptCounts } from '../../shared/cache/attempt-counts.ts'
+import type {
+  AttemptLimit,
+  AttemptVerdict,
+  Cache,
+  CacheMoment,
+  PutOptions,
+  Versioned,
+} from '../../shared/cache/cache.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { SimulatedLink } from './simulated-link.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -19,11 +27,13 @@ export class SimulatedCacheServer {
   #dump = new Map<string, Entry>()
   #incarnation = 1
   #running = true
+  readonly attempts: AttemptCounts
   /** When it forgot something last. */
   lastLossAt = Number.NEGATIVE_INFINITY
 
   constructor(time: VirtualTime) {
     this.#time = time
+    this.attempts = new AttemptCounts(time)
   }
 
   dump(): void {
@@ -148,6 +158,14 @@ export class SimulatedCacheClient implements Cache {
     this.link.heal()
     this.#deafUntil = 0
     this.#connect()
+  }
+
+  beginAttempt(key: string, attempt: { id: string; limit: AttemptLimit }): Promise<AttemptVerdict> {
+    return this.link.call(() => this.#server.attempts.begin(key, attempt))
+  }
+
+  endAttempt(key: string, attempt: { id: string; limit: AttemptLimit; failed: boolean }): Promise<void> {
+    return this.link.call(() => this.#server.attempts.end(key, attempt))
   }
 
   putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean> {

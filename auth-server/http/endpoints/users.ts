@@ -125,6 +125,7 @@ async function changePassword(
   }
   const { loginId, generation } = caller.credential
   const login = loginId === undefined || generation === undefined ? null : { id: loginId, generation }
-  await audited(audit, about, () => passwords.change({ username, oldPassword, newPassword, login }))
+  const change = { username, oldPassword, newPassword, clientAddress: call.peer.address, login }
+  await audited(audit, about, () => passwords.change(change))
   return emptyAnswer(204, noStore)
 }

@@ -113,7 +113,11 @@ describeOnDatabases('login', (open) => {
     await core.logIn({ username: user.username, password: goodPassword })
     expect(await hashOf()).toContain('m=64,')
     const { createLogIn } = await import('../../../auth-server/logins/login.ts')
-    await createLogIn({ ...core, hashing: stronger })({ username: user.username, password: goodPassword })
+    await createLogIn({ ...core, hashing: stronger })({
+      username: user.username,
+      password: goodPassword,
+      clientAddress: '127.0.0.1',
+    })
     expect(await hashOf()).toContain('m=128,')
     await expect(logIn(user.username)).resolves.toBeDefined()
     expect(defaultHashParameters).toEqual({ memoryKib: 19_456, passes: 2, lanes: 1 })

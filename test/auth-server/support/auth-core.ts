@@ -1,8 +1,8 @@
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { createPasswordChanges } from '../../../auth-server/logins/change-password.ts'
+import { createPasswordChanges, type OwnPasswordChange } from '../../../auth-server/logins/change-password.ts'
 import type { LoginLifetimes } from '../../../auth-server/logins/family.ts'
 import { createFamilyStore } from '../../../auth-server/logins/family-store.ts'
-import { createLogIn } from '../../../auth-server/logins/login.ts'
+import { createLogIn, type LoginRequest } from '../../../auth-server/logins/login.ts'
 import { createLogOut } from '../../../auth-server/logins/logout.ts'
 import { createRefresh } from '../../../auth-server/logins/refresh.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
@@ -19,6 +19,7 @@ import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
 import { type Clock, systemClock } from '../../../shared/clock.ts'
 import type { Database } from '../../../shared/database/database.ts'
 import { createIdSource } from '../../../shared/ids.ts'
+import { createGuesses } from '../../../shared/limits/count-guesses.ts'
 import { createAccessTokenVerifier } from '../../../shared/tokens/verify-access-token.ts'
 
 /** What test servers are called. */
@@ -41,6 +42,9 @@ export function generateTestKey(): { kid: string; privateKey: KeyObject; publicK
     .digest('base64url')
   return { kid, privateKey, publicKey }
 }
+
+/** Where everybody calls from. */
+const clientAddress = '127.0.0.1'
 
 const quiet = { info: () => undefined, warn: () => undefined }
 
@@ -80,13 +84,23 @@ export function createAuthCore(options: CoreOptions) {
   const keys = { key: (kid: string) => (kid === testKey.kid ? testKey.publicKey : undefined) }
   const verifyAccessToken = createAccessTokenVerifier({ keys, issuer, audience, clock })
   const families = createFamilyStore(database)
-  const shared = { database, clock, ids, publisher, hashing, families, refreshTokens, issueAccessToken, lifetimes }
+  // What limits guessing has tests of its own.
+  const many = { count: 100_000, seconds: 60 }
+  const limits = { perAccount: many, perAddress: many }
+  const guesses = createGuesses({ cache: createMemoryCache(systemClock), clock, ids, limits, secret: issuer })
+  const credentials = { database, hashing, guesses, families, refreshTokens, issueAccessToken, lifetimes }
+  const shared = { ...credentials, clock, ids, publisher }
+  const passwords = createPasswordChanges(shared)
+  const logIn = createLogIn(shared)
   return {
     ...shared,
     cache,
     users: createUsers(shared),
-    passwords: createPasswordChanges(shared),
-    logIn: createLogIn(shared),
+    passwords: {
+      ...passwords,
+      change: (change: Omit<OwnPasswordChange, 'clientAddress'>) => passwords.change({ clientAddress, ...change }),
+    },
+    logIn: (request: Omit<LoginRequest, 'clientAddress'>) => logIn({ clientAddress, ...request }),
     refresh: createRefresh({ ...shared, sealing: createSealing(secretsKeys) }),
     logOut: createLogOut({ ...shared, verifyAccessToken }),
     verifyAccessToken,

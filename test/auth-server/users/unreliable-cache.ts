@@ -46,6 +46,8 @@ export async function createUnreliableCache(
     get reliable() {
       return inner
     },
+    beginAttempt: (key, attempt) => call((real) => real.beginAttempt(key, attempt)),
+    endAttempt: (key, attempt) => call((real) => real.endAttempt(key, attempt)),
     putVersioned: (key, entry, options) => call((real) => real.putVersioned(key, entry, options)),
     getVersioned: (key) => call((real) => real.getVersioned(key)),
     moment: () => call((real) => real.moment()),

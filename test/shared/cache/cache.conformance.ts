@@ -33,6 +33,7 @@ export function describeCache(name: string, open: () => Promise<CacheUnderTest>)
     describeEntries(() => under)
     describeMoments(() => under)
     describeChannels(() => under)
+    describeAttempts(() => under)
 
     it('answers a ping', async () => {
       await expect(under.cache.ping()).resolves.toBeUndefined()
@@ -156,6 +157,43 @@ function describeMoments(under: () => CacheUnderTest): void {
     const later = now.replace(/\d+(\.\d+)?$/, (milliseconds) => String(Number(milliseconds) + 10_000))
     expect(await under().cache.publish(uniqueKey(), 'x', { since: `gone${now}`, maxAgeMs: 5000 })).toBe(false)
     expect(await under().cache.publish(uniqueKey(), 'x', { since: later, maxAgeMs: 5000 })).toBe(false)
+  })
+}
+
+function describeAttempts(under: () => CacheUnderTest): void {
+  const limit = { count: 3, seconds: 0.2 }
+  const begin = async (key: string, id: string) => (await under().cache.beginAttempt(key, { id, limit })).state
+  const end = (key: string, id: string, failed: boolean) => under().other.endAttempt(key, { id, limit, failed })
+
+  it('begins as many attempts as there may be failures, and the next when one has ended well', async () => {
+    const key = uniqueKey()
+    expect([await begin(key, 'a'), await begin(key, 'b'), await begin(key, 'c')]).toEqual(['begun', 'begun', 'begun'])
+    expect(await begin(key, 'd')).toBe('busy')
+    await end(key, 'd', false)
+    expect(await begin(key, 'd')).toBe('busy')
+    await end(key, 'b', false)
+    expect(await begin(key, 'd')).toBe('begun')
+    expect(await begin(uniqueKey(), 'd')).toBe('begun')
+  })
+
+  it('begins none after too many failures, until their window is over', async () => {
+    const key = uniqueKey()
+    for (const id of ['a', 'b', 'c']) {
+      expect(await begin(key, id)).toBe('begun')
+      await end(key, id, true)
+    }
+    const verdict = await under().other.beginAttempt(key, { id: 'd', limit })
+    if (verdict.state !== 'exhausted') throw new Error(verdict.state)
+    expect(verdict.retryAfterMs).toBeGreaterThan(0)
+    expect(verdict.retryAfterMs).toBeLessThanOrEqual(200)
+    await under().pass(250)
+    expect(await begin(key, 'd')).toBe('begun')
+  })
+
+  it('counts failures of attempts that it never saw begin', async () => {
+    const key = uniqueKey()
+    for (const id of ['a', 'b', 'c']) await end(key, id, true)
+    expect(await begin(key, 'd')).toBe('exhausted')
   })
 }
 

@@ -45,6 +45,8 @@ async function slowestFailure(cache: Cache): Promise<number> {
     cache.ping(),
     cache.moment(),
     cache.getVersioned(key),
+    cache.beginAttempt(key, { id: 'a', limit: { count: 1, seconds: 1 } }),
+    cache.endAttempt(key, { id: 'a', limit: { count: 1, seconds: 1 }, failed: true }),
     cache.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds }),
     cache.publish(channel, 'x', { since, maxAgeMs }),
   ])

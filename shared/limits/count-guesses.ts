@@ -1,0 +1,151 @@
+/**
+ * Counts guesses in the cache, where all servers see them, and in this process as well: when the cache is away, or has lost what it knew,
+ * the limits hold for this process alone, and nothing restarts from zero.
+ */
+import { createHmac, hkdfSync } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { AttemptCounts } from '../cache/attempt-counts.ts'
+import type { AttemptLimit, AttemptVerdict, Cache } from '../cache/cache.ts'
+import type { Clock } from '../clock.ts'
+import { Refused, Unavailable } from '../errors.ts'
+import type { IdSource } from '../ids.ts'
+import { foldUsername } from '../principals/record.ts'
+import { clientPrefix } from './client-prefix.ts'
+import type { Attempt, Guesses } from './guesses.ts'
+
+export interface CountGuessesOptions {
+  readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt'>
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** LOGIN_FAILURES_PER_ACCOUNT and LOGIN_FAILURES_PER_ADDRESS. */
+  readonly limits: { readonly perAccount: AttemptLimit; readonly perAddress: AttemptLimit }
+  /** SERVICE_SECRET: names and addresses are not readable in the cache, and each installation counts for itself. */
+  readonly secret: string
+  /** How long an attempt waits for others in flight, in milliseconds; 10 000 when left out. */
+  readonly patienceMs?: number
+}
+
+/** How often those who wait look again, in milliseconds. */
+const lookAgainMs = 15
+
+/** So many attempts of this process wait at once; more are sent away. */
+const maxWaiting = 1_000
+
+/** One limit that an attempt is subject to. */
+interface Limited {
+  readonly key: string
+  readonly limit: AttemptLimit
+}
+
+/** The limits on guessing, over a cache. */
+export function createGuesses(options: CountGuessesOptions): Guesses {
+  const { cache, clock, ids, patienceMs = 10_000 } = options
+  const keysOf = createKeys(options)
+  const own = new AttemptCounts(clock)
+  const inTurn = createTurns()
+  let waiting = 0
+
+  const begin = async (id: string, limited: readonly Limited[]): Promise<AttemptVerdict> => {
+    const local = worst(limited.map(({ key, limit }) => own.begin(key, { id, limit })))
+    if (local.state !== 'begun') return local
+    return worst(
+      await Promise.all(
+        limited.map(({ key, limit }) => cache.beginAttempt(key, { id, limit }).catch(letPassUnlessOurFault)),
+      ),
+    )
+  }
+  const end = async (id: string, limited: readonly Limited[], failed: boolean): Promise<void> => {
+    for (const { key, limit } of limited) own.end(key, { id, limit, failed })
+    await Promise.all(
+      limited.map(({ key, limit }) => cache.endAttempt(key, { id, limit, failed }).catch(letPassUnlessOurFault)),
+    )
+  }
+  /** Begins now or never: what did not begin leaves no trace. */
+  const tryToBegin = async (id: string, limited: readonly Limited[]): Promise<boolean> => {
+    const verdict = await begin(id, limited)
+    if (verdict.state === 'begun') return true
+    await end(id, limited, false)
+    if (verdict.state === 'exhausted') throw tooManyAttempts(verdict.retryAfterMs)
+    return false
+  }
+  const waitToBegin = async (id: string, limited: readonly Limited[]): Promise<void> => {
+    if (waiting >= maxWaiting) throw new Unavailable('hashing')
+    waiting += 1
+    try {
+      const until = clock.monotonic() + patienceMs
+      await inTurn(limited[0]?.key ?? '', async () => {
+        while (!(await tryToBegin(id, limited))) {
+          if (clock.monotonic() > until) throw new Unavailable('hashing')
+          await pause(lookAgainMs)
+        }
+      })
+    } finally {
+      waiting -= 1
+    }
+  }
+
+  return {
+    attempt: async (attempt, check) => {
+      const limited = keysOf(attempt)
+      const id = ids.uuid()
+      if (!(await tryToBegin(id, limited))) await waitToBegin(id, limited)
+      let failed = false
+      try {
+        const result = await check()
+        failed = result === undefined
+        return result
+      } finally {
+        await end(id, limited, failed)
+      }
+    },
+  }
+}
+
+/** The account from this client first, then the client whatever the account. */
+function createKeys({ limits, secret }: CountGuessesOptions): (attempt: Attempt) => Limited[] {
+  const hmacKey = Buffer.from(hkdfSync('sha256', secret, '', 'keyhold limits on guessing', 32))
+  const keyOf = (...parts: string[]) =>
+    `{keyhold}:attempts:${createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url')}`
+  return ({ account, address }) => {
+    const prefix = clientPrefix(address)
+    const byAddress = { key: keyOf('address', prefix), limit: limits.perAddress }
+    if (account === undefined) return [byAddress]
+    return [{ key: keyOf('account', foldUsername(account), prefix), limit: limits.perAccount }, byAddress]
+  }
+}
+
+/** Those who wait for the same thing go one by one, in the order in which they came. */
+function createTurns(): (key: string, work: () => Promise<void>) => Promise<void> {
+  const last = new Map<string, Promise<void>>()
+  return async (key, work) => {
+    const turn = (last.get(key) ?? Promise.resolve()).then(work)
+    const over = turn.catch(() => undefined)
+    last.set(key, over)
+    try {
+      await turn
+    } finally {
+      if (last.get(key) === over) last.delete(key)
+    }
+  }
+}
+
+/** Of several verdicts the one that counts. */
+const worst = (verdicts: readonly (AttemptVerdict | undefined)[]): AttemptVerdict => {
+  let result: AttemptVerdict = { state: 'begun' }
+  for (const verdict of verdicts) {
+    if (verdict?.state === 'busy' && result.state === 'begun') result = verdict
+    if (verdict?.state !== 'exhausted') continue
+    if (result.state !== 'exhausted' || result.retryAfterMs < verdict.retryAfterMs) result = verdict
+  }
+  return result
+}
+
+/** Without the cache, this process alone counts. */
+function letPassUnlessOurFault(error: unknown): undefined {
+  if (!(error instanceof Unavailable)) throw error
+}
+
+const tooManyAttempts = (retryAfterMs: number) =>
+  new Refused('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
+  })

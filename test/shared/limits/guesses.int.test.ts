@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Cache } from '../../../shared/cache/cache.ts'
+import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
+import { openRedisCache } from '../../../shared/cache/redis-cache.ts'
+import { systemClock } from '../../../shared/clock.ts'
+import { Unavailable } from '../../../shared/errors.ts'
+import { createIdSource } from '../../../shared/ids.ts'
+import { type CountGuessesOptions, createGuesses } from '../../../shared/limits/count-guesses.ts'
+import type { Guesses } from '../../../shared/limits/guesses.ts'
+import { type RedisServer, redisServerInstalled, startRedisServer } from '../../support/redis-server.ts'
+
+const ids = createIdSource(systemClock)
+const limits = { perAccount: { count: 10, seconds: 900 }, perAddress: { count: 100, seconds: 60 } }
+const address = '192.0.2.1'
+let serial = 0
+const newAccount = () => `Account-${process.pid}-${++serial}`
+
+const right = async () => 'right' as const
+const wrong = async () => undefined
+
+const server = (cache: Cache, options: Partial<CountGuessesOptions> = {}): Guesses =>
+  createGuesses({ cache, clock: systemClock, ids, limits, secret: `a secret ${serial++}`, ...options })
+
+async function fail(guesses: Guesses, account: string, times: number, from = address): Promise<void> {
+  for (let time = 0; time < times; time += 1) {
+    expect(await guesses.attempt({ account, address: from }, wrong)).toBeUndefined()
+  }
+}
+
+const expectTooMany = (attempt: Promise<unknown>) =>
+  expect(attempt).rejects.toMatchObject({ code: 'too-many-attempts', headers: { 'retry-after': expect.any(String) } })
+
+function describeGuesses(name: string, open: () => Promise<Cache>): void {
+  describe(`limits on guessing: ${name}`, () => {
+    let cache: Cache
+    beforeAll(async () => {
+      cache = await open()
+    })
+    afterAll(() => cache.close())
+
+    it('refuses after ten failures whoever knows the secret, and says for how long', async () => {
+      const [guesses, account] = [server(cache), newAccount()]
+      await fail(guesses, account, 9)
+      expect(await guesses.attempt({ account, address }, right)).toBe('right')
+      await fail(guesses, account, 1)
+      const check = vi.fn(right)
+      const refused = await guesses.attempt({ account, address }, check).catch((error) => error)
+      expect(refused).toMatchObject({ code: 'too-many-attempts' })
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(890)
+      expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(900)
+      expect(check).not.toHaveBeenCalled()
+    })
+
+    it('never counts what was right, nor what could not be checked', async () => {
+      const [guesses, account] = [server(cache), newAccount()]
+      const broken = () => Promise.reject(new Unavailable('hashing'))
+      for (let time = 0; time < 30; time += 1) {
+        expect(await guesses.attempt({ account, address }, right)).toBe('right')
+        await expect(guesses.attempt({ account, address }, broken)).rejects.toThrow(Unavailable)
+      }
+      await fail(guesses, account, 10)
+      await expectTooMany(guesses.attempt({ account, address }, right))
+    })
+
+    it('folds the case of account names', async () => {
+      const [guesses, account] = [server(cache), newAccount()]
+      await fail(guesses, account.toUpperCase(), 10)
+      await expectTooMany(guesses.attempt({ account: account.toLowerCase(), address }, right))
+    })
+
+    it('lets a stranger lock nobody out at another address', async () => {
+      const [guesses, account] = [server(cache), newAccount()]
+      await fail(guesses, account, 10, '2001:db8:bad::1')
+      await expectTooMany(guesses.attempt({ account, address: '2001:db8:bad::2:3:4' }, right))
+      expect(await guesses.attempt({ account, address: '2001:db8:bad:1::1' }, right)).toBe('right')
+      expect(await guesses.attempt({ account, address }, right)).toBe('right')
+    })
+
+    it('limits what one client tries on many accounts, also where none can be named', async () => {
+      const guesses = server(cache, { limits: { ...limits, perAddress: { count: 4, seconds: 60 } } })
+      await fail(guesses, newAccount(), 2)
+      await fail(guesses, newAccount(), 1)
+      await guesses.attempt({ account: undefined, address }, wrong)
+      await expectTooMany(guesses.attempt({ account: newAccount(), address }, right))
+      await expectTooMany(guesses.attempt({ account: undefined, address }, right))
+      expect(await guesses.attempt({ account: undefined, address: '192.0.2.2' }, right)).toBe('right')
+    })
+
+    it('lets 200 attempts at once that are all right pass', async () => {
+      const [guesses, account] = [server(cache), newAccount()]
+      let most = 0
+      let now = 0
+      const slow = async () => {
+        most = Math.max(most, ++now)
+        await sleep(1)
+        now -= 1
+        return 'right'
+      }
+      const attempts = Array.from({ length: 200 }, () => guesses.attempt({ account, address }, slow))
+      expect(new Set(await Promise.all(attempts))).toEqual(new Set(['right']))
+      expect(most).toBe(10)
+    })
+
+    it('lets no more guesses through when they come at once, to several servers', async () => {
+      const account = newAccount()
+      const secret = 'a secret they share'
+      const servers = [server(cache, { secret }), server(cache, { secret }), server(cache, { secret })]
+      let guessed = 0
+      const guess = async () => {
+        guessed += 1
+        await sleep(5)
+        return undefined
+      }
+      const attempts = Array.from({ length: 90 }, (_, at) => servers[at % 3]?.attempt({ account, address }, guess))
+      const ends = await Promise.allSettled(attempts)
+      expect(guessed).toBe(10)
+      expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+      for (const end of ends) if (end.status === 'rejected') expect(end.reason.code).toBe('too-many-attempts')
+    })
+
+    it('lets attempts that are right pass on several servers at once', async () => {
+      const account = newAccount()
+      const secret = 'another secret they share'
+      const servers = [server(cache, { secret }), server(cache, { secret })]
+      await fail(servers[0] as Guesses, account, 8)
+      const slow = () => sleep(2, 'right')
+      const attempts = Array.from({ length: 40 }, (_, at) => servers[at % 2]?.attempt({ account, address }, slow))
+      expect(new Set(await Promise.all(attempts))).toEqual(new Set(['right']))
+    })
+
+    it('begins anew after the window', async () => {
+      const guesses = server(cache, { limits: { ...limits, perAccount: { count: 2, seconds: 1 } } })
+      const account = newAccount()
+      await fail(guesses, account, 2)
+      await expectTooMany(guesses.attempt({ account, address }, right))
+      await sleep(1050)
+      await fail(guesses, account, 1)
+      expect(await guesses.attempt({ account, address }, right)).toBe('right')
+    })
+
+    it('sends those away who would wait too long, and counts nothing for them', async () => {
+      const guesses = server(cache, {
+        limits: { ...limits, perAccount: { count: 1, seconds: 60 } },
+        patienceMs: 50,
+      })
+      const account = newAccount()
+      const long = guesses.attempt({ account, address }, () => sleep(300, 'right'))
+      await expect(guesses.attempt({ account, address }, right)).rejects.toThrow(Unavailable)
+      expect(await long).toBe('right')
+      expect(await guesses.attempt({ account, address }, right)).toBe('right')
+    })
+  })
+}
+
+describeGuesses('in this process', async () => createMemoryCache(systemClock))
+
+const redisUrl = process.env.TEST_REDIS_URL
+if (redisUrl === undefined) {
+  it.skip('limits on guessing: Redis (TEST_REDIS_URL is not set)', () => undefined)
+} else {
+  describeGuesses('Redis', async () => {
+    const cache = openRedisCache(redisUrl, { commandTimeoutMs: 5000 })
+    await vi.waitFor(() => cache.ping())
+    return cache
+  })
+}
+
+const possible = redisUrl !== undefined && redisServerInstalled
+
+describe.skipIf(!possible)('limits on guessing while Redis fails (needs TEST_REDIS_URL and redis-server)', () => {
+  const closers: (() => Promise<unknown>)[] = []
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close()
+  })
+
+  async function open(): Promise<{ redis: RedisServer; caches: Cache[]; working: () => Promise<void> }> {
+    const redis = await startRedisServer()
+    closers.push(() => redis.dispose())
+    const caches = [openRedisCache(redis.url), openRedisCache(redis.url)]
+    for (const cache of caches) closers.push(() => cache.close())
+    const working = async () => {
+      for (const cache of caches) await vi.waitFor(() => cache.ping(), { timeout: 2000, interval: 10 })
+    }
+    await working()
+    return { redis, caches, working }
+  }
+
+  it('holds each server to the limits, failures from before included', async () => {
+    const { redis, caches, working } = await open()
+    const servers = caches.map((cache) => server(cache, { secret: 'shared' })) as [Guesses, Guesses]
+    const account = newAccount()
+    await fail(servers[0], account, 6)
+    await redis.kill()
+    await fail(servers[0], account, 4)
+    await expectTooMany(servers[0].attempt({ account, address }, right))
+    expect(await servers[1].attempt({ account, address }, right)).toBe('right')
+    await fail(servers[1], account, 3)
+    await redis.start()
+    await working()
+    await expectTooMany(servers[0].attempt({ account, address }, right))
+    await fail(servers[1], account, 7)
+    await expectTooMany(servers[1].attempt({ account, address }, right))
+  })
+
+  it('keeps nobody waiting for a Redis that stands still', async () => {
+    const { redis, caches } = await open()
+    const guesses = server(caches[0] as Cache)
+    const account = newAccount()
+    redis.pause()
+    closers.push(async () => redis.resume())
+    const started = performance.now()
+    const attempts = Array.from({ length: 50 }, () => guesses.attempt({ account, address }, right))
+    expect(new Set(await Promise.all(attempts))).toEqual(new Set(['right']))
+    expect(performance.now() - started).toBeLessThan(4000)
+    await fail(guesses, account, 10)
+    await expectTooMany(guesses.attempt({ account, address }, right))
+  })
+
+  it('forgets attempts that a server took with it when it died', async () => {
+    const { redis, caches } = await open()
+    const [dead, alive] = caches.map((cache) => server(cache, { secret: 'shared', patienceMs: 100 })) as [
+      Guesses,
+      Guesses,
+    ]
+    const account = newAccount()
+    for (let time = 0; time < 10; time += 1) void dead.attempt({ account, address }, () => new Promise(() => undefined))
+    await vi.waitFor(() => expect(alive.attempt({ account, address }, right)).rejects.toThrow(Unavailable))
+    for (const key of (await redis.command('KEYS', '*:in-flight')) as string[]) {
+      // As long ago as the Redis server can tell.
+      for (const flight of (await redis.command('ZRANGE', key, 0, -1)) as string[]) {
+        await redis.command('ZADD', key, 1, flight)
+      }
+    }
+    expect(await alive.attempt({ account, address }, right)).toBe('right')
+  })
+
+  it('writes no name and no address into Redis', async () => {
+    const { redis, caches } = await open()
+    const account = newAccount()
+    await fail(server(caches[0] as Cache), account, 1)
+    const keys = (await redis.command('KEYS', '*')) as string[]
+    expect(keys).toHaveLength(2)
+    expect(keys.join()).not.toMatch(new RegExp(`${account}|192\\.0\\.2`, 'i'))
+  })
+})
