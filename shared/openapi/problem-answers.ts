@@ -12,6 +12,8 @@ const ofEveryRequest = [
 export const callerProblems: readonly string[] = [
   ...['body-too-large', 'insecure-transport', 'several-credentials', 'token-expired', 'unauthenticated'],
   ...['unknown-scheme', 'invalid-token', 'login-ended', 'principal-disabled', 'unavailable'],
+  // Of Basic and Digest.
+  ...['invalid-credentials', 'stale-nonce', 'too-many-attempts', 'cross-site'],
 ]
 
 /** What a body can be refused for. */

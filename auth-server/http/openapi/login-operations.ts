@@ -14,7 +14,14 @@ export const describeLogin = (credentials: z.ZodType): Operation => ({
   tag: 'tokens',
   body: { schema: jsonSchemaOf(credentials), required: true },
   answers: { 200: tokens },
-  problems: [...ofCredential, ...bodyProblems, 'body-too-large', 'invalid-credentials', 'too-many-logins'],
+  problems: [
+    ...ofCredential,
+    ...bodyProblems,
+    'body-too-large',
+    'invalid-credentials',
+    'too-many-attempts',
+    'too-many-logins',
+  ],
   security: [],
 })
 

@@ -59,7 +59,7 @@ const operations: Readonly<Record<string, Described>> = {
     description: "Ends that user's other logins.",
     body: bodyOf(passwordSchema),
     answers: done('The password is changed.'),
-    problems: [...bodyProblems, 'not-found', 'wrong-password', 'reserved-user', 'too-many-logins'],
+    problems: [...bodyProblems, 'not-found', 'wrong-password', 'reserved-user', 'too-many-attempts', 'too-many-logins'],
   },
 }
 
