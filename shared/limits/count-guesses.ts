@@ -39,42 +39,68 @@ interface Limited {
 
 /** The limits on guessing, over a cache. */
 export function createGuesses(options: CountGuessesOptions): Guesses {
-  const { cache, clock, ids, patienceMs = 10_000 } = options
+  const { ids } = options
   const keysOf = createKeys(options)
-  const own = new AttemptCounts(clock)
-  const inTurn = createTurns()
-  let waiting = 0
+  const counts = createCounts(options)
+  const wait = createWaiting(options)
+  return {
+    attempt: async (attempt, check) => {
+      const limited = keysOf(attempt)
+      const id = ids.uuid()
+      const [{ key } = { key: '' }] = limited
+      if (!(await counts.tryToBegin(id, limited))) await wait(key, () => counts.tryToBegin(id, limited))
+      let failed = false
+      try {
+        const result = await check()
+        failed = result === undefined
+        return result
+      } finally {
+        await counts.end(id, limited, failed)
+      }
+    },
+  }
+}
 
+/** Each attempt counts in this process and in the cache; either can refuse it. */
+function createCounts({ cache, clock }: CountGuessesOptions) {
+  const own = new AttemptCounts(clock)
   const begin = async (id: string, limited: readonly Limited[]): Promise<AttemptVerdict> => {
-    const local = worst(limited.map(({ key, limit }) => own.begin(key, { id, limit })))
-    if (local.state !== 'begun') return local
-    return worst(
-      await Promise.all(
-        limited.map(({ key, limit }) => cache.beginAttempt(key, { id, limit }).catch(letPassUnlessOurFault)),
-      ),
-    )
+    const here = worst(limited.map(({ key, limit }) => own.begin(key, { id, limit })))
+    if (here.state !== 'begun') return here
+    const asked = limited.map(({ key, limit }) => cache.beginAttempt(key, { id, limit }).catch(letPassUnlessOurFault))
+    return worst(await Promise.all(asked))
   }
   const end = async (id: string, limited: readonly Limited[], failed: boolean): Promise<void> => {
     for (const { key, limit } of limited) own.end(key, { id, limit, failed })
-    await Promise.all(
-      limited.map(({ key, limit }) => cache.endAttempt(key, { id, limit, failed }).catch(letPassUnlessOurFault)),
+    const told = limited.map(({ key, limit }) =>
+      cache.endAttempt(key, { id, limit, failed }).catch(letPassUnlessOurFault),
     )
+    await Promise.all(told)
   }
-  /** Begins now or never: what did not begin leaves no trace. */
-  const tryToBegin = async (id: string, limited: readonly Limited[]): Promise<boolean> => {
-    const verdict = await begin(id, limited)
-    if (verdict.state === 'begun') return true
-    await end(id, limited, false)
-    if (verdict.state === 'exhausted') throw tooManyAttempts(verdict.retryAfterMs)
-    return false
+  return {
+    end,
+    /** False when others are in flight; what did not begin leaves no trace. @throws Refused `too-many-attempts` */
+    tryToBegin: async (id: string, limited: readonly Limited[]): Promise<boolean> => {
+      const verdict = await begin(id, limited)
+      if (verdict.state === 'begun') return true
+      await end(id, limited, false)
+      if (verdict.state === 'exhausted') throw tooManyAttempts(verdict.retryAfterMs)
+      return false
+    },
   }
-  const waitToBegin = async (id: string, limited: readonly Limited[]): Promise<void> => {
+}
+
+/** Tries again and again, in turn with all who wait for the same key. @throws Unavailable after too long, and when too many wait */
+function createWaiting({ clock, patienceMs = 10_000 }: CountGuessesOptions) {
+  const inTurn = createTurns()
+  let waiting = 0
+  return async (key: string, tryToBegin: () => Promise<boolean>): Promise<void> => {
     if (waiting >= maxWaiting) throw new Unavailable('hashing')
     waiting += 1
     try {
       const until = clock.monotonic() + patienceMs
-      await inTurn(limited[0]?.key ?? '', async () => {
-        while (!(await tryToBegin(id, limited))) {
+      await inTurn(key, async () => {
+        while (!(await tryToBegin())) {
           if (clock.monotonic() > until) throw new Unavailable('hashing')
           await pause(lookAgainMs)
         }
@@ -82,22 +108,6 @@ export function createGuesses(options: CountGuessesOptions): Guesses {
     } finally {
       waiting -= 1
     }
-  }
-
-  return {
-    attempt: async (attempt, check) => {
-      const limited = keysOf(attempt)
-      const id = ids.uuid()
-      if (!(await tryToBegin(id, limited))) await waitToBegin(id, limited)
-      let failed = false
-      try {
-        const result = await check()
-        failed = result === undefined
-        return result
-      } finally {
-        await end(id, limited, failed)
-      }
-    },
   }
 }
 
