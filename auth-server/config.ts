@@ -27,6 +27,14 @@ export const authSettings = {
     max: 4096,
     among: [2048, 3072, 4096],
   }),
+  KEY_MAX_AGE_DAYS: integer('days after which keys rotate replaces a key', { fallback: 30, min: 1, max: 3650 }),
+}
+
+/** What the operators' tool reads beside the server's settings. */
+const operatorSettings = {
+  AUTH_URL: url('where the tool finds the auth server; by default its public origin', ['http:', 'https:']),
+  KEYHOLD_ADMIN_USER: text('who the tool logs in as', undefined),
+  KEYHOLD_ADMIN_PASSWORD: text("that user's password", undefined),
 }
 
 /** The settings of one auth server process, defaults worked out. */
@@ -50,6 +58,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     keysDir: values.KEYS_DIR,
     keysPassphrase: values.KEYS_PASSPHRASE,
     keyBits: values.KEY_BITS,
+    keyMaxAgeDays: values.KEY_MAX_AGE_DAYS,
     secretsKeys: SECRETS_KEY,
     accessTokenTtlSeconds: values.ACCESS_TOKEN_TTL,
     refreshTokenTtlSeconds: values.REFRESH_TOKEN_TTL,
@@ -57,4 +66,27 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     keySignedTokenTtlSeconds: values.KEY_SIGNED_TOKEN_TTL,
   }
   return { config, problems: all }
+}
+
+const dayMs = 86_400_000
+
+/** What the operators' tool goes by: the servers' own settings, so that both mean the same key ring and token lives. */
+export function readOperatorConfig(environment: Readonly<Record<string, string | undefined>> = process.env) {
+  const { config, problems } = readAuthConfig('together', { ...environment, NODE_ENV: undefined })
+  const { values, problems: own } = readSettings(operatorSettings, environment)
+  const { KEYHOLD_ADMIN_USER: username, KEYHOLD_ADMIN_PASSWORD: password } = values
+  const keyRing = {
+    directory: config.keysDir,
+    passphrase: config.keysPassphrase,
+    bits: config.keyBits,
+    rules: {
+      maxAgeMs: config.keyMaxAgeDays * dayMs,
+      longestTokenLifeMs: {
+        jwt: config.accessTokenTtlSeconds * 1000,
+        'key-signed': config.keySignedTokenTtlSeconds * 1000,
+      },
+    },
+  }
+  const authUrl = (values.AUTH_URL ?? config.publicOrigin).replace(/\/+$/, '')
+  return { config: { ...config, keyRing, authUrl, admin: { username, password } }, problems: [...problems, ...own] }
 }

@@ -22,6 +22,7 @@ import type { AuthConfig } from './config.ts'
 import { auditRoute } from './http/endpoints/audit.ts'
 import { internalRoutes, principalEndpoints } from './http/endpoints/internal.ts'
 import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
+import { keyStatusRoute } from './http/endpoints/key-status.ts'
 import { loginRoutes } from './http/endpoints/login.ts'
 import { meRoute } from './http/endpoints/me.ts'
 import { usersRoutes } from './http/endpoints/users.ts'
@@ -63,7 +64,11 @@ export type AuthServer = ReturnType<typeof createAuthServer>
 /** An auth server that does not listen yet. */
 export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const { database, cache, clock, ids, log, keyRing } = resources
-  const publisher = createPrincipalPublisher({ database, cache, clock, log })
+  const publisher = createPrincipalPublisher({
+    ...{ database, cache, clock, log },
+    publishedKeys: () => keyRing.publishedKeys(),
+  })
+  keyRing.onChange(() => void publisher.flush())
   const logins = createLogins(config, resources, publisher)
   const audit = createChainedLog({ database, clock, log, secretsKeys: logins.secretsKeys })
   const users = createUsers({ database, clock, ids, hashing: logins.hashing, publisher })
@@ -84,12 +89,13 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     ...usersRoutes({ authenticate, users, passwords: logins.passwords, lists, audit }),
     auditRoute({ authenticate, readEntries: (page) => readEntries(database, page) }),
     ...documentationRoutes({ ...config, server: 'auth' }),
+    keyStatusRoute({ authenticate, keyRing }),
   ]
   const app = createApp({
     routes: [
       ...documented,
       ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin }),
-      ...internalRoutes({ secrets: resources.serviceSecrets, clock }, [
+      ...internalRoutes({ secrets: resources.serviceSecrets, clock, publishedKeys: () => keyRing.publishedKeys() }, [
         ...principalEndpoints({
           principal: (username) => publisher.fill(username),
           installationId: () => publisher.installationId(),

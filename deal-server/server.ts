@@ -11,10 +11,12 @@ import type { Log } from '../shared/log.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
+import { keyDocuments } from '../shared/tokens/key-set.ts'
 import { createAuthClient } from './access/auth-client.ts'
 import { createKeyStore } from './access/key-store.ts'
 import { createPrincipalFeed } from './access/principal-feed.ts'
 import { createPrincipalRecords } from './access/principal-records.ts'
+import { followPublishedKeys } from './access/published-keys.ts'
 import type { DealConfig } from './config.ts'
 import { createEventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createNudges } from './events/nudges.ts'
@@ -46,10 +48,15 @@ export type DealServer = ReturnType<typeof createDealServer>
 export function createDealServer(config: DealConfig, resources: DealResources) {
   const { database, cache, clock, ids, log } = resources
   const fetch = resources.fetch ?? globalThis.fetch
-  const authClient = createAuthClient({ authUrl: config.authUrl, secret: resources.serviceSecret, clock, ids, fetch })
-  const loadKeys = () => authClient.document('/.well-known/jwks.json')
+  const authClient = createAuthClient({
+    ...{ authUrl: config.authUrl, secret: resources.serviceSecret, clock, ids, fetch },
+    onPublishedKeys: (published) => followKeys(published),
+  })
+  const loadKeys = () => authClient.document(keyDocuments.jwt)
   const keys = createKeyStore({ load: loadKeys, alg: 'RS256', clock, log })
+  const followKeys = followPublishedKeys(keys)
   const feed = createPrincipalFeed({ cache, authClient, clock, log })
+  feed.onPublishedKeys(followKeys)
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs: config.recordMaxAgeMs })
   const { authenticate, recheck } = createAuthentication({
     schemes: createDealSchemes(config, { keys, clock }),

@@ -43,6 +43,7 @@ export const authOpenApiRoutes = (documented: Documented): Route[] =>
         UserPage: answers.userPageSchema,
         AuditPage: answers.auditPageSchema,
         JwkSet: answers.jwkSetSchema,
+        KeyStatus: answers.keyStatusSchema,
       }),
       Problem: problemSchema(documented.problems),
     },

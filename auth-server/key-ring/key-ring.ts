@@ -6,8 +6,9 @@
 import type { KeyObject } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../shared/log.ts'
+import { joinDigests, keySetDigest } from '../../shared/tokens/key-set.ts'
 import type { VerificationKeys } from '../../shared/tokens/verify-access-token.ts'
-import type { KeyEntry, KeyUse } from './keyring-file.ts'
+import { type KeyEntry, type KeyUse, keyRingFileName, parseKeyRingFile } from './keyring-file.ts'
 import { type KeyRingPlace, type LoadedKey, loadKeys, readKeyRingText } from './load-key-ring.ts'
 
 /** A public key as JWK (RFC 7517 §4, RFC 7518 §6.3.1): public members only. */
@@ -38,7 +39,12 @@ export interface KeyRing {
   jwkSet(use: KeyUse): JwkSet
   /** A published key as PEM (SPKI); undefined when there is none of this kid. */
   publicKeyPem(kid: string): string | undefined
+  /** Every key that ever was in the ring. */
   status(): readonly KeyStatus[]
+  /** Which keys are published, of both uses (`shared/tokens/key-set.ts`). */
+  publishedKeys(): string
+  /** From now on calls `listener` when the ring has changed. */
+  onChange(listener: () => void): void
   /** Why what now is in the folder cannot be used; undefined when the ring in use is the one in the folder. */
   problem(): string | undefined
   /** Ends the watching. */
@@ -46,7 +52,7 @@ export interface KeyRing {
 }
 
 /** How often `keyring.json` is looked at, in milliseconds. */
-const watchIntervalMs = 500
+const watchIntervalMs = 250
 
 /** Opens the ring in this folder and follows its changes. @throws KeyRingError */
 export async function openKeyRing(place: KeyRingPlace, log: Pick<Log, 'info' | 'error'>): Promise<KeyRing> {
@@ -65,6 +71,7 @@ class WatchedKeyRing implements KeyRing {
   readonly #place: KeyRingPlace
   readonly #log: Pick<Log, 'info' | 'error'>
   readonly #stop = new AbortController()
+  readonly #listeners: (() => void)[] = []
   #snapshot: Snapshot
   #problem: string | undefined
   #watching: Promise<void> = Promise.resolve()
@@ -97,7 +104,17 @@ class WatchedKeyRing implements KeyRing {
   }
 
   status(): readonly KeyStatus[] {
-    return this.#snapshot.keys.map(({ entry: { file: _file, ...status } }) => status)
+    const { keys } = parseKeyRingFile(this.#snapshot.text, keyRingFileName)
+    return keys.map(({ file: _file, ...status }) => status)
+  }
+
+  publishedKeys(): string {
+    const digestOf = (use: KeyUse) => keySetDigest(this.#of(use).map(({ entry }) => entry.kid))
+    return joinDigests(digestOf('jwt'), digestOf('key-signed'))
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
   }
 
   problem(): string | undefined {
@@ -133,6 +150,7 @@ class WatchedKeyRing implements KeyRing {
         this.#snapshot = { text, keys: await loadKeys(text, this.#place) }
         this.#verifying = verifyingKeys(this.#snapshot.keys)
         this.#log.info({ kids: this.#snapshot.keys.map(({ entry }) => entry.kid) }, 'key ring: changed')
+        for (const listener of this.#listeners) listener()
       }
       this.#problem = undefined
     } catch (error) {

@@ -34,6 +34,9 @@ const entrySchema = z.strictObject({
   retiredAt: moment.nullable(),
   /** When a retired key is to be removed. */
   removeAt: moment.nullable(),
+  /** When and why it was taken away before its time. */
+  revokedAt: moment.nullable().default(null),
+  revokedReason: z.string().max(500).nullable().default(null),
   /** PKCS#8 PEM file in the same folder. */
   file: z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9._-]*\.pem$/),
 })

@@ -37,6 +37,8 @@ export interface FlushPorts {
   readonly database: Pick<Database, 'query'>
   readonly cache: Cache
   readonly clock: Clock
+  /** Which keys are published now (`shared/tokens/key-set.ts`). */
+  publishedKeys(): string
 }
 
 /** What a flush starts from. */
@@ -104,7 +106,7 @@ export async function flushPrincipals(ports: FlushPorts, start: FlushStart): Pro
   await putMarker(cache, { installationId, version: upTo }, { since })
   const ageMs = Math.min(clock.monotonic() - lookedAt + feedMessageTransitMs, feedMessageMaxAgeMs)
   const told = inOneBatch ? announcement(after, batch) : { after: upTo, upTo, changes: [] }
-  const message: FeedMessage = { ...told, ageMs }
+  const message: FeedMessage = { ...told, ageMs, keys: ports.publishedKeys() }
   const fresh = { since: looked, maxAgeMs: ageMs }
   if (!(await cache.publish(feedChannel(installationId), JSON.stringify(message), fresh)))
     throw new Unavailable('cache')
@@ -175,7 +177,7 @@ async function assertSameIncarnation(cache: Cache, installationId: string, since
  * After a tail of several batches the changes are too many for a message: `after` equal to `upTo` then tells every follower that it
  * has missed some. This is the message for a tail that fits.
  */
-function announcement(after: number, batch: Batch): Omit<FeedMessage, 'ageMs'> {
+function announcement(after: number, batch: Batch): Omit<FeedMessage, 'ageMs' | 'keys'> {
   const versions = new Map([...batch.reloaded, ...batch.tail].map((facts) => [facts.username, facts.version]))
   const changes = [...versions].map(([username, version]) => ({ username: foldUsername(username), version }))
   return { after, upTo: batch.counter, changes }

@@ -58,6 +58,8 @@ export interface PrincipalPublisherPorts {
   readonly cache: Cache
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>
+  /** Which keys are published now (`shared/tokens/key-set.ts`). */
+  publishedKeys(): string
 }
 
 /** The publisher of one auth server process. Several may run side by side. */

@@ -10,6 +10,7 @@ import {
   installationIdSchema,
 } from '../../shared/principals/installation.ts'
 import { principalRecordSchema } from '../../shared/principals/record.ts'
+import { keySetHeader } from '../../shared/tokens/key-set.ts'
 
 export interface AuthClient {
   /** The record as the database has it now, and which installation that is. @throws Unavailable */
@@ -45,13 +46,16 @@ export interface AuthClientPorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly fetch: typeof globalThis.fetch
+  /** Told with every answer which keys are published (`shared/tokens/key-set.ts`). */
+  readonly onPublishedKeys?: (keys: string) => void
 }
 
 /** How long the auth server may take, in milliseconds. */
 const deadlineMs = 3_000
 
 /** A client of the auth server at AUTH_URL. */
-export function createAuthClient({ authUrl, secret, clock, ids, fetch }: AuthClientPorts): AuthClient {
+export function createAuthClient(ports: AuthClientPorts): AuthClient {
+  const { authUrl, secret, clock, ids, fetch } = ports
   const request = failFast(async (target: string, init: { method: string; headers: Headers; body?: string }) => {
     try {
       const signal = AbortSignal.timeout(deadlineMs)
@@ -71,6 +75,8 @@ export function createAuthClient({ authUrl, secret, clock, ids, fetch }: AuthCli
     })
     const answer = await request(target, { method, headers, ...(value === undefined ? {} : { body }) })
     const { status, text } = answer
+    const keys = answer.headers.get(keySetHeader)
+    if (keys !== null) ports.onPublishedKeys?.(keys)
     return { status, headers: answer.headers, body: text === '' ? undefined : parseJson(text) }
   }
   return {

@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
+import { keySetDigest } from '../../shared/tokens/key-set.ts'
 import type { VerificationKeys } from '../../shared/tokens/verify-access-token.ts'
 
 export interface KeyStore extends VerificationKeys {
@@ -16,6 +17,8 @@ export interface KeyStore extends VerificationKeys {
   refresh(): Promise<boolean>
   /** How many keys are held. */
   size(): number
+  /** Which keys the document had that was loaded last (`shared/tokens/key-set.ts`). */
+  digest(): string
   start(): void
   stop(): void
 }
@@ -57,6 +60,8 @@ class FetchedKeys implements KeyStore {
   readonly #ports: KeyStorePorts
   readonly #unknownKids: LRUCache<string, true>
   #keys: ReadonlyMap<string, KeyObject> = new Map()
+  #digest = ''
+  #isFailing = false
   #loading: Promise<boolean> | undefined
   #loadedAt = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
@@ -94,6 +99,10 @@ class FetchedKeys implements KeyStore {
     return this.#keys.size
   }
 
+  digest(): string {
+    return this.#digest
+  }
+
   start(): void {
     if (this.#stopped) return
     const wait = this.#keys.size === 0 ? emptyRetryMs : refreshIntervalMs
@@ -108,22 +117,28 @@ class FetchedKeys implements KeyStore {
 
   async #load(): Promise<boolean> {
     try {
-      const next = keysOf(await this.#ports.load(), this.#ports.alg)
+      const { keys: published } = jwkSetSchema.parse(await this.#ports.load())
+      const next = keysOf(published, this.#ports.alg)
       if (next.size === 0) throw new TypeError('the key document has no usable key')
       this.#keys = next
+      this.#isFailing = false
+      this.#digest = keySetDigest(published.map(({ kid }) => String(kid)))
       return true
     } catch (error) {
       const keysHeld = this.#keys.size
-      this.#ports.log.warn({ err: error, keysHeld }, 'the public keys could not be loaded; those held stay in use')
+      if (!this.#isFailing) {
+        this.#ports.log.warn({ err: error, keysHeld }, 'the public keys could not be loaded; those held stay in use')
+      }
+      this.#isFailing = true
       return false
     }
   }
 }
 
 /** The usable keys of a JWK Set: RSA of at least 2048 bits for this algorithm, each with a kid (RFC 7517, RFC 8725 §3.5). */
-function keysOf(document: unknown, alg: string): Map<string, KeyObject> {
+function keysOf(published: readonly unknown[], alg: string): Map<string, KeyObject> {
   const keys = new Map<string, KeyObject>()
-  for (const candidate of jwkSetSchema.parse(document).keys) {
+  for (const candidate of published) {
     const jwk = rsaJwkSchema.safeParse(candidate)
     if (!jwk.success || jwk.data.alg !== alg) continue
     const key = createPublicKey({ key: { ...jwk.data }, format: 'jwk' })

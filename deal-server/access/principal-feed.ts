@@ -34,6 +34,8 @@ export interface PrincipalFeed {
   epoch(): number
   /** From now on calls `listener` with every change announced: whose record, and the version it has at least. */
   onChange(listener: (foldedUsername: string, version: number) => void): void
+  /** From now on calls `listener` with every message's word of which keys are published (`shared/tokens/key-set.ts`). */
+  onPublishedKeys(listener: (keys: string) => void): void
   /** The version that a user's record must have at least, as far as messages said; 0 when none did lately. */
   floor(foldedUsername: string): number
   /** Milliseconds since the look into the database that the last message told of; infinite before the first. */
@@ -63,6 +65,7 @@ class FollowedFeed implements PrincipalFeed {
   readonly #floors = new Map<string, { version: number; until: number }>()
   readonly #changeListeners: ((foldedUsername: string, version: number) => void)[] = []
   readonly #installationListeners: (() => void)[] = []
+  readonly #keysListeners: ((keys: string) => void)[] = []
   readonly #stopping = new AbortController()
   #installationId: string | undefined
   #subscription: Promise<() => Promise<void>> | undefined
@@ -115,6 +118,10 @@ class FollowedFeed implements PrincipalFeed {
 
   onChange(listener: (foldedUsername: string, version: number) => void): void {
     this.#changeListeners.push(listener)
+  }
+
+  onPublishedKeys(listener: (keys: string) => void): void {
+    this.#keysListeners.push(listener)
   }
 
   floor(username: string): number {
@@ -173,6 +180,7 @@ class FollowedFeed implements PrincipalFeed {
     this.#followedUpTo = Math.max(this.#followedUpTo ?? 0, message.upTo)
     this.#raiseFloors(message, now)
     this.#lastLookAt = Math.max(this.#lastLookAt, now - message.ageMs)
+    for (const listener of this.#keysListeners) listener(message.keys)
   }
 
   #raiseFloors({ changes }: FeedMessage, now: number): void {

@@ -34,6 +34,8 @@ export const feedMessageSchema = z.strictObject({
   upTo: z.number().int(),
   /** The look into the database was at most this long ago when the message reached the channel, in milliseconds. */
   ageMs: z.number().nonnegative(),
+  /** Which keys are published (`shared/tokens/key-set.ts`). */
+  keys: z.string(),
   changes: z.array(
     z.strictObject({
       /** Folded user name. */

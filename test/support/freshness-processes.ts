@@ -31,7 +31,13 @@ export class AuthProcess {
     this.cache = new SimulatedCacheClient({ ...around, server: around.cacheServer })
     this.database = new SimulatedDatabase(around)
     const database = this.database as Pick<Database, 'query'> as Database
-    this.publisher = createPrincipalPublisher({ database, cache: this.cache, clock: around.time, log })
+    this.publisher = createPrincipalPublisher({
+      database,
+      cache: this.cache,
+      clock: around.time,
+      log,
+      publishedKeys: () => 'the same',
+    })
     this.publisher.start()
   }
 

@@ -21,7 +21,13 @@ export type DealPart = Awaited<ReturnType<typeof openDealPart>>
 /** The publisher of an auth server, already beating. */
 export function openAuthPart(backend: Backend) {
   const [database, cache] = [backend.openDatabase(), backend.openCache()]
-  const publisher = createPrincipalPublisher({ database, cache, clock: systemClock, log })
+  const publisher = createPrincipalPublisher({
+    database,
+    cache,
+    clock: systemClock,
+    log,
+    publishedKeys: () => 'the same',
+  })
   publisher.start()
   let isOpen = true
   return {

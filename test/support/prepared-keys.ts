@@ -11,7 +11,9 @@ const keyRingFolder = join(import.meta.dirname, '../../auth-server/key-ring')
  * first one, anew when the code that writes it has changed.
  */
 export async function preparedKeysDir(): Promise<string> {
-  const sources = ['create-key-ring.ts', 'keyring-file.ts'].map((name) => readFileSync(join(keyRingFolder, name)))
+  const sources = ['create-key-ring.ts', 'key-files.ts', 'keyring-file.ts'].map((name) =>
+    readFileSync(join(keyRingFolder, name)),
+  )
   const layout = createHash('sha256').update(Buffer.concat(sources)).digest('hex').slice(0, 12)
   const folder = join(import.meta.dirname, `../../node_modules/.cache/keyhold/keys-${layout}`)
   await createKeyRing(folder, { bits: 2048, clock: systemClock })

@@ -10,11 +10,18 @@ import type { Method, Route } from '../../../shared/http/routes.ts'
 import { internalSchemeName, isSignedInternally } from '../../../shared/internal-requests.ts'
 import { type InstalledPrincipal, installationHeader } from '../../../shared/principals/installation.ts'
 import { authorizationOf } from '../../../shared/schemes/scheme.ts'
+import { keySetHeader } from '../../../shared/tokens/key-set.ts'
 
 /** SERVICE_SECRET: all that are accepted. */
 export interface ServiceSecrets {
   readonly secrets: readonly string[]
   readonly clock: Clock
+}
+
+/** What every route rests on. */
+export interface InternalPorts extends ServiceSecrets {
+  /** Which keys are published now: every answer says it. */
+  publishedKeys(): string
 }
 
 /** One thing that deal servers ask. */
@@ -26,12 +33,13 @@ export interface InternalEndpoint {
 }
 
 /** The routes of these endpoints. */
-export const internalRoutes = (accepted: ServiceSecrets, endpoints: readonly InternalEndpoint[]): Route[] =>
+export const internalRoutes = (ports: InternalPorts, endpoints: readonly InternalEndpoint[]): Route[] =>
   endpoints.map(({ method, path, handle }) => ({
     methods: [method],
     path: `/internal${path}`,
     handle: async (call) => {
-      await requireServiceSecret(call, accepted)
+      await requireServiceSecret(call, ports)
+      call.addAnswerHeader(keySetHeader, ports.publishedKeys())
       return handle(call)
     },
   }))

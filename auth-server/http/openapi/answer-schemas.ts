@@ -62,3 +62,22 @@ export const jwkSetSchema = z
     ),
   })
   .meta({ description: 'RFC 7517 §5.' })
+
+export const keyStatusSchema = z.object({
+  items: z.array(
+    z.object({
+      kid: z.string().meta({ description: 'RFC 7638 thumbprint.' }),
+      use: z.enum(['jwt', 'key-signed']),
+      alg: z.string(),
+      state: z.enum(['pending', 'active', 'retired', 'removed']),
+      createdAt: time,
+      publishedAt: time.nullable(),
+      activatedAt: time.nullable(),
+      retiredAt: time.nullable(),
+      removeAt: time.nullable().meta({ description: 'When a retired key is to be removed.' }),
+      revokedAt: time.nullable(),
+      revokedReason: z.string().nullable(),
+    }),
+  ),
+  nextCursor: z.null(),
+})

@@ -1,6 +1,7 @@
 /** The operations that read public keys. */
 import { ref } from '../../../shared/openapi/json-schema.ts'
 import type { DescribedAnswer, Operation } from '../../../shared/openapi/operation.ts'
+import { callerProblems } from '../../../shared/openapi/problem-answers.ts'
 
 const describeDocument = (
   operation: Pick<Operation, 'id' | 'summary' | 'path'>,
@@ -43,3 +44,13 @@ export const describePem = (): Operation =>
     { description: 'PEM (SPKI).', schema: { type: 'string' }, mediaType: 'application/x-pem-file' },
     ['not-found'],
   )
+
+/** The whole ring. */
+export const describeKeyStatus = (): Operation => ({
+  id: 'getKeyStatus',
+  summary: 'Read the state of the key ring',
+  path: '/keys',
+  tag: 'keys',
+  answers: { 200: { description: 'Every key, removed ones too.', schema: ref('KeyStatus') } },
+  problems: [...callerProblems, 'missing-right', 'invalid-parameter'],
+})

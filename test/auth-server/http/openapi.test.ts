@@ -118,6 +118,12 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
     await asAdmin('GET', '/audit?limit=x', { status: 400 })
   })
 
+  it('describes the answers about the key ring', async () => {
+    await ask('GET', '/keys', { status: 200, token: admin })
+    await ask('GET', '/keys?state=active', { status: 400, token: admin })
+    await ask('GET', '/keys', { status: 403, token: (await stack.logIn('alice')).access })
+  })
+
   it('describes the answers that need no caller', async () => {
     await ask('GET', '/healthz', { status: 200 })
     await ask('GET', '/readyz', { status: 200 })

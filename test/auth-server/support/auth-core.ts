@@ -67,7 +67,9 @@ const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
 export function createAuthCore(options: CoreOptions) {
   const { database, clock, cache = createMemoryCache(systemClock) } = options
   const ids = createIdSource(clock)
-  const publisher = options.publisher ?? createPrincipalPublisher({ database, cache, clock, log: quiet })
+  const publisher =
+    options.publisher ??
+    createPrincipalPublisher({ database, cache, clock, log: quiet, publishedKeys: () => 'the same' })
   const hashing = createPasswordHashing({
     concurrency: 2,
     maxQueued: 1000,

@@ -43,7 +43,7 @@ describeOnDatabases('the principal publisher', (open) => {
   })
 
   const newPublisher = (database: Pick<Database, 'query'> = opened.database) =>
-    createPrincipalPublisher({ database, cache, clock: systemClock, log })
+    createPrincipalPublisher({ database, cache, clock: systemClock, log, publishedKeys: () => 'the same' })
   const change = async (username: string) =>
     (await changePrincipal(opened.database, username, async () => ({ result: undefined, change: {} }))).changeNumber
   const cached = async (username: string) =>

@@ -1,0 +1,30 @@
+/** GET /keys: the state of the key ring, for operators (CONTRACT sections 2 and 9). */
+import { Refused } from '../../../shared/errors.ts'
+import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
+import { queryOf } from '../../../shared/http/call.ts'
+import type { Route } from '../../../shared/http/routes.ts'
+import { requireSecureTransport } from '../../../shared/http/transport.ts'
+import { type Authenticate, requireRights } from '../../../shared/schemes/authenticate.ts'
+import type { KeyRing } from '../../key-ring/key-ring.ts'
+import { describeKeyStatus } from '../openapi/key-operations.ts'
+
+export interface KeyStatusPorts {
+  readonly authenticate: Authenticate
+  readonly keyRing: Pick<KeyRing, 'status'>
+}
+
+/** The whole ring in one page: it never grows large. */
+export const keyStatusRoute = ({ authenticate, keyRing }: KeyStatusPorts): Route => ({
+  methods: ['GET'],
+  path: '/keys',
+  describe: () => [describeKeyStatus()],
+  handle: async (call) => {
+    requireSecureTransport(call.peer)
+    const caller = await authenticate(call)
+    for (const name of queryOf(call).keys()) {
+      throw new Refused('invalid-parameter', `The parameter ${JSON.stringify(name)} is not known here.`)
+    }
+    requireRights(caller, ['key.read'])
+    return jsonAnswer(200, { items: keyRing.status(), nextCursor: null }, noStore)
+  },
+})

@@ -1,0 +1,73 @@
+/** Key files and `keyring.json` on disk: written whole, down to the disk, readable by their owner alone. */
+import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { calculateJwkThumbprint } from 'jose'
+import NodeRSA from 'node-rsa'
+import { type Clock, rfc3339 } from '../../shared/clock.ts'
+import { algOfUse, type KeyEntry, type KeyRingFile, type KeyUse, keyRingFileName } from './keyring-file.ts'
+
+/** How new keys are made. */
+export interface NewKeyOptions {
+  /** `KEY_BITS`: 2048, 3072 or 4096. */
+  readonly bits: number
+  /** `KEYS_PASSPHRASE`: encrypts the files when given. */
+  readonly passphrase?: string | undefined
+  readonly clock: Clock
+}
+
+/** A new key pair, in no file yet: its entry, in state `pending` and published now, and its PKCS#8 PEM text. */
+export async function newKeyPair(
+  use: KeyUse,
+  { bits, passphrase, clock }: NewKeyOptions,
+): Promise<{ entry: KeyEntry; pem: string }> {
+  const privateKey = createPrivateKey(new NodeRSA().generateKeyPair(bits, 65_537).exportKey('pkcs8-private-pem'))
+  const kid = await calculateJwkThumbprint(createPublicKey(privateKey).export({ format: 'jwk' }))
+  const now = rfc3339(clock.now())
+  const entry: KeyEntry = {
+    kid,
+    use,
+    alg: algOfUse[use],
+    state: 'pending',
+    createdAt: now,
+    publishedAt: now,
+    activatedAt: null,
+    retiredAt: null,
+    removeAt: null,
+    revokedAt: null,
+    revokedReason: null,
+    file: `${use}-${kid}.pem`,
+  }
+  const form = { type: 'pkcs8', format: 'pem' } as const
+  const encryption = { cipher: 'aes-256-cbc', passphrase: passphrase ?? '' }
+  const pem = passphrase === undefined ? privateKey.export(form) : privateKey.export({ ...form, ...encryption })
+  return { entry, pem: pem.toString() }
+}
+
+/** Writes a new file that only its owner can read. @throws Error with code EEXIST when it is there */
+export async function writePrivately(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** `keyring.json` as text. */
+export const keyRingText = (ring: KeyRingFile): string => `${JSON.stringify(ring, null, 2)}\n`
+
+/** Replaces `keyring.json` in one step: a reader sees the former ring or this one. */
+export async function replaceKeyRing(directory: string, ring: KeyRingFile): Promise<void> {
+  const draft = join(directory, `${keyRingFileName}.new`)
+  await rm(draft, { force: true })
+  await writePrivately(draft, keyRingText(ring))
+  await rename(draft, join(directory, keyRingFileName))
+  const folder = await open(directory, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * The life of a key: pending (published, not signing) → active (signs) → retired (verifies only) → removed. Pure: which step a ring needs
+ * next and when, and what each step makes of it. Knows no files.
+ */
+import { type Clock, rfc3339 } from '../../shared/clock.ts'
+import { type KeyEntry, type KeyRingFile, type KeyUse, keyUses } from './keyring-file.ts'
+
+/** How long the states last, in milliseconds. */
+export interface LifeCycleRules {
+  /** `KEY_MAX_AGE_DAYS`: an active key older than this is to be replaced. */
+  readonly maxAgeMs: number
+  /** The longest life of a token of each use (`ACCESS_TOKEN_TTL`, `KEY_SIGNED_TOKEN_TTL`). */
+  readonly longestTokenLifeMs: Readonly<Record<KeyUse, number>>
+}
+
+/** A key must have been published this long before it signs, so that whoever caches the key document knows it, in milliseconds. */
+export const publicationMs = 600_000
+
+/** A retired key stays this much longer than its last token: for clocks that differ and servers that notice late, in milliseconds. */
+const removalToleranceMs = 120_000
+
+/** Something to be done with a ring, and from when on. */
+export type Step =
+  | { readonly do: 'generate'; readonly use: KeyUse; readonly dueAt: number }
+  | { readonly do: 'promote' | 'remove'; readonly use: KeyUse; readonly kid: string; readonly dueAt: number }
+
+/** A step that the state of the ring forbids; says what to do instead. */
+export class StepRefused extends Error {
+  override readonly name = 'StepRefused'
+}
+
+/** The next steps of every use, soonest first. */
+export function nextSteps({ keys }: KeyRingFile, rules: LifeCycleRules): Step[] {
+  const steps = keyUses.flatMap((use) => {
+    const ofUse = keys.filter((key) => key.use === use)
+    const removals = ofUse
+      .filter(({ state }) => state === 'retired')
+      .map(({ kid, removeAt }): Step => ({ do: 'remove', use, kid, dueAt: timeOf(removeAt) }))
+    return [...removals, ...succession(ofUse, use, rules)]
+  })
+  return steps.toSorted((a, b) => a.dueAt - b.dueAt)
+}
+
+/** The oldest pending key takes over, or a new one is made in time. */
+function succession(ofUse: readonly KeyEntry[], use: KeyUse, { maxAgeMs }: LifeCycleRules): Step[] {
+  const [pending] = ofUse.filter(({ state }) => state === 'pending').toSorted(byPublication)
+  if (pending) return [{ do: 'promote', use, kid: pending.kid, dueAt: timeOf(pending.publishedAt) + publicationMs }]
+  const active = ofUse.find(({ state }) => state === 'active')
+  return active ? [{ do: 'generate', use, dueAt: timeOf(active.activatedAt) + maxAgeMs }] : []
+}
+
+const byPublication = (a: KeyEntry, b: KeyEntry) => timeOf(a.publishedAt) - timeOf(b.publishedAt)
+
+const timeOf = (moment: string | null): number => (moment === null ? 0 : Date.parse(moment))
+
+/** When and by which rules a step is taken. */
+export interface StepContext {
+  readonly clock: Clock
+  readonly rules: LifeCycleRules
+}
+
+/** The ring in which this pending key signs and the one before only verifies. @throws StepRefused */
+export function promote(
+  ring: KeyRingFile,
+  kid: string,
+  { clock, rules, early = false }: StepContext & { readonly early?: boolean },
+): KeyRingFile {
+  const key = requireKey(ring, kid, ['pending'])
+  const dueAt = timeOf(key.publishedAt) + publicationMs
+  if (!early && clock.now() < dueAt) {
+    throw new StepRefused(
+      `${kid} may sign from ${rfc3339(dueAt)} on, when every cache of the key document knows it; --now does not wait`,
+    )
+  }
+  const now = rfc3339(clock.now())
+  const removeAt = removalOf(key.use, { clock, rules })
+  return changed(ring, (entry) => {
+    if (entry.kid === kid) return { ...entry, state: 'active', activatedAt: now }
+    const isPredecessor = entry.use === key.use && entry.state === 'active'
+    return isPredecessor ? { ...entry, state: 'retired', retiredAt: now, removeAt } : entry
+  })
+}
+
+/** The ring in which this pending key never signs. The active one cannot retire without a successor. @throws StepRefused */
+export function retire(ring: KeyRingFile, kid: string, { clock, rules }: StepContext): KeyRingFile {
+  const key = requireKey(ring, kid, ['pending', 'active'])
+  if (key.state === 'active') throw new StepRefused(`${kid} signs; it retires when another key is promoted`)
+  const removeAt = removalOf(key.use, { clock, rules })
+  const retiredAt = rfc3339(clock.now())
+  return changed(ring, (entry) => (entry.kid === kid ? { ...entry, state: 'retired', retiredAt, removeAt } : entry))
+}
+
+/** The ring without this retired key. @throws StepRefused as long as a token of it may live */
+export function remove(ring: KeyRingFile, kid: string, clock: Clock): KeyRingFile {
+  const key = requireKey(ring, kid, ['retired'])
+  if (clock.now() < timeOf(key.removeAt)) throw new StepRefused(`tokens of ${kid} may live until ${key.removeAt}`)
+  return changed(ring, (entry) => (entry.kid === kid ? { ...entry, state: 'removed' } : entry))
+}
+
+/**
+ * The ring that has nothing of this key any more, whatever its state. If it signed, the oldest pending key of its use signs at once,
+ * though not everybody may know it yet, or else `successor`, which must be new. @throws StepRefused
+ */
+export function revoke(
+  ring: KeyRingFile,
+  kid: string,
+  { clock, reason, successor }: { readonly clock: Clock; readonly reason: string; readonly successor?: KeyEntry },
+): KeyRingFile {
+  const key = requireKey(ring, kid, ['pending', 'active', 'retired'])
+  const now = rfc3339(clock.now())
+  const all = successor ? [...ring.keys, successor] : ring.keys
+  const heir = key.state === 'active' ? heirOf(all, key) : undefined
+  if (key.state === 'active' && !heir) throw new StepRefused(`${kid} signs, and there is no other key to take over`)
+  return changed({ ...ring, keys: all }, (entry) => {
+    if (entry.kid === kid) return { ...entry, state: 'removed', revokedAt: now, revokedReason: reason }
+    return entry.kid === heir?.kid ? { ...entry, state: 'active', activatedAt: now } : entry
+  })
+}
+
+/** The pending key that would take over from this one. */
+export const heirOf = (keys: readonly KeyEntry[], { use }: KeyEntry): KeyEntry | undefined =>
+  keys.filter((entry) => entry.use === use && entry.state === 'pending').toSorted(byPublication)[0]
+
+/** The key of this id. @throws StepRefused when there is none, or it is in none of these states */
+export function requireKey(ring: KeyRingFile, kid: string, states: readonly KeyEntry['state'][]): KeyEntry {
+  const key = ring.keys.find((entry) => entry.kid === kid)
+  if (!key) throw new StepRefused(`there is no key ${kid}; keys status lists them`)
+  if (!states.includes(key.state))
+    throw new StepRefused(`${kid} is ${key.state}; this needs a key that is ${states.join(' or ')}`)
+  return key
+}
+
+const removalOf = (use: KeyUse, { clock, rules }: StepContext): string =>
+  rfc3339(clock.now() + rules.longestTokenLifeMs[use] + removalToleranceMs)
+
+const changed = (ring: KeyRingFile, change: (entry: KeyEntry) => KeyEntry): KeyRingFile => ({
+  ...ring,
+  keys: ring.keys.map(change),
+})

@@ -1,0 +1,114 @@
+/**
+ * What operators do with the key ring in `KEYS_DIR`, one at a time. Each step ends in one replacement of `keyring.json`, after which every
+ * running server follows within a second; a step that cannot be done leaves everything as it was.
+ */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../../shared/clock.ts'
+import { lockDataFolder } from '../../shared/database/data-lock.ts'
+import { newKeyPair, replaceKeyRing, writePrivately } from './key-files.ts'
+import { type KeyEntry, KeyRingError, type KeyRingFile, type KeyUse, parseKeyRingFile } from './keyring-file.ts'
+import * as lifeCycle from './life-cycle.ts'
+import { type KeyRingPlace, loadKeys, readKeyRingText } from './load-key-ring.ts'
+
+/** Where the ring is, and by which rules it lives. */
+export interface KeyRingOperation extends KeyRingPlace {
+  /** `KEY_BITS`. */
+  readonly bits: number
+  readonly rules: lifeCycle.LifeCycleRules
+  readonly clock: Clock
+}
+
+/** The ring as it stands in the folder, every key opened and checked. @throws KeyRingError */
+export async function readKeyRing(place: KeyRingPlace): Promise<KeyRingFile> {
+  const text = await readKeyRingText(place.directory)
+  await loadKeys(text, place)
+  return parseKeyRingFile(text, place.directory)
+}
+
+/** A new key, published and not signing yet. @throws KeyRingError, DataFolderLocked */
+export const generateKey = (operation: KeyRingOperation, use: KeyUse): Promise<KeyEntry> =>
+  alone(operation, (ring) => addKey(operation, ring, use))
+
+/** @throws StepRefused, KeyRingError, DataFolderLocked */
+export const promoteKey = (operation: KeyRingOperation, kid: string, options: { early: boolean }): Promise<void> =>
+  alone(operation, (ring) => replace(operation, ring, lifeCycle.promote(ring, kid, { ...operation, ...options })))
+
+/** @throws StepRefused, KeyRingError, DataFolderLocked */
+export const retireKey = (operation: KeyRingOperation, kid: string): Promise<void> =>
+  alone(operation, (ring) => replace(operation, ring, lifeCycle.retire(ring, kid, operation)))
+
+/**
+ * The emergency exit: nothing of this key is accepted any more, and its file is gone. Gives the key that signs in its place, if it
+ * signed. @throws StepRefused, KeyRingError, DataFolderLocked
+ */
+export const revokeKey = (operation: KeyRingOperation, kid: string, reason: string): Promise<KeyEntry | undefined> =>
+  alone(operation, async (ring) => {
+    const key = lifeCycle.requireKey(ring, kid, ['pending', 'active', 'retired'])
+    const needsSuccessor = key.state === 'active' && !lifeCycle.heirOf(ring.keys, key)
+    const pair = needsSuccessor ? await newKeyPair(key.use, operation) : undefined
+    if (pair) await writePrivately(join(operation.directory, pair.entry.file), pair.pem)
+    const { clock } = operation
+    const next = lifeCycle.revoke(ring, kid, { clock, reason, ...(pair && { successor: pair.entry }) })
+    await replace(operation, ring, next)
+    return key.state === 'active'
+      ? next.keys.find(({ use, state }) => use === key.use && state === 'active')
+      : undefined
+  })
+
+/** Does every step that is due, and gives them with those that come next. Doing it again at once does nothing. */
+export const rotateKeys = (
+  operation: KeyRingOperation,
+): Promise<{ readonly done: readonly lifeCycle.Step[]; readonly next: readonly lifeCycle.Step[] }> =>
+  alone(operation, async (before) => {
+    let ring = before
+    const done: lifeCycle.Step[] = []
+    for (const step of lifeCycle.nextSteps(ring, operation.rules)) {
+      if (step.dueAt > operation.clock.now()) continue
+      if (step.do === 'generate') await addKey(operation, ring, step.use)
+      else await replace(operation, ring, takeStep(operation, ring, step))
+      done.push(step)
+      ring = await readKeyRing(operation)
+    }
+    return { done, next: lifeCycle.nextSteps(ring, operation.rules) }
+  })
+
+const takeStep = (operation: KeyRingOperation, ring: KeyRingFile, step: { do: 'promote' | 'remove'; kid: string }) =>
+  step.do === 'promote'
+    ? lifeCycle.promote(ring, step.kid, operation)
+    : lifeCycle.remove(ring, step.kid, operation.clock)
+
+async function addKey(operation: KeyRingOperation, ring: KeyRingFile, use: KeyUse): Promise<KeyEntry> {
+  const { entry, pem } = await newKeyPair(use, operation)
+  await writePrivately(join(operation.directory, entry.file), pem)
+  await replace(operation, ring, { ...ring, keys: [...ring.keys, entry] })
+  return entry
+}
+
+/** One operator at a time; a ring that cannot be used is touched by nobody. */
+async function alone<Result>(
+  operation: KeyRingOperation,
+  work: (ring: KeyRingFile) => Promise<Result>,
+): Promise<Result> {
+  await readKeyRingText(operation.directory)
+  const unlock = await lockDataFolder(operation.directory, operation.clock)
+  try {
+    return await work(await readKeyRing(operation))
+  } finally {
+    await unlock()
+  }
+}
+
+/** Also where locks do not reach, as between containers that share the folder. @throws KeyRingError */
+async function requireUnchanged({ directory }: KeyRingPlace, ring: KeyRingFile): Promise<void> {
+  const now = parseKeyRingFile(await readKeyRingText(directory), directory)
+  if (JSON.stringify(now) === JSON.stringify(ring)) return
+  throw new KeyRingError(`${directory} was changed by somebody else just now; look at keys status and try again`)
+}
+
+async function replace(operation: KeyRingOperation, before: KeyRingFile, next: KeyRingFile): Promise<void> {
+  await requireUnchanged(operation, before)
+  await replaceKeyRing(operation.directory, next)
+  const gone = next.keys.filter(({ state }) => state === 'removed')
+  for (const { file } of gone) await rm(join(operation.directory, file), { force: true })
+}

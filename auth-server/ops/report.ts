@@ -1,0 +1,39 @@
+/** What a command of the operators' tool has to say: for scripts and for people. */
+
+/** The same outcome twice. */
+export interface Report {
+  /** Printed with `--json`. */
+  readonly json: unknown
+  /** Printed otherwise: whole lines. */
+  readonly text: string
+  /** 1 when the outcome is a refusal, such as a check that failed. */
+  readonly exitCode?: 0 | 1
+}
+
+/** A refusal with its reason: exit code 1. */
+export class OperationRefused extends Error {
+  override readonly name = 'OperationRefused'
+}
+
+/** Lines of aligned columns below their titles. */
+export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [titles, ...rows]
+  const widths = titles.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+  return all.map(line).join('\n')
+}
+
+/** A duration at a glance: `3 d 4 h`, `12 min`, `40 s`. */
+export function duration(milliseconds: number): string {
+  const seconds = Math.round(Math.abs(milliseconds) / 1000)
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 24) return `${hours} h ${minutes % 60} min`
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+}

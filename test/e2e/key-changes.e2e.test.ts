@@ -1,0 +1,87 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  generateKey,
+  type KeyRingOperation,
+  promoteKey,
+  readKeyRing,
+  revokeKey,
+} from '../../auth-server/key-ring/operate-key-ring.ts'
+import { systemClock } from '../../shared/clock.ts'
+import { describeBackends } from '../support/backends.ts'
+import { preparedKeysDir } from '../support/prepared-keys.ts'
+import { openStack, type Stack } from '../support/stack.ts'
+
+const rules = { maxAgeMs: 86_400_000, longestTokenLifeMs: { jwt: 1_800_000, 'key-signed': 1_800_000 } }
+
+describeBackends('changes of the key ring', (openBackend) => {
+  let stack: Stack
+  let operation: KeyRingOperation
+
+  beforeAll(async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'keyhold-keys-'))
+    await cp(await preparedKeysDir(), directory, { recursive: true })
+    operation = { directory, bits: 2048, rules, clock: systemClock }
+    stack = await openStack(openBackend, { dealServers: 2, environment: { KEYS_DIR: directory } })
+  }, 60_000)
+  afterAll(async () => {
+    await stack.close()
+    await rm(operation.directory, { recursive: true, force: true })
+  })
+
+  const activeKid = async () =>
+    (await readKeyRing(operation)).keys.find(({ use, state }) => use === 'jwt' && state === 'active')?.kid ?? ''
+  const statuses = (token: string) =>
+    Promise.all(stack.deals.map(async (deal) => (await deal.send('/rest/v1/deals', { token })).status))
+  const kidOf = (token: string): string =>
+    JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
+
+  /** Asks until every deal server answers with this status; how long it took, in milliseconds. */
+  const untilAll = async (token: string, status: number): Promise<number> => {
+    const started = systemClock.monotonic()
+    while ((await statuses(token)).some((one) => one !== status)) {
+      if (systemClock.monotonic() - started > 5_000) throw new Error(`not all answered ${status}`)
+      await sleep(20)
+    }
+    return systemClock.monotonic() - started
+  }
+
+  it('fails no request when a key takes over the moment it was made', async () => {
+    const before = (await stack.logIn('bob')).access
+    const { kid } = await generateKey(operation, 'jwt')
+    await promoteKey(operation, kid, { early: true })
+    const started = systemClock.monotonic()
+    let token = before
+    while (systemClock.monotonic() - started < 5_000 && kidOf(token) !== kid) {
+      token = (await stack.logIn('bob')).access
+      expect(await statuses(token)).toEqual([200, 200])
+      expect(await statuses(before)).toEqual([200, 200])
+    }
+    expect(kidOf(token)).toBe(kid)
+  })
+
+  it('lets the tokens of a revoked key die everywhere within a second, and no others', async () => {
+    const kid = await activeKid()
+    const token = (await stack.logIn('bob')).access
+    expect(kidOf(token)).toBe(kid)
+    expect(await statuses(token)).toEqual([200, 200])
+    await revokeKey(operation, kid, 'test')
+    expect(await untilAll(token, 401)).toBeLessThan(1_000)
+    expect((await stack.auth.send('/me', { token })).status).toBe(401)
+    const next = (await stack.logIn('bob')).access
+    expect(await statuses(next)).toEqual([200, 200])
+  })
+
+  it('says what state the ring is in, to those who may know', async () => {
+    const { access: token } = await stack.logIn('admin')
+    const { body } = await stack.auth.send('/keys', { token })
+    const items = body.items as { kid: string; use: string; state: string }[]
+    expect(items.find(({ kid }) => kid === kidOf(token))).toMatchObject({ use: 'jwt', state: 'active' })
+    expect(items.some(({ state }) => state === 'removed')).toBe(true)
+    expect(JSON.stringify(items)).not.toContain('.pem')
+    expect((await stack.auth.send('/keys', { token: (await stack.logIn('alice')).access })).status).toBe(403)
+  })
+})
