@@ -6,16 +6,17 @@ import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
 import { createCursors, cursorPurpose } from '../shared/http/cursors.ts'
 import { healthRoutes } from '../shared/http/health.ts'
-import { createLists } from '../shared/http/lists.ts'
+import { createLists, type Lists } from '../shared/http/lists.ts'
 import { createApp, type Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
 import { createGuesses } from '../shared/limits/count-guesses.ts'
 import type { Log } from '../shared/log.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
-import { createAuthentication } from '../shared/schemes/authenticate.ts'
+import { type Authenticate, createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
+import type { Audit } from './audit/audit.ts'
 import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
 import type { AuthConfig } from './config.ts'
@@ -43,7 +44,7 @@ import { createAccessTokenIssuer } from './tokens/access-tokens.ts'
 import { createRefreshTokens } from './tokens/refresh-tokens.ts'
 import { createPrincipalPublisher } from './users/principal-publisher.ts'
 import { readPrincipalRecord } from './users/principal-record.ts'
-import { createUsers } from './users/users.ts'
+import { createUsers, type Users } from './users/users.ts'
 
 /** What differs between production and tests. */
 export interface AuthResources {
@@ -83,24 +84,16 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const lists = createLists({ origin: config.publicOrigin, cursors: cursorsUnder(resources.secretsKeys) })
   const documented = [
     ...healthOf(resources, publisher),
+    ...documentationRoutes({ ...config, server: 'auth' }),
     ...keyDocumentRoutes(keyRing),
     ...loginRoutes({ ...logins, audit }),
-    meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
-    ...usersRoutes({ authenticate, users, passwords: logins.passwords, lists, audit }),
-    auditRoute({ authenticate, readEntries: (page) => readEntries(database, page) }),
-    ...documentationRoutes({ ...config, server: 'auth' }),
-    keyStatusRoute({ authenticate, keyRing }),
+    ...callersRoutes(resources, { authenticate, logins, users, lists, audit }),
   ]
   const app = createApp({
     routes: [
       ...documented,
       ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin }),
-      ...internalRoutes({ secrets: resources.serviceSecrets, clock, publishedKeys: () => keyRing.publishedKeys() }, [
-        ...principalEndpoints({
-          principal: (username) => publisher.fill(username),
-          installationId: () => publisher.installationId(),
-        }),
-      ]),
+      ...internalRoutesOf(resources, publisher),
     ],
     problems,
     transport: config.transport,
@@ -121,6 +114,37 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   }
   return { app, users, start, stop }
 }
+
+interface Parts {
+  readonly authenticate: Authenticate
+  readonly logins: ReturnType<typeof createLogins>
+  readonly users: Users
+  readonly lists: Lists
+  readonly audit: Audit
+}
+
+/** The routes that need a caller. */
+const callersRoutes = (
+  { database, keyRing }: AuthResources,
+  { authenticate, logins, users, lists, audit }: Parts,
+): Route[] => [
+  meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
+  ...usersRoutes({ authenticate, users, passwords: logins.passwords, lists, audit }),
+  keyStatusRoute({ authenticate, keyRing }),
+  auditRoute({ authenticate, readEntries: (page) => readEntries(database, page) }),
+]
+
+/** The routes for deal servers. */
+const internalRoutesOf = (
+  { serviceSecrets: secrets, clock, keyRing }: AuthResources,
+  publisher: ReturnType<typeof createPrincipalPublisher>,
+): Route[] =>
+  internalRoutes({ secrets, clock, publishedKeys: () => keyRing.publishedKeys() }, [
+    ...principalEndpoints({
+      principal: (username) => publisher.fill(username),
+      installationId: () => publisher.installationId(),
+    }),
+  ])
 
 const cursorsUnder = (secretsKeys: readonly string[]) =>
   createCursors(parseSecretsKeys(secretsKeys.join(',')).map((key) => key.derive(cursorPurpose)))

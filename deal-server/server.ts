@@ -6,6 +6,7 @@ import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
 import { createCursors, cursorKeyOf } from '../shared/http/cursors.ts'
 import { healthRoutes } from '../shared/http/health.ts'
+import type { Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
@@ -13,12 +14,12 @@ import { createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { keyDocuments } from '../shared/tokens/key-set.ts'
 import { createAuthClient } from './access/auth-client.ts'
-import { createKeyStore } from './access/key-store.ts'
-import { createPrincipalFeed } from './access/principal-feed.ts'
+import { createKeyStore, type KeyStore } from './access/key-store.ts'
+import { createPrincipalFeed, type PrincipalFeed } from './access/principal-feed.ts'
 import { createPrincipalRecords } from './access/principal-records.ts'
 import { followPublishedKeys } from './access/published-keys.ts'
 import type { DealConfig } from './config.ts'
-import { createEventStreams, type EventStreamsOptions } from './events/event-streams.ts'
+import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createNudges } from './events/nudges.ts'
 import { createDealApp } from './http/app.ts'
 import { createFindEmployees } from './http/employees.ts'
@@ -47,17 +48,7 @@ export type DealServer = ReturnType<typeof createDealServer>
 /** A deal server that does not listen yet. */
 export function createDealServer(config: DealConfig, resources: DealResources) {
   const { database, cache, clock, ids, log } = resources
-  const fetch = resources.fetch ?? globalThis.fetch
-  const authClient = createAuthClient({
-    ...{ authUrl: config.authUrl, secret: resources.serviceSecret, clock, ids, fetch },
-    onPublishedKeys: (published) => followKeys(published),
-  })
-  const loadKeys = () => authClient.document(keyDocuments.jwt)
-  const keys = createKeyStore({ load: loadKeys, alg: 'RS256', clock, log })
-  const followKeys = followPublishedKeys(keys)
-  const feed = createPrincipalFeed({ cache, authClient, clock, log })
-  feed.onPublishedKeys(followKeys)
-  const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs: config.recordMaxAgeMs })
+  const { keys, feed, principals } = followAuthServer(config, resources)
   const { authenticate, recheck } = createAuthentication({
     schemes: createDealSchemes(config, { keys, clock }),
     principals,
@@ -71,15 +62,8 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   )
   const nudges = createNudges({ cache, ids, installationId: () => feed.installationId(), onNudge: events.nudge })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
-  const health = healthRoutes([
-    { name: 'database', required: true, check: () => database.ping() },
-    { name: 'cache', required: false, check: () => cache.ping() },
-    { name: 'keys', required: true, check: () => requireThat(keys.size() > 0, 'keys') },
-    { name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') },
-    { name: 'events', required: false, check: events.check },
-  ])
   const app = createDealApp(config, {
-    openRoutes: [...health, ...documentationRoutes({ ...config, server: 'deal' })],
+    openRoutes: [...healthOf(resources, { keys, feed, events }), ...documentationRoutes({ ...config, server: 'deal' })],
     authenticate,
     recheck,
     repository: createDealRepository(database, () => nudges.send()),
@@ -105,6 +89,32 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
       await feed.stop()
     },
   }
+}
+
+/** What this server knows of the auth server: its keys and its principals, kept fresh. */
+function followAuthServer({ authUrl, recordMaxAgeMs }: DealConfig, resources: DealResources) {
+  const { cache, clock, ids, log, serviceSecret: secret, fetch = globalThis.fetch } = resources
+  const onPublishedKeys = (published: string) => followKeys(published)
+  const authClient = createAuthClient({ authUrl, secret, clock, ids, fetch, onPublishedKeys })
+  const keys = createKeyStore({ load: () => authClient.document(keyDocuments.jwt), alg: 'RS256', clock, log })
+  const followKeys = followPublishedKeys(keys)
+  const feed = createPrincipalFeed({ cache, authClient, clock, log })
+  feed.onPublishedKeys(followKeys)
+  const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs })
+  return { authClient, keys, feed, principals }
+}
+
+function healthOf(
+  { database, cache }: DealResources,
+  { keys, feed, events }: { keys: KeyStore; feed: PrincipalFeed; events: EventStreams },
+): Route[] {
+  return healthRoutes([
+    { name: 'database', required: true, check: () => database.ping() },
+    { name: 'cache', required: false, check: () => cache.ping() },
+    { name: 'keys', required: true, check: () => requireThat(keys.size() > 0, 'keys') },
+    { name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') },
+    { name: 'events', required: false, check: events.check },
+  ])
 }
 
 function requireThat(condition: boolean, dependency: string): void {
