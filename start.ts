@@ -25,7 +25,7 @@ import { generatedSecret } from './shared/generated-secrets.ts'
 import { listen } from './shared/http/listen.ts'
 import { createIdSource } from './shared/ids.ts'
 import { createLog } from './shared/log.ts'
-import { closeOnSignal, endWith, requireSettings } from './shared/process.ts'
+import { closeOnSignal, endWith, requireCertificate, requireSettings } from './shared/process.ts'
 
 const usage = 'Usage: npm start [-- --no-demo]'
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--no-demo')
@@ -46,11 +46,12 @@ if (!isLoopbackHost(auth.config.host) && hasDemo) {
   endWith(2, `HOST must be loopback while demo users exist: their passwords are no secret. ${usage}`)
 }
 
+const log = createLog(auth.config.log)
+const certificate = await requireCertificate(auth.config.tls, log)
 const unlock = await lockDataFolder(dataDir).catch((error: unknown) => {
   if (error instanceof DataFolderLocked) endWith(2, error.message)
   throw error
 })
-const log = createLog(auth.config.log)
 const ids = createIdSource(clock)
 const serviceSecrets = auth.config.serviceSecrets ?? [await generatedSecret(dataDir, 'service-secret')]
 const secretsKeys = auth.config.secretsKeys ?? [await generatedSecret(dataDir, 'secrets-key')]
@@ -104,7 +105,7 @@ async function listenOn(
   app: Parameters<typeof listen>[0]['app'],
 ) {
   try {
-    return await listen({ app, host, port, origin, ids })
+    return await listen({ app, host, port, origin, ids, certificate })
   } catch (error) {
     await unlock()
     return endWith(2, `Cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : error}`)

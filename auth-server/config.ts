@@ -1,5 +1,12 @@
 /** The auth server's settings: one line each, defaults included. The only place of this server that reads the environment. */
-import { commonSettings, type Mode, missingSecrets, missingSettings, sharedConfig } from '../shared/common-settings.ts'
+import {
+  commonSettings,
+  halfCertificate,
+  type Mode,
+  missingSecrets,
+  missingSettings,
+  sharedConfig,
+} from '../shared/common-settings.ts'
 import { integer, readSettings, type SettingProblem, secrets, text, url } from '../shared/settings.ts'
 
 const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.from(key, 'base64url').length === 32
@@ -47,6 +54,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
   const all: SettingProblem[] = [
     ...problems,
     ...missingSettings(mode, values, { AUTH_DATABASE_URL, REDIS_URL }),
+    ...halfCertificate(values),
     ...missingSecrets(values, { SERVICE_SECRET, SECRETS_KEY }),
   ]
   const shared = sharedConfig(values)

@@ -8,7 +8,7 @@ import { generatedSecret } from '../shared/generated-secrets.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog } from '../shared/log.ts'
-import { closeOnSignal, endWith, requireSettings } from '../shared/process.ts'
+import { closeOnSignal, endWith, requireCertificate, requireSettings } from '../shared/process.ts'
 import { readAuthConfig } from './config.ts'
 import { createFirstAdmin } from './first-start.ts'
 import { createKeyRing } from './key-ring/create-key-ring.ts'
@@ -21,6 +21,7 @@ const { config, problems } = readAuthConfig('alone')
 requireSettings(problems)
 const log = createLog(config.log)
 const ids = createIdSource(systemClock)
+const certificate = await requireCertificate(config.tls, log)
 const clock = systemClock
 const keyRing = await openRing()
 const database = openPostgres(config.databaseUrl ?? '')
@@ -48,6 +49,7 @@ const listening = await listen({
   port: config.port,
   origin: config.publicOrigin,
   ids,
+  certificate,
 })
 log.info(`auth server on ${config.publicOrigin}`)
 

@@ -1,6 +1,7 @@
 /** The deal server's settings: one line each, defaults included. The only place of this server that reads the environment. */
 import {
   commonSettings,
+  halfCertificate,
   isLoopbackHost,
   type Mode,
   missingSecrets,
@@ -38,6 +39,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
   const all: SettingProblem[] = [
     ...problems,
     ...missingSettings(mode, values, { DEAL_DATABASE_URL, REDIS_URL }),
+    ...halfCertificate(values),
     ...missingSecrets(values, { SERVICE_SECRET }),
   ]
   const insecure = authUrl.startsWith('http:') && !isLoopbackHost(new URL(authUrl).hostname)

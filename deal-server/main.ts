@@ -8,7 +8,7 @@ import { generatedSecret } from '../shared/generated-secrets.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog } from '../shared/log.ts'
-import { closeOnSignal, endWith, requireSettings } from '../shared/process.ts'
+import { closeOnSignal, endWith, requireCertificate, requireSettings } from '../shared/process.ts'
 import { readDealConfig } from './config.ts'
 import { createDealServer } from './server.ts'
 
@@ -16,6 +16,7 @@ const { config, problems } = readDealConfig('alone')
 requireSettings(problems)
 const log = createLog(config.log)
 const ids = createIdSource(systemClock)
+const certificate = await requireCertificate(config.tls, log)
 const database = openPostgres(config.databaseUrl ?? '')
 const onListenerError = (err: unknown) => log.error({ err })
 const cache = openCache({ redisUrl: config.redisUrl, clock: systemClock, onListenerError })
@@ -34,6 +35,7 @@ const listening = await listen({
   port: config.port,
   origin: config.publicOrigin,
   ids,
+  certificate,
 })
 log.info(`deal server on ${config.publicOrigin}`)
 

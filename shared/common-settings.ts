@@ -73,8 +73,11 @@ export const commonSettings = {
     fallback: [],
     part: originOf,
   }),
-  TLS_CERT: text('PEM file of the certificate chain to serve HTTPS with', undefined),
-  TLS_KEY: text('PEM file of the private key of TLS_CERT', undefined),
+  TLS_CERT: text(
+    'PEM file of the certificate, and the chain behind it, to serve HTTPS with; read again when it is renewed. A deal server that reaches the auth server by a certificate of a private authority is told of that one by NODE_EXTRA_CA_CERTS',
+    undefined,
+  ),
+  TLS_KEY: text('PEM file of the private key of TLS_CERT, not encrypted', undefined),
   EXPIRED_TOKEN_STATUS: integer('the status for an expired token', {
     fallback: 400,
     min: 400,
@@ -91,10 +94,10 @@ export const commonSettings = {
 /** Which process reads the settings: both servers on embedded defaults, or one server alone on PostgreSQL and Redis. */
 export type Mode = 'together' | 'alone'
 
-/** An origin of a listener as a URL shows it. */
-export function listenerOrigin(host: string, port: number): string {
+/** The origin of a listener as a URL shows it. */
+function listenerOrigin(protocol: 'http' | 'https', host: string, port: number): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
-  return `http://${shown}:${port}`
+  return new URL(`${protocol}://${shown}:${port}`).origin
 }
 
 /** True for an address or name that only this machine can reach. */
@@ -105,10 +108,11 @@ type CommonValues = Values<typeof commonSettings>
 
 /** What both servers make of the settings that they share. */
 export function sharedConfig(values: CommonValues) {
-  const { AUTH_PUBLIC_ORIGIN, DEAL_PUBLIC_ORIGIN, HOST } = values
+  const { AUTH_PUBLIC_ORIGIN, DEAL_PUBLIC_ORIGIN, HOST, TLS_CERT: certificateFile, TLS_KEY: keyFile } = values
+  const protocol = certificateFile === undefined ? 'http' : 'https'
   const publicOrigins = {
-    auth: AUTH_PUBLIC_ORIGIN ?? listenerOrigin(HOST, values.AUTH_PORT),
-    deal: DEAL_PUBLIC_ORIGIN ?? listenerOrigin(HOST, values.DEAL_PORT),
+    auth: AUTH_PUBLIC_ORIGIN ?? listenerOrigin(protocol, HOST, values.AUTH_PORT),
+    deal: DEAL_PUBLIC_ORIGIN ?? listenerOrigin(protocol, HOST, values.DEAL_PORT),
   }
   return {
     production: values.NODE_ENV === 'production',
@@ -127,7 +131,7 @@ export function sharedConfig(values: CommonValues) {
     loginFailures: { perAccount: values.LOGIN_FAILURES_PER_ACCOUNT, perAddress: values.LOGIN_FAILURES_PER_ADDRESS },
     hashConcurrency: values.HASH_CONCURRENCY,
     corsOrigins: values.CORS_ORIGINS,
-    tls: { certificateFile: values.TLS_CERT, keyFile: values.TLS_KEY },
+    tls: certificateFile === undefined || keyFile === undefined ? undefined : { certificateFile, keyFile },
     expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
     transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },
     log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
@@ -145,6 +149,14 @@ export function missingSettings(
   return Object.entries(needed)
     .filter(([, value]) => value === undefined)
     .map(([variable]) => ({ variable, expected: `must be set ${because}` }))
+}
+
+/** A problem when only one of certificate and key is set. */
+export function halfCertificate(values: Pick<CommonValues, 'TLS_CERT' | 'TLS_KEY'>): SettingProblem[] {
+  const { TLS_CERT, TLS_KEY } = values
+  if ((TLS_CERT === undefined) === (TLS_KEY === undefined)) return []
+  const [variable, other] = TLS_CERT === undefined ? ['TLS_CERT', 'TLS_KEY'] : ['TLS_KEY', 'TLS_CERT']
+  return [{ variable, expected: `must be set when ${other} is` }]
 }
 
 /** Generated secrets are for development only. */

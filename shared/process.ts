@@ -1,3 +1,4 @@
+import { type Certificate, CertificateError, type CertificateFiles, openCertificate } from './http/certificate.ts'
 import type { Log } from './log.ts'
 import { InvalidSettings, type SettingProblem } from './settings.ts'
 
@@ -6,6 +7,19 @@ export function requireSettings(problems: readonly SettingProblem[]): void {
   if (problems.length === 0) return
   const distinct = new Map(problems.map((problem) => [problem.variable, problem]))
   endWith(2, new InvalidSettings([...distinct.values()]).message)
+}
+
+/** The certificate to serve HTTPS with, if there is to be one; ends the process with exit code 2 when it cannot be served with. */
+export async function requireCertificate(
+  files: CertificateFiles | undefined,
+  log: Log,
+): Promise<Certificate | undefined> {
+  try {
+    return await openCertificate(files, { log })
+  } catch (error) {
+    if (error instanceof CertificateError) endWith(2, error.message)
+    throw error
+  }
 }
 
 /** Says why on standard error and ends the process. */

@@ -3,13 +3,16 @@
  * framework, and an orderly end: no new connection, streams are ended, answers under way are finished, then the rest is cut.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
+import { isLoopbackHost } from '../common-settings.ts'
 import type { IdSource } from '../ids.ts'
 import { sharedProblems } from '../problem-catalogue/both-servers.ts'
 import { problemDocument } from '../problems.ts'
+import type { Certificate } from './certificate.ts'
 import { OpenStreams, type ServerBindings } from './stream.ts'
 
 export interface ListenOptions {
@@ -19,6 +22,8 @@ export interface ListenOptions {
   readonly port: number
   readonly origin: string
   readonly ids: IdSource
+  /** Serve HTTPS with it; without one, plain HTTP. */
+  readonly certificate?: Certificate | undefined
 }
 
 export interface Listening {
@@ -30,23 +35,27 @@ export interface Listening {
 const requestTimeoutMs = 30_000
 const headersTimeoutMs = 15_000
 const maxHeaderBytes = 16 * 1024
+const handshakeTimeoutMs = 10_000
 
 /** Listens; rejects when the port is taken. */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const streams = new OpenStreams()
-  const server = createServer(
-    {
-      requestTimeout: requestTimeoutMs,
-      headersTimeout: headersTimeoutMs,
-      connectionsCheckingInterval: 2_000,
-      maxHeaderSize: maxHeaderBytes,
-      requireHostHeader: false,
-      keepAliveTimeout: 65_000,
-    },
-    createListener(options, streams),
-  )
+  const { certificate } = options
+  const limits = {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: headersTimeoutMs,
+    connectionsCheckingInterval: 2_000,
+    maxHeaderSize: maxHeaderBytes,
+    requireHostHeader: false,
+    keepAliveTimeout: 65_000,
+  }
+  const listener = createListener(options, streams)
+  const tls = certificate && { ...limits, ...certificate.pem, handshakeTimeout: handshakeTimeoutMs }
+  const secureServer = tls && createTlsServer(tls, listener)
+  const server = secureServer ?? createServer(limits, listener)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    endSocket(socket, problemOfClientError(error), options)
+    if (isOfHandshake(error)) socket.destroy()
+    else endSocket(socket, problemOfClientError(error), options)
   })
   server.on('checkExpectation', (_request, response) => {
     writeProblem(response, { code: 'expectation-failed', detail: 'Only 100-continue is understood.' }, options)
@@ -59,8 +68,18 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     server.listen(options.port, options.host, resolve)
   })
   const { port } = server.address() as AddressInfo
-  return { port, drain: (graceMs = 10_000) => drain(server, streams, graceMs) }
+  const stopWatching = certificate?.watch((pem) => secureServer?.setSecureContext(pem))
+  return {
+    port,
+    drain: (graceMs = 10_000) => {
+      stopWatching?.()
+      return drain(server, streams, graceMs)
+    },
+  }
 }
+
+/** Nobody can be told anything before the handshake is done: plain HTTP to a TLS port, a client without a common version. */
+const isOfHandshake = ({ code }: NodeJS.ErrnoException): boolean => code !== undefined && /^ERR_(SSL|TLS)_/.test(code)
 
 interface Occurrence {
   readonly code: keyof typeof sharedProblems
@@ -78,10 +97,25 @@ function createListener(options: ListenOptions, streams: OpenStreams) {
     hostname: 'localhost',
     errorHandler: () => problemResponse(malformed, options),
   })
+  const always = Object.entries(headersOfAllAnswers(options))
   return (request: IncomingMessage, response: ServerResponse) => {
+    for (const [name, value] of always) response.setHeader(name, value)
     if (hasOneHost(request)) void listener(request, response)
     else writeProblem(response, malformed, options)
   }
+}
+
+/** A year (RFC 6797 §6.1.1). */
+const strictTransportSecurity = { 'strict-transport-security': 'max-age=31536000' }
+
+/**
+ * Where clients come by HTTPS, here or at a proxy in front, they are to go on doing so. Not on loopback: a browser would apply it
+ * to whatever else runs there, on any port.
+ */
+function headersOfAllAnswers({ origin, certificate }: ListenOptions): Readonly<Record<string, string>> {
+  const { protocol, hostname } = new URL(origin)
+  const isSecure = certificate !== undefined || protocol === 'https:'
+  return isSecure && !isLoopbackHost(hostname) ? strictTransportSecurity : {}
 }
 
 /** Node.js takes the first of several, where a proxy in front may have taken another one (RFC 9112 §3.2). */
@@ -105,6 +139,7 @@ function renderProblem(occurrence: Occurrence, options: ListenOptions) {
   const context = { origin: options.origin, requestId: options.ids.uuid() }
   const document = problemDocument(sharedProblems, occurrence, context)
   const headers = {
+    ...headersOfAllAnswers(options),
     'content-type': 'application/problem+json',
     'cache-control': 'no-store',
     'x-request-id': context.requestId,

@@ -10,6 +10,7 @@ import type { EventStreamsOptions } from '../../deal-server/events/event-streams
 import { createDealServer } from '../../deal-server/server.ts'
 import type { Database } from '../../shared/database/database.ts'
 import { migrateDatabase } from '../../shared/database/migrate.ts'
+import { openCertificate } from '../../shared/http/certificate.ts'
 import { listen } from '../../shared/http/listen.ts'
 import { createIdSource } from '../../shared/ids.ts'
 import { createLog, type Log } from '../../shared/log.ts'
@@ -145,13 +146,14 @@ async function startAuthServer({ backend, clock, log, environment }: Common, und
     port: config.port,
     origin: config.publicOrigin,
     ids,
+    certificate: await openCertificate(config.tls, { log }),
   })
   undo.push(async () => {
     await listening.drain(1000)
     await server.stop()
     await Promise.all([keyRing.close(), database.close(), cache.close()])
   })
-  return testServer(listening.port)
+  return testServer(listening.port, config.tls && 'https')
 }
 
 async function startDealServer(
@@ -170,18 +172,19 @@ async function startDealServer(
     port: config.port,
     origin: config.publicOrigin,
     ids,
+    certificate: await openCertificate(config.tls, { log }),
   })
   undo.push(async () => {
     await listening.drain(1000)
     await server.stop()
     await Promise.all([database.close(), cache.close()])
   })
-  return testServer(listening.port)
+  return testServer(listening.port, config.tls && 'https')
 }
 
 /** A server of this machine that listens on `port`. */
-export const testServer = (port: number): TestServer => {
-  const url = `http://127.0.0.1:${port}`
+export const testServer = (port: number, protocol: 'http' | 'https' = 'http'): TestServer => {
+  const url = `${protocol}://127.0.0.1:${port}`
   return { port, url, send: (path, sent) => send(url + path, sent) }
 }
 
