@@ -8,6 +8,7 @@ export type AuthProblemCode =
   | 'reserved-user'
   | 'invalid_grant'
   | 'last-admin'
+  | 'too-many-api-keys'
   | 'too-many-logins'
   | 'user-exists'
   | 'wrong-password'

@@ -40,9 +40,13 @@ export const principalFactsSql = (aliveSince: string): string => `json_build_obj
   'enabled', coalesce((select u.enabled from auth.users u where u.id = p.user_id), false),
   'roles', coalesce((select to_json(u.roles) from auth.users u where u.id = p.user_id), '[]'),
   'rights', coalesce((select to_json(u.rights) from auth.users u where u.id = p.user_id), '[]'),
-  'endedLogins', coalesce((select json_agg(f.id order by f.ended_at, f.id) from auth.login_families f
+  'endedLogins', coalesce((select json_agg(e.id order by e.ended_at, e.id) from (
+    select f.id, f.ended_at from auth.login_families f
     where f.user_id = p.user_id and f.ended_at is not null and f.tokens_expire_at > ${aliveSince}
-    and (f.generation = p.generation or f.id::text = p.kept_login_id)), '[]'))`
+    and (f.generation = p.generation or f.id::text = p.kept_login_id)
+    union all
+    select k.id, k.revoked_at from auth.api_keys k
+    where k.user_id = p.user_id and k.revoked_at is not null and k.tokens_expire_at > ${aliveSince}) e), '[]'))`
 
 const readSql = `select c.installation_id::text as "installationId",
   (select ${principalFactsSql('$2::text::timestamptz')} from auth.principals p where p.username_folded = $1) as facts

@@ -16,6 +16,8 @@ export const usedSignaturesTable = (schema: PgSchema) =>
       keyId: text('key_id').notNull(),
       /** SHA-256 (base64url) of the signature's octets. */
       signature: text('signature').notNull(),
+      /** When: copies of that request may still be on their way shortly after. */
+      usedAt: moment('used_at').notNull(),
       expiresAt: moment('expires_at').notNull(),
     },
     (table) => [

@@ -29,6 +29,12 @@ export const authProblems = {
     meaning: 'The user anonymous stands for callers without a name: it always exists and has no password.',
     remedy: 'Choose another name; of anonymous itself only roles and rights can be changed.',
   },
+  'too-many-api-keys': {
+    status: 409,
+    title: 'The user has as many API keys as one may have',
+    meaning: 'Each user may have 100 API keys that have neither been revoked nor expired.',
+    remedy: 'Revoke keys that are no longer used, then try again.',
+  },
   'user-exists': {
     status: 409,
     title: 'There is a user of this name already',

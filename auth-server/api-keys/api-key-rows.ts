@@ -1,0 +1,82 @@
+import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Database, Drizzle } from '../../shared/database/database.ts'
+import { Refused } from '../../shared/errors.ts'
+import { foldUsername } from '../../shared/principals/record.ts'
+import { apiKeys, users } from '../store/schema.ts'
+import type { ApiKey } from './api-key.ts'
+
+const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** True for what can be a key's id. */
+export const isApiKeyId = (text: string): boolean => idForm.test(text)
+
+/** The refusal for a key that is not there, or not the asker's. */
+export const noSuchApiKey = () => new Refused('not-found', 'There is no such API key.')
+
+/** Which keys are meant; without `username`, anybody's. */
+export interface OfOwner {
+  readonly username?: string | undefined
+}
+
+/** Where a page goes on: behind this key. */
+export interface ApiKeyPosition {
+  /** In milliseconds. */
+  readonly createdAt: number
+  readonly id: string
+}
+
+export interface ApiKeyPage {
+  readonly items: readonly ApiKey[]
+  /** Undefined on the last page. */
+  readonly next: ApiKeyPosition | undefined
+}
+
+const shown = { key: apiKeys, username: users.username }
+
+const toApiKey = ({ key, username }: { key: typeof apiKeys.$inferSelect; username: string }): ApiKey => ({
+  id: key.id,
+  kind: key.kind,
+  username,
+  name: key.name,
+  requireBodyHash: key.requireBodyHash,
+  rights: key.rights,
+  publicKeyPem: key.publicKeyPem,
+  createdAt: key.createdAt.getTime(),
+  expiresAt: key.expiresAt?.getTime() ?? null,
+  lastUsedAt: key.lastUsedAt?.getTime() ?? null,
+})
+
+const ofOwner = ({ username }: OfOwner): SQL | undefined =>
+  username === undefined ? undefined : eq(users.usernameFolded, foldUsername(username))
+
+/** Keys that are not revoked, the oldest first. */
+export async function listApiKeys(
+  { drizzle }: Database,
+  page: OfOwner & { readonly after: ApiKeyPosition | undefined; readonly limit: number },
+): Promise<ApiKeyPage> {
+  const { after, limit } = page
+  const behind =
+    after &&
+    sql`(${apiKeys.createdAt}, ${apiKeys.id}) > (${new Date(after.createdAt).toISOString()}::timestamptz, ${after.id}::uuid)`
+  const rows = await drizzle
+    .select(shown)
+    .from(apiKeys)
+    .innerJoin(users, eq(users.id, apiKeys.userId))
+    .where(and(isNull(apiKeys.revokedAt), ofOwner(page), behind))
+    .orderBy(asc(apiKeys.createdAt), asc(apiKeys.id))
+    .limit(limit + 1)
+  const items = rows.slice(0, limit).map(toApiKey)
+  return { items, next: rows.length > limit ? items.at(-1) : undefined }
+}
+
+/** A key that is not revoked. @throws Refused `not-found` */
+export async function readApiKey(drizzle: Drizzle, id: string, owner: OfOwner): Promise<ApiKey> {
+  if (!isApiKeyId(id)) throw noSuchApiKey()
+  const [row] = await drizzle
+    .select(shown)
+    .from(apiKeys)
+    .innerJoin(users, eq(users.id, apiKeys.userId))
+    .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt), ofOwner(owner)))
+  if (!row) throw noSuchApiKey()
+  return toApiKey(row)
+}

@@ -1,0 +1,61 @@
+/** What can be done with API keys. Every change has been announced when its promise resolves. */
+import type { Changed } from '../users/principal-change.ts'
+import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import type { ApiKey, ApiKeyRequest, NewApiKey } from './api-key.ts'
+import { type ApiKeyPage, type ApiKeyPosition, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
+import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-api-keys.ts'
+import { type ApiKeyMaterial, hasSecret, readMaterial } from './key-material.ts'
+import { keepForTokens } from './key-tokens.ts'
+import { noteUse } from './key-usage.ts'
+import { createRsaGenerator } from './rsa-keys.ts'
+
+/** Everything throws Unavailable. */
+export interface ApiKeys {
+  /** @throws Refused `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys` */
+  create(request: ApiKeyRequest): Promise<NewApiKey>
+  list(page: OfOwner & { readonly after: ApiKeyPosition | undefined; readonly limit: number }): Promise<ApiKeyPage>
+  /** @throws Refused `not-found` */
+  read(id: string, owner: OfOwner): Promise<ApiKey>
+  /** The key signs nothing any more, and the tokens made with it die. @throws Refused `not-found` */
+  revoke(id: string, owner: OfOwner): Promise<void>
+  /** What a key verifies with; undefined when it does not exist, was revoked or has expired. */
+  material(id: string): Promise<ApiKeyMaterial | undefined>
+  /** The key of kind `hmac` with this id and secret (RFC 6749 §2.3.1); unknown and wrong take the same time. */
+  authenticateClient(id: string, secret: string): Promise<ApiKeyMaterial | undefined>
+  /**
+   * Must be called before an access token with the key's id as `sid` is issued: a revocation then reaches it. False when the key has been
+   * revoked or has expired meanwhile, and no token may be issued. `expiresAt` in milliseconds.
+   */
+  keepForTokens(id: string, expiresAt: number): Promise<boolean>
+  /** Notes that the key was used just now. */
+  noteUse(id: string): Promise<void>
+}
+
+/** What API keys need. */
+export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'> {
+  readonly publisher: Pick<PrincipalPublisher, 'settle'>
+}
+
+/** API keys over these ports. */
+export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
+  const { database, publisher } = ports
+  const changing = { ...ports, generateRsaPair: createRsaGenerator() }
+  const settled = async <Result>(change: Promise<Changed<Result>>): Promise<Result> => {
+    const { result, changeNumber } = await change
+    await publisher.settle(changeNumber)
+    return result
+  }
+  return {
+    create: (request) => settled(insertApiKey(changing, request)),
+    list: (page) => listApiKeys(database, page),
+    read: (id, owner) => readApiKey(database.drizzle, id, owner),
+    revoke: (id, owner) => settled(revokeApiKey(ports, id, owner)),
+    material: (id) => readMaterial(ports, id),
+    authenticateClient: async (id, secret) => {
+      const material = await readMaterial(ports, id)
+      return hasSecret(material, secret) ? material : undefined
+    },
+    keepForTokens: (id, expiresAt) => keepForTokens(ports, id, expiresAt),
+    noteUse: (id) => noteUse(ports, id),
+  }
+}

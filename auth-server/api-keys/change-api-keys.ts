@@ -1,0 +1,107 @@
+import { and, eq, gt, isNull, or, sql } from 'drizzle-orm'
+import type { Clock } from '../../shared/clock.ts'
+import type { Database, Drizzle } from '../../shared/database/database.ts'
+import { Refused } from '../../shared/errors.ts'
+import type { IdSource } from '../../shared/ids.ts'
+import { apiKeys } from '../store/schema.ts'
+import type { Sealing } from '../store/sealing.ts'
+import { type Changed, changePrincipal } from '../users/principal-change.ts'
+import { userRow } from '../users/user-rows.ts'
+import { type ApiKey, type ApiKeyRequest, maxLiveKeys, type NewApiKey, refuseImpossible } from './api-key.ts'
+import { noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
+import { sealedPlace } from './key-material.ts'
+import { type RsaPair, spkiPemOf } from './rsa-keys.ts'
+
+/** What making keys needs. */
+export interface ChangeApiKeysPorts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly sealing: Sealing
+  readonly generateRsaPair: () => Promise<RsaPair>
+}
+
+const secretBytes = 32
+
+/** Stores a new key. @throws Refused `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`; Unavailable */
+export async function insertApiKey(ports: ChangeApiKeysPorts, request: ApiKeyRequest): Promise<Changed<NewApiKey>> {
+  const { database, clock, ids } = ports
+  refuseImpossible(request, clock.now())
+  const id = ids.uuid()
+  const { stored, shown } = await makeMaterial(ports, request, id)
+  const createdAt = clock.now()
+  const row = {
+    id,
+    kind: request.kind,
+    name: request.name ?? null,
+    requireBodyHash: request.requireBodyHash ?? true,
+    rights: request.rights === undefined ? null : [...request.rights],
+    createdAt: new Date(createdAt),
+    expiresAt: request.expiresAt === undefined ? null : new Date(request.expiresAt),
+    ...stored,
+  }
+  return changePrincipal(database, request.username, async (transaction, { userId, usernameFolded }) => {
+    const { username } = await userRow(transaction, userId)
+    await refuseTooMany(transaction, userId, row.createdAt)
+    await transaction.insert(apiKeys).values({ ...row, userId, usernameFolded })
+    const key: ApiKey = {
+      ...row,
+      username,
+      createdAt,
+      expiresAt: request.expiresAt ?? null,
+      publicKeyPem: stored.publicKeyPem ?? null,
+      lastUsedAt: null,
+    }
+    return { result: { key, ...shown }, change: {} }
+  })
+}
+
+interface Material {
+  readonly stored: { readonly secretSealed?: string; readonly publicKeyPem?: string }
+  readonly shown: Pick<NewApiKey, 'secret' | 'privateKeyPem'>
+}
+
+async function makeMaterial(ports: ChangeApiKeysPorts, request: ApiKeyRequest, id: string): Promise<Material> {
+  if (request.kind === 'hmac') {
+    const secret = ports.ids.secret(secretBytes)
+    return { stored: { secretSealed: ports.sealing.seal(secret, sealedPlace(id)) }, shown: { secret } }
+  }
+  if (request.publicKeyPem !== undefined) {
+    return { stored: { publicKeyPem: spkiPemOf(request.publicKeyPem) }, shown: {} }
+  }
+  const { publicKeyPem, privateKeyPem } = await ports.generateRsaPair()
+  return { stored: { publicKeyPem }, shown: { privateKeyPem } }
+}
+
+/** Sound under the lock on the principal's row, which every change of its keys takes first. */
+async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): Promise<void> {
+  const live = and(
+    eq(apiKeys.userId, userId),
+    isNull(apiKeys.revokedAt),
+    or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, now)),
+  )
+  const [counted] = await transaction.select({ count: sql<number>`count(*)::int` }).from(apiKeys).where(live)
+  if ((counted?.count ?? 0) < maxLiveKeys) return
+  throw new Refused('too-many-api-keys', `A user may have ${maxLiveKeys} API keys at a time. Revoke one first.`)
+}
+
+/** Ends a key: it signs nothing any more, and the tokens made with it die. @throws Refused `not-found`; Unavailable */
+export async function revokeApiKey(
+  { database, clock }: Pick<ChangeApiKeysPorts, 'database' | 'clock'>,
+  id: string,
+  owner: OfOwner,
+): Promise<Changed<undefined>> {
+  const { username } = await readApiKey(database.drizzle, id, owner)
+  return changePrincipal(database, username, async (transaction) => {
+    const revoked = await transaction
+      .update(apiKeys)
+      .set({ revokedAt: new Date(clock.now()) })
+      .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)))
+      .returning({ id: apiKeys.id })
+    // Somebody else was faster, which has to be settled too.
+    if (revoked.length === 0) return { result: undefined }
+    return { result: undefined, change: {} }
+  }).catch((error: unknown) => {
+    throw error instanceof Refused && error.code === 'not-found' ? noSuchApiKey() : error
+  })
+}

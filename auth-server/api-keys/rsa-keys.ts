@@ -1,0 +1,75 @@
+import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import { Unavailable } from '../../shared/errors.ts'
+
+const smallestBits = 2048
+const largestBits = 4096
+const publicExponent = 65_537n
+
+/** A PEM of another kind would be read all the same, a private key as its public half. */
+const publicPem = /^\s*-----BEGIN (RSA )?PUBLIC KEY-----[A-Za-z0-9+/=\s]+-----END (RSA )?PUBLIC KEY-----\s*$/
+
+function readPublicKey(pem: string): KeyObject | undefined {
+  try {
+    return publicPem.test(pem) ? createPublicKey(pem) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What is wrong with a public key that a client brings; undefined when nothing is. */
+export function publicKeyProblem(pem: string): string | undefined {
+  const key = readPublicKey(pem)
+  if (key?.asymmetricKeyType !== 'rsa') return 'must be the public key of an RSA pair, as PEM'
+  const { modulusLength = 0, publicExponent: exponent } = key.asymmetricKeyDetails ?? {}
+  if (modulusLength < smallestBits || modulusLength > largestBits) {
+    return `must have a modulus of ${smallestBits} to ${largestBits} bits`
+  }
+  return exponent === publicExponent ? undefined : `must have the public exponent ${publicExponent}`
+}
+
+/** The key as SPKI PEM. @throws TypeError for one with a problem */
+export function spkiPemOf(pem: string): string {
+  const key = readPublicKey(pem)
+  if (!key) throw new TypeError('the public key has been checked before')
+  return key.export({ type: 'spki', format: 'pem' }).toString()
+}
+
+/** A pair as PEM: PKCS#8 and SPKI. */
+export interface RsaPair {
+  readonly privateKeyPem: string
+  readonly publicKeyPem: string
+}
+
+const generate = promisify(generateKeyPair)
+
+/** So many pairs may be waited for. */
+const maxQueued = 8
+
+/**
+ * Makes RSA pairs one at a time, off the event loop: a request waits for its pair, and no other request for it. (node-rsa would make it
+ * on the event loop.) @throws Unavailable when too many wait
+ */
+export function createRsaGenerator(): () => Promise<RsaPair> {
+  let last: Promise<unknown> = Promise.resolve()
+  let queued = 0
+  const make = () =>
+    generate('rsa', {
+      modulusLength: smallestBits,
+      publicExponent: Number(publicExponent),
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+    })
+  return async () => {
+    if (queued >= maxQueued) throw new Unavailable('key-generation')
+    queued += 1
+    try {
+      const made = last.then(make)
+      last = made.catch(() => undefined)
+      const { privateKey, publicKey } = await made
+      return { privateKeyPem: privateKey, publicKeyPem: publicKey }
+    } finally {
+      queued -= 1
+    }
+  }
+}
