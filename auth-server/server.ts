@@ -16,12 +16,16 @@ import { type Authenticate, createAuthentication } from '../shared/schemes/authe
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
+import { type ApiKeys, createApiKeys } from './api-keys/api-keys.ts'
+import { createApiKeyExpiry } from './api-keys/housekeeping.ts'
 import type { Audit } from './audit/audit.ts'
 import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
 import type { AuthConfig } from './config.ts'
+import { apiKeysRoutes } from './http/endpoints/api-keys.ts'
 import { auditRoute } from './http/endpoints/audit.ts'
 import { internalRoutes, principalEndpoints } from './http/endpoints/internal.ts'
+import { apiKeyEndpoints } from './http/endpoints/internal-api-keys.ts'
 import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
 import { keyStatusRoute } from './http/endpoints/key-status.ts'
 import { loginRoutes } from './http/endpoints/login.ts'
@@ -72,6 +76,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   keyRing.onChange(() => void publisher.flush())
   const logins = createLogins(config, resources, publisher)
   const audit = createChainedLog({ database, clock, log, secretsKeys: logins.secretsKeys })
+  const apiKeys = createApiKeys({ database, clock, ids, sealing: logins.sealing, publisher })
   const users = createUsers({ database, clock, ids, hashing: logins.hashing, publisher })
   const { authenticate } = createAuthentication({
     schemes: createAuthSchemes(config, logins),
@@ -79,7 +84,13 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     refuseCrossSite: createCrossSiteRule(config),
     clock,
   })
-  const housekeeping = createHousekeeping({ database, clock, log, name: 'auth', jobs: [createLoginExpiry(clock)] })
+  const housekeeping = createHousekeeping({
+    database,
+    clock,
+    log,
+    name: 'auth',
+    jobs: [createLoginExpiry(clock), createApiKeyExpiry(clock)],
+  })
   const problems = createAuthProblems(config.expiredTokenStatus)
   const lists = createLists({ origin: config.publicOrigin, cursors: cursorsUnder(resources.secretsKeys) })
   const documented = [
@@ -87,13 +98,13 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     ...documentationRoutes({ ...config, server: 'auth' }),
     ...keyDocumentRoutes(keyRing),
     ...loginRoutes({ ...logins, audit }),
-    ...callersRoutes(resources, { authenticate, logins, users, lists, audit }),
+    ...callersRoutes(resources, { authenticate, logins, users, apiKeys, lists, audit }),
   ]
   const app = createApp({
     routes: [
       ...documented,
       ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin }),
-      ...internalRoutesOf(resources, publisher),
+      ...internalRoutesOf(resources, { publisher, apiKeys }),
     ],
     problems,
     transport: config.transport,
@@ -112,13 +123,14 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     await audit.stop()
     await publisher.stop()
   }
-  return { app, users, start, stop }
+  return { app, users, apiKeys, start, stop }
 }
 
 interface Parts {
   readonly authenticate: Authenticate
   readonly logins: ReturnType<typeof createLogins>
   readonly users: Users
+  readonly apiKeys: ApiKeys
   readonly lists: Lists
   readonly audit: Audit
 }
@@ -126,10 +138,11 @@ interface Parts {
 /** The routes that need a caller. */
 const callersRoutes = (
   { database, keyRing }: AuthResources,
-  { authenticate, logins, users, lists, audit }: Parts,
+  { authenticate, logins, users, apiKeys, lists, audit }: Parts,
 ): Route[] => [
   meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
   ...usersRoutes({ authenticate, users, passwords: logins.passwords, lists, audit }),
+  ...apiKeysRoutes({ authenticate, apiKeys, lists, audit }),
   keyStatusRoute({ authenticate, keyRing }),
   auditRoute({ authenticate, readEntries: (page) => readEntries(database, page) }),
 ]
@@ -137,13 +150,14 @@ const callersRoutes = (
 /** The routes for deal servers. */
 const internalRoutesOf = (
   { serviceSecrets: secrets, clock, keyRing }: AuthResources,
-  publisher: ReturnType<typeof createPrincipalPublisher>,
+  { publisher, apiKeys }: { publisher: ReturnType<typeof createPrincipalPublisher>; apiKeys: ApiKeys },
 ): Route[] =>
   internalRoutes({ secrets, clock, publishedKeys: () => keyRing.publishedKeys() }, [
     ...principalEndpoints({
       principal: (username) => publisher.fill(username),
       installationId: () => publisher.installationId(),
     }),
+    ...apiKeyEndpoints({ apiKeys }),
   ])
 
 const cursorsUnder = (secretsKeys: readonly string[]) =>

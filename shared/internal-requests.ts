@@ -31,17 +31,20 @@ export function signInternalRequest(
   return `Keyhold-Internal time=${time}, nonce=${nonce}, mac=${macOf(request, secret, { time, nonce }).toString('base64url')}`
 }
 
-/** True when the credential (what follows the scheme's name) signs this request under one of the secrets, not too long ago. */
-export function isSignedInternally(
+/**
+ * The one of the secrets under which the credential (what follows the scheme's name) signs this request, not too long ago: the one that
+ * the asker holds. Undefined when there is none.
+ */
+export function secretOfInternalRequest(
   request: InternalRequest,
   credential: string,
   { secrets, clock }: { secrets: readonly string[]; clock: Clock },
-): boolean {
+): string | undefined {
   const [, time, nonce, mac] = credentialPattern.exec(credential) ?? []
-  if (time === undefined || nonce === undefined || mac === undefined) return false
-  if (Math.abs(Number(time) - unixSeconds(clock.now())) > toleranceSeconds) return false
+  if (time === undefined || nonce === undefined || mac === undefined) return undefined
+  if (Math.abs(Number(time) - unixSeconds(clock.now())) > toleranceSeconds) return undefined
   const presented = Buffer.from(mac, 'base64url')
-  return secrets.some((secret) => {
+  return secrets.find((secret) => {
     const expected = macOf(request, secret, { time, nonce })
     return presented.length === expected.length && timingSafeEqual(presented, expected)
   })

@@ -1,6 +1,7 @@
 import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/database/database.ts'
 import { Refused } from '../../shared/errors.ts'
+import { type Page, type PageRequest, pageOfRows } from '../../shared/pages.ts'
 import { foldUsername } from '../../shared/principals/record.ts'
 import { apiKeys, users } from '../store/schema.ts'
 import type { ApiKey } from './api-key.ts'
@@ -16,19 +17,6 @@ export const noSuchApiKey = () => new Refused('not-found', 'There is no such API
 /** Which keys are meant; without `username`, anybody's. */
 export interface OfOwner {
   readonly username?: string | undefined
-}
-
-/** Where a page goes on: behind this key. */
-export interface ApiKeyPosition {
-  /** In milliseconds. */
-  readonly createdAt: number
-  readonly id: string
-}
-
-export interface ApiKeyPage {
-  readonly items: readonly ApiKey[]
-  /** Undefined on the last page. */
-  readonly next: ApiKeyPosition | undefined
 }
 
 const shown = { key: apiKeys, username: users.username }
@@ -50,14 +38,10 @@ const ofOwner = ({ username }: OfOwner): SQL | undefined =>
   username === undefined ? undefined : eq(users.usernameFolded, foldUsername(username))
 
 /** Keys that are not revoked, the oldest first. */
-export async function listApiKeys(
-  { drizzle }: Database,
-  page: OfOwner & { readonly after: ApiKeyPosition | undefined; readonly limit: number },
-): Promise<ApiKeyPage> {
+export async function listApiKeys({ drizzle }: Database, page: PageRequest & OfOwner): Promise<Page<ApiKey>> {
   const { after, limit } = page
   const behind =
-    after &&
-    sql`(${apiKeys.createdAt}, ${apiKeys.id}) > (${new Date(after.createdAt).toISOString()}::timestamptz, ${after.id}::uuid)`
+    after && sql`(${apiKeys.createdAt}, ${apiKeys.id}) > (${String(after[0])}::timestamptz, ${String(after[1])}::uuid)`
   const rows = await drizzle
     .select(shown)
     .from(apiKeys)
@@ -65,8 +49,7 @@ export async function listApiKeys(
     .where(and(isNull(apiKeys.revokedAt), ofOwner(page), behind))
     .orderBy(asc(apiKeys.createdAt), asc(apiKeys.id))
     .limit(limit + 1)
-  const items = rows.slice(0, limit).map(toApiKey)
-  return { items, next: rows.length > limit ? items.at(-1) : undefined }
+  return pageOfRows(rows, limit, { item: toApiKey, position: ({ key }) => [key.createdAt.toISOString(), key.id] })
 }
 
 /** A key that is not revoked. @throws Refused `not-found` */

@@ -1,8 +1,9 @@
 /** What can be done with API keys. Every change has been announced when its promise resolves. */
+import type { Page, PageRequest } from '../../shared/pages.ts'
 import type { Changed } from '../users/principal-change.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 import type { ApiKey, ApiKeyRequest, NewApiKey } from './api-key.ts'
-import { type ApiKeyPage, type ApiKeyPosition, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
+import { listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-api-keys.ts'
 import { type ApiKeyMaterial, hasSecret, readMaterial } from './key-material.ts'
 import { keepForTokens } from './key-tokens.ts'
@@ -13,7 +14,7 @@ import { createRsaGenerator } from './rsa-keys.ts'
 export interface ApiKeys {
   /** @throws Refused `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys` */
   create(request: ApiKeyRequest): Promise<NewApiKey>
-  list(page: OfOwner & { readonly after: ApiKeyPosition | undefined; readonly limit: number }): Promise<ApiKeyPage>
+  list(page: PageRequest & OfOwner): Promise<Page<ApiKey>>
   /** @throws Refused `not-found` */
   read(id: string, owner: OfOwner): Promise<ApiKey>
   /** The key signs nothing any more, and the tokens made with it die. @throws Refused `not-found` */

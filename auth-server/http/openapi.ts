@@ -9,6 +9,7 @@ import * as answers from './openapi/answer-schemas.ts'
 const tags = {
   tokens: 'Logging in, staying logged in, logging out.',
   users: 'Users and their rights.',
+  'api-keys': 'Keys that sign requests and identify OAuth clients.',
   keys: 'The public keys, for everybody.',
   ...documentationTag,
   operation: 'For those who run the server.',
@@ -44,6 +45,9 @@ export const authOpenApiRoutes = (documented: Documented): Route[] =>
         AuditPage: answers.auditPageSchema,
         JwkSet: answers.jwkSetSchema,
         KeyStatus: answers.keyStatusSchema,
+        ApiKey: answers.apiKeySchema,
+        NewApiKey: answers.newApiKeySchema,
+        ApiKeyPage: answers.apiKeyPageSchema,
       }),
       Problem: problemSchema(documented.problems),
     },

@@ -7,7 +7,7 @@ import { Refused } from '../../../shared/errors.ts'
 import { type Answer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import type { Method, Route } from '../../../shared/http/routes.ts'
-import { internalSchemeName, isSignedInternally } from '../../../shared/internal-requests.ts'
+import { internalSchemeName, secretOfInternalRequest } from '../../../shared/internal-requests.ts'
 import { type InstalledPrincipal, installationHeader } from '../../../shared/principals/installation.ts'
 import { authorizationOf } from '../../../shared/schemes/scheme.ts'
 import { keySetHeader } from '../../../shared/tokens/key-set.ts'
@@ -29,7 +29,8 @@ export interface InternalEndpoint {
   readonly method: Method
   /** Hono's path syntax, below `/internal`. */
   readonly path: string
-  handle(call: HttpCall): Promise<Answer>
+  /** `secret` is the service secret that the asker holds: what must stay secret in the answer is sealed under it. */
+  handle(call: HttpCall, secret: string): Promise<Answer>
 }
 
 /** The routes of these endpoints. */
@@ -38,9 +39,9 @@ export const internalRoutes = (ports: InternalPorts, endpoints: readonly Interna
     methods: [method],
     path: `/internal${path}`,
     handle: async (call) => {
-      await requireServiceSecret(call, ports)
+      const secret = await requireServiceSecret(call, ports)
       call.addAnswerHeader(keySetHeader, ports.publishedKeys())
-      return handle(call)
+      return handle(call, secret)
     },
   }))
 
@@ -71,12 +72,13 @@ export const principalEndpoints = ({ principal, installationId }: PrincipalEndpo
   },
 ]
 
-async function requireServiceSecret(call: HttpCall, accepted: ServiceSecrets): Promise<void> {
+/** The secret the request is signed under. @throws Refused `unauthenticated` */
+async function requireServiceSecret(call: HttpCall, accepted: ServiceSecrets): Promise<string> {
   const body = (await call.readBody()).toString('utf8')
   const target = call.rawQuery === '' ? call.path : `${call.path}?${call.rawQuery}`
-  const credential = authorizationOf(call, internalSchemeName)
-  if (credential !== undefined && isSignedInternally({ method: call.method, target, body }, credential, accepted))
-    return
+  const credential = authorizationOf(call, internalSchemeName) ?? ''
+  const secret = secretOfInternalRequest({ method: call.method, target, body }, credential, accepted)
+  if (secret !== undefined) return secret
   throw new Refused('unauthenticated', 'This route is for the deal server.', {
     headers: { 'www-authenticate': ['Keyhold-Internal'] },
     members: { schemes: [] },

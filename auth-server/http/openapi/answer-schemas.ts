@@ -81,3 +81,26 @@ export const keyStatusSchema = z.object({
   ),
   nextCursor: z.null(),
 })
+
+export const apiKeySchema = z.object({
+  id: z.string().meta({ format: 'uuid', description: '`apiKey` of a signed request, `client_id` of an OAuth client.' }),
+  kind: z.enum(['hmac', 'rsa']),
+  username: z.string(),
+  name: z.string().nullable(),
+  requireBodyHash: z.boolean(),
+  rights: z.array(z.string()).nullable().meta({ description: 'Null: all that the owner has.' }),
+  publicKeyPem: z.string().optional().meta({ description: 'Of kind rsa.' }),
+  createdAt: time,
+  expiresAt: time.nullable(),
+  lastUsedAt: time.nullable().meta({ description: 'Moves in steps of a minute.' }),
+})
+
+export const newApiKeySchema = apiKeySchema.extend({
+  secret: z.string().optional().meta({ description: 'Of kind hmac: shown only now.' }),
+  privateKeyPem: z
+    .string()
+    .optional()
+    .meta({ description: 'Of kind rsa, where the pair was made here: shown only now.' }),
+})
+
+export const apiKeyPageSchema = z.object({ items: z.array(apiKeySchema), nextCursor: z.string().nullable() })
