@@ -2,20 +2,43 @@
  * The authentication schemes of the auth server: who fulfils their ports, its own database foremost. `server.ts` mounts what comes
  * out.
  */
+import type { Clock } from '../shared/clock.ts'
+import type { Guesses } from '../shared/limits/guesses.ts'
 import { createBearerScheme } from '../shared/schemes/bearer.ts'
+import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
+import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
 import type { Scheme, SchemeName } from '../shared/schemes/scheme.ts'
+import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import type { VerifyAccessToken } from '../shared/tokens/verify-access-token.ts'
+import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
 import type { AuthConfig } from './config.ts'
+import type { KeyRing } from './key-ring/key-ring.ts'
+import type { PasswordHashing } from './passwords/password-hashing.ts'
 
 /** What the schemes rest on. */
 export interface AuthSchemePorts {
   readonly verifyAccessToken: VerifyAccessToken
+  readonly keyRing: Pick<KeyRing, 'verificationKeys'>
+  readonly hashing: PasswordHashing
+  readonly guesses: Guesses
+  readonly clock: Clock
 }
 
 /** The enabled schemes (AUTH_SCHEMES). */
-export function createAuthSchemes(config: AuthConfig, { verifyAccessToken }: AuthSchemePorts): Scheme[] {
+export function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): Scheme[] {
   const makers: Partial<Record<SchemeName, () => Scheme>> = {
-    bearer: () => createBearerScheme({ verify: verifyAccessToken, findKey: () => Promise.resolve(false) }),
+    bearer: () => createBearerScheme({ verify: ports.verifyAccessToken, findKey: hasAllKeys }),
+    'key-signed': () => keySigned(ports),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
+}
+
+/** The key ring is this server's own: there is nothing to fetch. */
+const hasAllKeys = () => Promise.resolve(false)
+
+function keySigned({ keyRing, hashing: { withPermit }, guesses, clock }: AuthSchemePorts): Scheme {
+  const keys = keyRing.verificationKeys('key-signed')
+  const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
+  const passwords = createTokenPasswords({ withPermit, guesses, clock })
+  return createKeySignedScheme({ verify, findKey: hasAllKeys, passwords })
 }

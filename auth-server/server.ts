@@ -27,6 +27,7 @@ import { auditRoute } from './http/endpoints/audit.ts'
 import { internalRoutes, principalEndpoints } from './http/endpoints/internal.ts'
 import { apiKeyEndpoints } from './http/endpoints/internal-api-keys.ts'
 import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
+import { keySignedTokenRoutes } from './http/endpoints/key-signed-tokens.ts'
 import { keyStatusRoute } from './http/endpoints/key-status.ts'
 import { loginRoutes } from './http/endpoints/login.ts'
 import { meRoute } from './http/endpoints/me.ts'
@@ -37,6 +38,7 @@ import type { KeyRing } from './key-ring/key-ring.ts'
 import { createPasswordChanges } from './logins/change-password.ts'
 import { createFamilyStore } from './logins/family-store.ts'
 import { createLoginExpiry } from './logins/housekeeping.ts'
+import { createKeySignedLogin } from './logins/key-signed-login.ts'
 import { createLogIn } from './logins/login.ts'
 import { createLogOut } from './logins/logout.ts'
 import { createRefresh } from './logins/refresh.ts'
@@ -45,6 +47,7 @@ import { createAuthSchemes } from './schemes.ts'
 import { createSealing } from './store/sealing.ts'
 import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createAccessTokenIssuer } from './tokens/access-tokens.ts'
+import { createKeySignedIssuer } from './tokens/key-signed-tokens.ts'
 import { createRefreshTokens } from './tokens/refresh-tokens.ts'
 import { createPrincipalPublisher } from './users/principal-publisher.ts'
 import { readPrincipalRecord } from './users/principal-record.ts'
@@ -79,7 +82,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const apiKeys = createApiKeys({ database, clock, ids, sealing: logins.sealing, publisher })
   const users = createUsers({ database, clock, ids, hashing: logins.hashing, publisher })
   const { authenticate } = createAuthentication({
-    schemes: createAuthSchemes(config, logins),
+    schemes: createAuthSchemes(config, { ...logins, keyRing }),
     principals: { get: (username) => readPrincipalRecord({ database, clock }, username) },
     refuseCrossSite: createCrossSiteRule(config),
     clock,
@@ -98,12 +101,13 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     ...documentationRoutes({ ...config, server: 'auth' }),
     ...keyDocumentRoutes(keyRing),
     ...loginRoutes({ ...logins, audit }),
+    ...(config.schemes.includes('key-signed') ? keySignedTokenRoutes({ ...logins, audit }) : []),
     ...callersRoutes(resources, { authenticate, logins, users, apiKeys, lists, audit }),
   ]
   const app = createApp({
     routes: [
       ...documented,
-      ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin }),
+      ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin, schemes: config.schemes }),
       ...internalRoutesOf(resources, { publisher, apiKeys }),
     ],
     problems,
@@ -202,6 +206,8 @@ function createLogins(
     issueAccessToken: createAccessTokenIssuer({ keys: keyRing, ids, issuer, audience }),
     refreshTokens: createRefreshTokens({ secretsKeys, ids, issuer }),
     sealing: createSealing(secretsKeys),
+    issueKeySignedToken: createKeySignedIssuer(keyRing),
+    keySignedTokenTtlSeconds: config.keySignedTokenTtlSeconds,
     verifyAccessToken: rememberVerifiedTokens(verify, { keys, clock }),
     lifetimes: {
       accessTokenTtlSeconds: config.accessTokenTtlSeconds,
@@ -212,6 +218,7 @@ function createLogins(
   return {
     ...ports,
     logIn: createLogIn(ports),
+    logInKeySigned: createKeySignedLogin(ports),
     refresh: createRefresh(ports),
     logOut: createLogOut(ports),
     passwords: createPasswordChanges(ports),

@@ -3,27 +3,42 @@
  * ever kept on disk. `server.ts` mounts what comes out.
  */
 import type { Clock } from '../shared/clock.ts'
+import type { Guesses } from '../shared/limits/guesses.ts'
+import { createHashingPermits } from '../shared/passwords/hashing-permits.ts'
 import { createBearerScheme } from '../shared/schemes/bearer.ts'
+import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
+import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
 import type { Scheme, SchemeName } from '../shared/schemes/scheme.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
-import type { KeyStore } from './access/key-store.ts'
+import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
+import type { KeyStores } from './access/key-stores.ts'
 import type { DealConfig } from './config.ts'
 
 /** What the schemes rest on. */
 export interface DealSchemePorts {
-  readonly keys: KeyStore
+  readonly keys: KeyStores
+  readonly guesses: Guesses
   readonly clock: Clock
 }
 
 /** The enabled schemes (AUTH_SCHEMES). */
 export function createDealSchemes(config: DealConfig, ports: DealSchemePorts): Scheme[] {
-  const { keys, clock } = ports
+  const { clock } = ports
+  const keys = ports.keys.jwt
   const { issuer, audience } = config
   const verify = createAccessTokenVerifier({ keys, issuer, audience, clock })
   const makers: Partial<Record<SchemeName, () => Scheme>> = {
     bearer: () =>
       createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey }),
+    'key-signed': () => keySigned(config, ports),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
+}
+
+function keySigned(config: DealConfig, { keys: { keySigned: keys }, guesses, clock }: DealSchemePorts): Scheme {
+  const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
+  const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
+  const passwords = createTokenPasswords({ withPermit, guesses, clock })
+  return createKeySignedScheme({ verify, findKey: keys.findKey, passwords })
 }

@@ -8,13 +8,13 @@ import { createCursors, cursorKeyOf } from '../shared/http/cursors.ts'
 import { healthRoutes } from '../shared/http/health.ts'
 import type { Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
+import { createGuesses } from '../shared/limits/count-guesses.ts'
 import type { Log } from '../shared/log.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
-import { keyDocuments } from '../shared/tokens/key-set.ts'
 import { createAuthClient } from './access/auth-client.ts'
-import { createKeyStore, type KeyStore } from './access/key-store.ts'
+import { createKeyStores, type KeyStores } from './access/key-stores.ts'
 import { createPrincipalFeed, type PrincipalFeed } from './access/principal-feed.ts'
 import { createPrincipalRecords } from './access/principal-records.ts'
 import { followPublishedKeys } from './access/published-keys.ts'
@@ -49,8 +49,9 @@ export type DealServer = ReturnType<typeof createDealServer>
 export function createDealServer(config: DealConfig, resources: DealResources) {
   const { database, cache, clock, ids, log } = resources
   const { keys, feed, principals } = followAuthServer(config, resources)
+  const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secret: resources.serviceSecret })
   const { authenticate, recheck } = createAuthentication({
-    schemes: createDealSchemes(config, { keys, clock }),
+    schemes: createDealSchemes(config, { keys, guesses, clock }),
     principals,
     refuseCrossSite: createCrossSiteRule(config),
     clock,
@@ -92,12 +93,12 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
 }
 
 /** What this server knows of the auth server: its keys and its principals, kept fresh. */
-function followAuthServer({ authUrl, recordMaxAgeMs }: DealConfig, resources: DealResources) {
+function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: DealConfig, resources: DealResources) {
   const { cache, clock, ids, log, serviceSecret: secret, fetch = globalThis.fetch } = resources
   const onPublishedKeys = (published: string) => followKeys(published)
   const authClient = createAuthClient({ authUrl, secret, clock, ids, fetch, onPublishedKeys })
-  const keys = createKeyStore({ load: () => authClient.document(keyDocuments.jwt), alg: 'RS256', clock, log })
-  const followKeys = followPublishedKeys(keys)
+  const keys = createKeyStores({ authClient, schemes, clock, log })
+  const followKeys = followPublishedKeys(keys.jwt, keys.keySigned)
   const feed = createPrincipalFeed({ cache, authClient, clock, log })
   feed.onPublishedKeys(followKeys)
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs })
@@ -106,12 +107,12 @@ function followAuthServer({ authUrl, recordMaxAgeMs }: DealConfig, resources: De
 
 function healthOf(
   { database, cache }: DealResources,
-  { keys, feed, events }: { keys: KeyStore; feed: PrincipalFeed; events: EventStreams },
+  { keys, feed, events }: { keys: KeyStores; feed: PrincipalFeed; events: EventStreams },
 ): Route[] {
   return healthRoutes([
     { name: 'database', required: true, check: () => database.ping() },
     { name: 'cache', required: false, check: () => cache.ping() },
-    { name: 'keys', required: true, check: () => requireThat(keys.size() > 0, 'keys') },
+    { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
     { name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') },
     { name: 'events', required: false, check: events.check },
   ])

@@ -1,9 +1,11 @@
 import type { Route } from '../../shared/http/routes.ts'
 import { componentSchemas } from '../../shared/openapi/json-schema.ts'
 import { problemSchema } from '../../shared/openapi/problem-answers.ts'
+import { describeSecurity } from '../../shared/openapi/security.ts'
 import { openApiRoutes } from '../../shared/openapi/serve.ts'
 import { documentationTag } from '../../shared/pages/routes.ts'
 import type { ProblemTable } from '../../shared/problems.ts'
+import type { SchemeName } from '../../shared/schemes/scheme.ts'
 import * as answers from './openapi/answer-schemas.ts'
 
 const tags = {
@@ -26,11 +28,14 @@ interface Documented {
   readonly routes: readonly Route[]
   readonly problems: ProblemTable
   readonly origin: string
+  /** The enabled ones. */
+  readonly schemes: readonly SchemeName[]
 }
 
 /** The routes of this server's OpenAPI document. What is for deal servers alone is not described. */
-export const authOpenApiRoutes = (documented: Documented): Route[] =>
-  openApiRoutes({
+export function authOpenApiRoutes(documented: Documented): Route[] {
+  const security = describeSecurity(documented.schemes)
+  return openApiRoutes({
     ...documented,
     paths: ['/openapi.json'],
     title: 'Keyhold auth server',
@@ -39,6 +44,7 @@ export const authOpenApiRoutes = (documented: Documented): Route[] =>
     schemas: {
       ...componentSchemas({
         Tokens: answers.tokensSchema,
+        KeySignedToken: answers.keySignedTokenSchema,
         Me: answers.meSchema,
         User: answers.userSchema,
         UserPage: answers.userPageSchema,
@@ -60,8 +66,11 @@ export const authOpenApiRoutes = (documented: Documented): Route[] =>
         schema: { type: 'string' },
       },
     },
+    security: security.security,
     securitySchemes: {
       bearer: { ...token, description: 'An access token.' },
+      ...security.securitySchemes,
       refreshToken: { ...token, description: 'A refresh token.' },
     },
   })
+}

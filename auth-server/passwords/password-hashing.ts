@@ -4,7 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hash as argon2Hash, verify as argon2Verify, parseOptions } from '@node-rs/argon2'
-import { Unavailable } from '../../shared/errors.ts'
+import {
+  createHashingPermits,
+  type HashingBounds,
+  type WithHashingPermit,
+} from '../../shared/passwords/hashing-permits.ts'
 
 /** Argon2id's cost. OWASP's floor is 19 456 KiB, two passes, one lane. */
 export interface HashParameters {
@@ -17,11 +21,7 @@ export interface HashParameters {
 export const defaultHashParameters: HashParameters = { memoryKib: 19_456, passes: 2, lanes: 1 }
 
 /** How hashing is bounded. */
-export interface PasswordHashingOptions {
-  /** `HASH_CONCURRENCY`: hashes at once. More than there are cores only makes each slower. */
-  readonly concurrency: number
-  /** How many may wait beyond these; 100 for each concurrent one when left out, which is less than a second of work. */
-  readonly maxQueued?: number
+export interface PasswordHashingOptions extends HashingBounds {
   readonly parameters?: HashParameters
 }
 
@@ -33,13 +33,18 @@ export interface PasswordHashing {
   verify(hash: string | null | undefined, password: string): Promise<boolean>
   /** True when the hash was made with other parameters than these. */
   needsRehash(hash: string): boolean
+  /** What a new hash costs. */
+  readonly parameters: HashParameters
+  /** Runs other Argon2 work of this process within the same bounds. */
+  readonly withPermit: WithHashingPermit
 }
 
 /** Creates the hashing of one process; all logins of the process must share it. */
 export function createPasswordHashing(options: PasswordHashingOptions): PasswordHashing {
-  const { memoryKib, passes, lanes } = options.parameters ?? defaultHashParameters
+  const parameters = options.parameters ?? defaultHashParameters
+  const { memoryKib, passes, lanes } = parameters
   const cost = { memoryCost: memoryKib, timeCost: passes, parallelism: lanes }
-  const withPermit = createPermits(options.concurrency, options.maxQueued ?? options.concurrency * 100)
+  const withPermit = createHashingPermits(options)
   const strangersHash = argon2Hash(randomBytes(32), cost)
   return {
     hash: (password) => withPermit(() => argon2Hash(password.normalize('NFC'), cost)),
@@ -48,30 +53,11 @@ export function createPasswordHashing(options: PasswordHashingOptions): Password
         const matches = await argon2Verify(hash ?? (await strangersHash), password.normalize('NFC'))
         return matches && typeof hash === 'string'
       }),
+    parameters,
+    withPermit,
     needsRehash: (hash) => {
       const used = parseOptions(hash)
       return used.memoryCost !== memoryKib || used.timeCost !== passes || used.parallelism !== lanes
     },
-  }
-}
-
-/**
- * At most `concurrency` works at once and `maxQueued` waiting, in order of arrival. A permit is given back when the work ends and
- * not when its caller goes away, since the work goes on.
- */
-function createPermits(concurrency: number, maxQueued: number) {
-  const waiting: (() => void)[] = []
-  let free = concurrency
-  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (free > 0) free -= 1
-    else if (waiting.length < maxQueued) await new Promise<void>((resolve) => waiting.push(resolve))
-    else throw new Unavailable('hashing', { retryAfterSeconds: 1 })
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free += 1
-    }
   }
 }

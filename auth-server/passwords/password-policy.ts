@@ -2,19 +2,15 @@
  * Which new passwords are accepted (CONTRACT "Passwords"; NIST SP 800-63B §3.1.1: length and a blocklist, no composition rules).
  */
 import { dictionary } from '@zxcvbn-ts/language-common'
+import { exceedsPasswordLimit, maxPasswordBytes } from '../../shared/passwords/password-limits.ts'
 import type { MemberError } from '../../shared/problems.ts'
+
+export { exceedsPasswordLimit }
 
 /** In bytes of the NFC-normalised UTF-8 form, which is also what is hashed (RFC 8265 §4.2). */
 export const minPasswordBytes = 8
 
-/** See `minPasswordBytes`; nothing longer is ever hashed. */
-export const maxPasswordBytes = 1024
-
 const common = new Set(dictionary['passwords-common'])
-
-/** True for a password that no user can have, so that it need not be hashed to be refused. */
-export const exceedsPasswordLimit = (password: string): boolean =>
-  password.length > maxPasswordBytes || Buffer.byteLength(password.normalize('NFC')) > maxPasswordBytes
 
 /** What is wrong with a new password, for the member at `pointer`. Never repeats any of it. */
 export function passwordProblems(password: string, pointer: string): MemberError[] {

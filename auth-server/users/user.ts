@@ -2,9 +2,11 @@
  * What a user is: the values, and the rules that hold for each alone. Knows no database.
  */
 import { Refused } from '../../shared/errors.ts'
-import { anonymousUsername, isAnonymous } from '../../shared/principals/record.ts'
+import { anonymousUsername, isAnonymous, isUsername } from '../../shared/principals/record.ts'
 import type { MemberError } from '../../shared/problems.ts'
 import { effectiveRights, isRight, isRole, readingRights } from './rights.ts'
+
+export { isUsername }
 
 /** A user as administrators see one. Times in milliseconds. */
 export interface User {
@@ -17,11 +19,6 @@ export interface User {
   readonly createdAt: number
   readonly updatedAt: number
 }
-
-const usernameForm = /^[A-Za-z0-9._@-]{1,64}$/
-
-/** True when `username` can be a user's name: 1 to 64 of `[A-Za-z0-9._@-]`. */
-export const isUsername = (username: string): boolean => usernameForm.test(username)
 
 /** What is wrong with a name for a new user. */
 export const usernameProblems = (username: string): MemberError[] =>

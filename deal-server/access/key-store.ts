@@ -17,6 +17,8 @@ export interface KeyStore extends VerificationKeys {
   refresh(): Promise<boolean>
   /** How many keys are held. */
   size(): number
+  /** True when a key of this modulus (base64url) is held, under whatever kid. */
+  holds(modulus: string): boolean
   /** Which keys the document had that was loaded last (`shared/tokens/key-set.ts`). */
   digest(): string
   start(): void
@@ -47,6 +49,8 @@ interface KeyStorePorts {
   readonly load: () => Promise<unknown>
   /** The `alg` of usable keys: `RS256` for access tokens, `kst1` for key-signed ones. No key ever serves both. */
   readonly alg: 'RS256' | 'kst1'
+  /** True for the modulus of a key that serves another purpose too: such a key verifies nothing. */
+  readonly servesElsewhere?: (modulus: string) => boolean
   readonly clock: Clock
   readonly log: Log
 }
@@ -56,10 +60,16 @@ export function createKeyStore(ports: KeyStorePorts): KeyStore {
   return new FetchedKeys(ports)
 }
 
+interface FetchedKey {
+  readonly publicKey: KeyObject
+  readonly modulus: string
+}
+
 class FetchedKeys implements KeyStore {
   readonly #ports: KeyStorePorts
   readonly #unknownKids: LRUCache<string, true>
-  #keys: ReadonlyMap<string, KeyObject> = new Map()
+  #keys: ReadonlyMap<string, FetchedKey> = new Map()
+  #moduli: ReadonlySet<string> = new Set()
   #digest = ''
   #isFailing = false
   #loading: Promise<boolean> | undefined
@@ -74,7 +84,10 @@ class FetchedKeys implements KeyStore {
   }
 
   // Bound, since schemes are handed these alone.
-  readonly key = (kid: string): KeyObject | undefined => this.#keys.get(kid)
+  readonly key = (kid: string): KeyObject | undefined => {
+    const key = this.#keys.get(kid)
+    return key && !this.#ports.servesElsewhere?.(key.modulus) ? key.publicKey : undefined
+  }
 
   readonly findKey = async (kid: string): Promise<boolean> => {
     if (this.#keys.has(kid)) return true
@@ -99,6 +112,10 @@ class FetchedKeys implements KeyStore {
     return this.#keys.size
   }
 
+  holds(modulus: string): boolean {
+    return this.#moduli.has(modulus)
+  }
+
   digest(): string {
     return this.#digest
   }
@@ -121,6 +138,7 @@ class FetchedKeys implements KeyStore {
       const next = keysOf(published, this.#ports.alg)
       if (next.size === 0) throw new TypeError('the key document has no usable key')
       this.#keys = next
+      this.#moduli = new Set([...next.values()].map((key) => key.modulus))
       this.#isFailing = false
       this.#digest = keySetDigest(published.map(({ kid }) => String(kid)))
       return true
@@ -136,13 +154,15 @@ class FetchedKeys implements KeyStore {
 }
 
 /** The usable keys of a JWK Set: RSA of at least 2048 bits for this algorithm, each with a kid (RFC 7517, RFC 8725 §3.5). */
-function keysOf(published: readonly unknown[], alg: string): Map<string, KeyObject> {
-  const keys = new Map<string, KeyObject>()
+function keysOf(published: readonly unknown[], alg: string): Map<string, FetchedKey> {
+  const keys = new Map<string, FetchedKey>()
   for (const candidate of published) {
     const jwk = rsaJwkSchema.safeParse(candidate)
     if (!jwk.success || jwk.data.alg !== alg) continue
-    const key = createPublicKey({ key: { ...jwk.data }, format: 'jwk' })
-    if ((key.asymmetricKeyDetails?.modulusLength ?? 0) >= 2048) keys.set(jwk.data.kid, key)
+    const publicKey = createPublicKey({ key: { ...jwk.data }, format: 'jwk' })
+    if ((publicKey.asymmetricKeyDetails?.modulusLength ?? 0) < 2048) continue
+    // As this server would spell it: the document may spell one modulus in several ways.
+    keys.set(jwk.data.kid, { publicKey, modulus: publicKey.export({ format: 'jwk' }).n ?? '' })
   }
   return keys
 }

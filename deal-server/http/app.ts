@@ -9,6 +9,7 @@ import { createApp, type Route } from '../../shared/http/routes.ts'
 import type { TransportSettings } from '../../shared/http/transport.ts'
 import type { Log } from '../../shared/log.ts'
 import { problemDocument } from '../../shared/problems.ts'
+import type { SchemeName } from '../../shared/schemes/scheme.ts'
 import { commands } from '../use-cases/index.ts'
 import { createKeyedQueue } from './keyed-queue.ts'
 import { dealOpenApiRoutes } from './openapi.ts'
@@ -27,6 +28,7 @@ export interface DealAppPorts extends Omit<PipelinePorts, 'queue' | 'defaultCurr
 /** Of the settings, what the surface reads. */
 export interface DealAppSettings {
   readonly publicOrigin: string
+  readonly schemes: readonly SchemeName[]
   readonly expiredTokenStatus: number
   readonly defaultCurrency: string
   readonly requirePrecondition: boolean
@@ -47,7 +49,10 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
   const served = ofStyles.map((route): Route => ({ ...route, handle: (call) => pipeline(call, route) }))
   const routes = [...openRoutes, ...served]
   return createApp({
-    routes: [...routes, ...dealOpenApiRoutes({ routes, problems, origin: settings.publicOrigin })],
+    routes: [
+      ...routes,
+      ...dealOpenApiRoutes({ routes, problems, origin: settings.publicOrigin, schemes: settings.schemes }),
+    ],
     problems,
     transport: settings.transport,
     origin: settings.publicOrigin,

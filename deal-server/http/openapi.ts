@@ -1,7 +1,9 @@
 import type { Route } from '../../shared/http/routes.ts'
+import { describeSecurity } from '../../shared/openapi/security.ts'
 import { openApiRoutes } from '../../shared/openapi/serve.ts'
 import { documentationTag } from '../../shared/pages/routes.ts'
 import type { ProblemTable } from '../../shared/problems.ts'
+import type { SchemeName } from '../../shared/schemes/scheme.ts'
 import { answerHeaders, dealComponents, problemHeaders, requestHeaders } from './openapi/components.ts'
 
 const tags = {
@@ -26,6 +28,8 @@ interface Documented {
   readonly routes: readonly Route[]
   readonly problems: ProblemTable
   readonly origin: string
+  /** The enabled ones. */
+  readonly schemes: readonly SchemeName[]
 }
 
 /** The routes of this server's OpenAPI document. */
@@ -40,12 +44,5 @@ export const dealOpenApiRoutes = (documented: Documented): Route[] =>
     parameters: requestHeaders,
     headers: answerHeaders,
     problemHeaders,
-    securitySchemes: {
-      bearer: {
-        type: 'http',
-        scheme: 'bearer',
-        bearerFormat: 'JWT',
-        description: 'An access token of the auth server.',
-      },
-    },
+    ...describeSecurity(documented.schemes),
   })

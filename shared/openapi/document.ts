@@ -19,8 +19,9 @@ export interface DocumentOptions extends Problems {
   readonly parameters?: Readonly<Record<string, JsonSchema>>
   /** Header fields of answers besides those of either server. */
   readonly headers?: Readonly<Record<string, JsonSchema>>
-  /** The first is taken wherever an operation names none. */
   readonly securitySchemes: Readonly<Record<string, JsonSchema>>
+  /** What callers must send wherever an operation does not say: one of these. */
+  readonly security: readonly JsonSchema[]
 }
 
 export type OpenApiDocument = Readonly<Record<string, unknown>>
@@ -31,12 +32,11 @@ type Paths = Record<string, Record<string, JsonSchema>>
 export function createDocument(options: DocumentOptions): OpenApiDocument {
   const responses: Record<string, JsonSchema> = {}
   const paths = pathsOf(options, responses)
-  const [defaultScheme = ''] = Object.keys(options.securitySchemes)
   return {
     openapi: '3.1.0',
     info: { title: options.title, version: '1', description: options.description },
     servers: [{ url: options.origin }],
-    security: [{ [defaultScheme]: [] }],
+    security: options.security,
     tags: Object.entries(options.tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {

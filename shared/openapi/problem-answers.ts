@@ -12,8 +12,9 @@ const ofEveryRequest = [
 export const callerProblems: readonly string[] = [
   ...['body-too-large', 'insecure-transport', 'several-credentials', 'token-expired', 'unauthenticated'],
   ...['unknown-scheme', 'invalid-token', 'login-ended', 'principal-disabled', 'unavailable'],
-  // Of Basic and Digest.
+  // Of Basic, Digest and key-signed tokens.
   ...['invalid-credentials', 'stale-nonce', 'too-many-attempts', 'cross-site'],
+  ...['token-password-required', 'invalid-parameter'],
 ]
 
 /** What a body can be refused for. */

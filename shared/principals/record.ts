@@ -28,6 +28,9 @@ export const principalRecordSchema = z.strictObject({
 
 export type PrincipalRecord = z.infer<typeof principalRecordSchema>
 
+/** True when `username` can be a user's name: 1 to 64 of `[A-Za-z0-9._@-]`. */
+export const isUsername = (username: string): boolean => /^[A-Za-z0-9._@-]{1,64}$/.test(username)
+
 /** User names are looked up folding ASCII case: the form under which records are kept. */
 export const foldUsername = (username: string): string => username.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 

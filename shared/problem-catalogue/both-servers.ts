@@ -163,6 +163,12 @@ const credentialProblems = {
       'The token was not issued here, is for another purpose or audience, was changed, or its key is no longer accepted.',
     remedy: 'Log in again. An access token goes to every route but /refresh, which takes the refresh token.',
   },
+  'token-password-required': {
+    status: 401,
+    title: 'The token needs its password',
+    meaning: 'The key-signed token holds the hash of a password, and the request does not carry that password.',
+    remedy: 'Send X-Key-Signed-Password: the password in UTF-8, base64url, with every request that carries this token.',
+  },
   'invalid-credentials': {
     status: 401,
     title: 'User name or password is not right',

@@ -1,25 +1,35 @@
 import { LRUCache } from 'lru-cache'
-import { unixSeconds } from '../clock.ts'
-import type { AccessTokenExpectations, AccessTokenVerdict, VerifyAccessToken } from './verify-access-token.ts'
+import { type Clock, unixSeconds } from '../clock.ts'
+import type { VerificationKeys } from './verify-access-token.ts'
 
 /** So many verified tokens are remembered: about 10 MB. */
 const maxTokens = 10_000
+
+/** What a verifier says of a token that is right. Seconds since the epoch. */
+interface RightToken {
+  readonly ok: true
+  readonly kid: string
+  readonly claims: { readonly exp: number }
+}
 
 /**
  * A verifier that remembers tokens whose signature was right, by their whole text. Whether a remembered one has expired, and
  * whether its key is still there, is looked at each time. Only what `verify` accepted is kept: a stranger's junk takes no room.
  */
-export function rememberVerifiedTokens(
-  verify: VerifyAccessToken,
-  { keys, clock }: Pick<AccessTokenExpectations, 'keys' | 'clock'>,
-): VerifyAccessToken {
-  const verified = new LRUCache<string, AccessTokenVerdict & { ok: true }>({ max: maxTokens })
+export function rememberVerifiedTokens<Verdict extends RightToken | { readonly ok: false }>(
+  verify: (token: string) => Verdict,
+  { keys, clock }: { readonly keys: VerificationKeys; readonly clock: Clock },
+): (token: string) => Verdict {
+  const verified = new LRUCache<string, Verdict & RightToken>({ max: maxTokens })
   return (token) => {
     const known = verified.get(token)
     if (known && keys.key(known.kid) && known.claims.exp > unixSeconds(clock.now())) return known
     const verdict = verify(token)
-    if (verdict.ok) verified.set(token, verdict)
+    if (isRight(verdict)) verified.set(token, verdict)
     else if (known) verified.delete(token)
     return verdict
   }
 }
+
+const isRight = <Verdict extends { readonly ok: boolean }>(verdict: Verdict): verdict is Verdict & RightToken =>
+  verdict.ok

@@ -47,7 +47,7 @@ export async function send(url: string, sent: Sent = {}): Promise<Reply> {
   })
   const text = await response.text()
   const reply = { status: response.status, headers: response.headers, text, body: membersOf(text) }
-  for (const name of ['access_token', 'refresh_token']) {
+  for (const name of ['access_token', 'refresh_token', 'token']) {
     const secret = reply.body[name]
     if (typeof secret === 'string') rememberSecret(secret)
   }

@@ -11,7 +11,7 @@ import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import { foldUsername } from '../../../shared/principals/record.ts'
 import { type Authenticate, type Caller, requireRights } from '../../../shared/schemes/authenticate.ts'
 import type { Audit } from '../../audit/audit.ts'
-import type { PasswordChanges } from '../../logins/change-password.ts'
+import type { OwnPasswordChange, PasswordChanges } from '../../logins/change-password.ts'
 import type { User } from '../../users/user.ts'
 import type { Users } from '../../users/users.ts'
 import { type AuditedWork, audited } from '../audited.ts'
@@ -123,9 +123,13 @@ async function changePassword(
       members: { errors },
     })
   }
-  const { loginId, generation } = caller.credential
-  const login = loginId === undefined || generation === undefined ? null : { id: loginId, generation }
-  const change = { username, oldPassword, newPassword, clientAddress: call.peer.address, login }
+  const change = { username, oldPassword, newPassword, clientAddress: call.peer.address, login: loginOf(caller) }
   await audited(audit, about, () => passwords.change(change))
   return emptyAnswer(204, noStore)
+}
+
+/** The login or session that calls. A key-signed token is neither: it may hold the hash of the old password. */
+function loginOf({ scheme, credential: { loginId, generation } }: Caller): OwnPasswordChange['login'] {
+  if (scheme === 'key-signed' || loginId === undefined || generation === undefined) return null
+  return { id: loginId, generation }
 }

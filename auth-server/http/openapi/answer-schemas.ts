@@ -14,6 +14,14 @@ export const tokensSchema = z
   })
   .meta({ description: 'RFC 6749 §5.1. Durations in seconds.' })
 
+export const keySignedTokenSchema = z.object({
+  token: z.string(),
+  token_type: z.literal('KeySigned'),
+  kid: z.string(),
+  expires_at: seconds.meta({ description: 'Seconds since the epoch.' }),
+  include: z.array(z.enum(['username', 'ip', 'password'])).meta({ description: 'What the token holds.' }),
+})
+
 export const meSchema = z.object({
   username: z.string(),
   roles: z.array(z.string()),

@@ -25,6 +25,19 @@ export const describeLogin = (credentials: z.ZodType): Operation => ({
   security: [],
 })
 
+/** POST /key-signed-tokens. */
+export const describeKeySignedLogin = (body: z.ZodType): Operation => ({
+  id: 'createKeySignedToken',
+  summary: 'Get a key-signed token for user name and password',
+  description:
+    'With `ip`, it is good for the address of this request alone; with `password`, whoever uses it sends the password too. Without `username` its caller is `anonymous`.',
+  tag: 'tokens',
+  body: { schema: jsonSchemaOf(body), required: true },
+  answers: { 201: { description: 'The token.', schema: ref('KeySignedToken') } },
+  problems: [...ofCredential, ...bodyProblems, 'body-too-large', 'invalid-credentials', 'too-many-attempts'],
+  security: [],
+})
+
 /** POST /refresh. */
 export const describeRefresh = (): Operation => ({
   id: 'refresh',

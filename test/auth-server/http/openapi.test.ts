@@ -15,7 +15,7 @@ import {
   expectValidDocument,
   routesOf,
 } from '../../support/openapi.ts'
-import { openStack, type Stack } from '../../support/stack.ts'
+import { openStack, passwordOf, type Stack } from '../../support/stack.ts'
 
 let stack: Stack
 let document: Document
@@ -90,6 +90,21 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
     await ask('POST', '/logout', { status: 401, token: 'nonsense' })
     await ask('GET', '/me', { status: 401, token: access })
     await ask('GET', '/me', { status: 401 })
+  })
+
+  it('describes the answers about key-signed tokens', async () => {
+    const json = { username: 'carol', password: passwordOf('carol') }
+    const { body } = await ask('POST', '/key-signed-tokens', { status: 201, json: { ...json, include: ['password'] } })
+    await ask('POST', '/key-signed-tokens', { status: 401, json: { ...json, password: 'wrong password' } })
+    await ask('POST', '/key-signed-tokens', { status: 400, json: { ...json, include: 'ip' } })
+    await ask('POST', '/key-signed-tokens', { status: 422, json: { ...json, include: ['ip', 'ip'] } })
+    const authorization = `KeySigned ${body.token}`
+    const password = { 'x-key-signed-password': Buffer.from(json.password).toString('base64url') }
+    await ask('GET', '/me', { status: 200, headers: { authorization, ...password } })
+    await ask('GET', '/me', { status: 401, headers: { authorization } })
+    await ask('GET', '/me', { status: 400, headers: { authorization, 'x-key-signed-password': '=' } })
+    expect(document.components.securitySchemes).toMatchObject({ keySigned: { type: 'http', scheme: 'KeySigned' } })
+    expect(document.security).toContainEqual({ keySigned: [], keySignedPassword: [] })
   })
 
   it('describes the answers about users', async () => {

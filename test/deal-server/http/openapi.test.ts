@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createDealApp } from '../../../deal-server/http/app.ts'
 import { commands } from '../../../deal-server/use-cases/index.ts'
+import { schemeNames } from '../../../shared/schemes/scheme.ts'
 import { describeEmbedded } from '../../support/backends.ts'
 import {
   type Checker,
@@ -43,6 +44,7 @@ const servedRoutes = (): string[] => {
     expiredTokenStatus: 400,
     defaultCurrency: 'EUR',
     requirePrecondition: false,
+    schemes: schemeNames,
     transport: nothing,
   }
   const ports = {

@@ -1,0 +1,59 @@
+/** The authentication schemes as OpenAPI says them. */
+import { type SchemeName, schemeNames } from '../schemes/scheme.ts'
+import type { JsonSchema } from './operation.ts'
+
+/** What a document says of the schemes that are served. */
+export interface DescribedSecurity {
+  /** Component name → security scheme. */
+  readonly securitySchemes: Readonly<Record<string, JsonSchema>>
+  /** Each of these suffices; all that one of them names must be there. */
+  readonly security: readonly JsonSchema[]
+}
+
+interface DescribedScheme {
+  readonly components: Readonly<Record<string, JsonSchema>>
+  /** Names of components that are sent together. */
+  readonly alternatives: readonly (readonly string[])[]
+}
+
+const schemes: Partial<Record<SchemeName, DescribedScheme>> = {
+  bearer: {
+    components: {
+      bearer: {
+        type: 'http',
+        scheme: 'bearer',
+        bearerFormat: 'JWT',
+        description: 'An access token of the auth server.',
+      },
+    },
+    alternatives: [['bearer']],
+  },
+  'key-signed': {
+    components: {
+      keySigned: {
+        type: 'http',
+        scheme: 'KeySigned',
+        description: 'A key-signed token of the auth server: `kst1.<kid>.<base64url>`.',
+      },
+      keySignedPassword: {
+        type: 'apiKey',
+        in: 'header',
+        name: 'X-Key-Signed-Password',
+        description:
+          'Beside a key-signed token that holds the hash of a password: the password in UTF-8, as base64url.',
+      },
+    },
+    alternatives: [['keySigned'], ['keySigned', 'keySignedPassword']],
+  },
+}
+
+/** The enabled schemes, for a document. */
+export function describeSecurity(enabled: readonly SchemeName[]): DescribedSecurity {
+  const described = schemeNames.filter((name) => enabled.includes(name)).flatMap((name) => schemes[name] ?? [])
+  return {
+    securitySchemes: Object.assign({}, ...described.map(({ components }) => components)),
+    security: described.flatMap(({ alternatives }) =>
+      alternatives.map((names) => Object.fromEntries(names.map((name) => [name, []]))),
+    ),
+  }
+}

@@ -1,0 +1,90 @@
+/** The password beside a key-signed token: how it is sent, and how its check is kept from costing an Argon2 hash a request. */
+import { createHmac, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../clock.ts'
+import { Refused } from '../errors.ts'
+import type { HttpCall } from '../http/call.ts'
+import type { Guesses } from '../limits/guesses.ts'
+import type { WithHashingPermit } from '../passwords/hashing-permits.ts'
+import { exceedsPasswordLimit, maxPasswordBytes } from '../passwords/password-limits.ts'
+import { isTokenPassword } from '../passwords/token-password.ts'
+import type { KeySignedClaims } from '../tokens/key-signed-payload.ts'
+import type { TokenPasswords } from './key-signed.ts'
+
+/** Base64url of the longest password: three octets a character at most. */
+const maxFieldLength = 4 * maxPasswordBytes
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * The password in `X-Key-Signed-Password`; undefined when there is none.
+ * @throws Refused `invalid-parameter` for what is no password in UTF-8 and base64url (RFC 4648 §5) without padding
+ */
+export function readPasswordField(call: HttpCall): string | undefined {
+  const field = call.header('x-key-signed-password')
+  if (field === undefined) return undefined
+  const password = field.length <= maxFieldLength ? decode(field) : undefined
+  if (password === undefined || password === '' || exceedsPasswordLimit(password)) {
+    throw new Refused('invalid-parameter', 'X-Key-Signed-Password must be the password in UTF-8, as base64url.')
+  }
+  return password
+}
+
+function decode(field: string): string | undefined {
+  const octets = Buffer.from(field, 'base64url')
+  if (octets.toString('base64url') !== field) return undefined
+  try {
+    return utf8.decode(octets)
+  } catch {
+    return undefined
+  }
+}
+
+export interface TokenPasswordPorts {
+  readonly withPermit: WithHashingPermit
+  readonly guesses: Guesses
+  readonly clock: Clock
+}
+
+/** So many right passwords are remembered. */
+const maxRemembered = 10_000
+
+/**
+ * Checks against the hash in the token. A right password is remembered until its token expires, as nothing but an HMAC under a key that
+ * this process alone has. Requests with one and the same password share a hash, and each of them counts as an attempt of its own.
+ */
+export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswordPorts): TokenPasswords {
+  const processKey = randomBytes(32)
+  const perf = { now: clock.monotonic }
+  const right = new LRUCache<string, true>({ max: maxRemembered, ttlResolution: 0, perf })
+  const checking = new Map<string, Promise<true | undefined>>()
+
+  /** No two pairs of token and password have one text in common: the length of the first stands before it. */
+  const nameOf = ({ jti }: KeySignedClaims, password: string): string =>
+    createHmac('sha256', processKey).update(`${jti.length}:${jti}${password}`).digest('base64url')
+
+  const check = async (claims: KeySignedClaims, password: string, name: string): Promise<true | undefined> => {
+    const { passwordHash, exp } = claims
+    if (passwordHash === null) return undefined
+    if (!(await withPermit(() => isTokenPassword(passwordHash, password)))) return undefined
+    right.set(name, true, { ttl: Math.max(1, exp * 1000 - clock.now()) })
+    return true
+  }
+  const checkOnce = (claims: KeySignedClaims, password: string, name: string): Promise<true | undefined> => {
+    const underWay = checking.get(name)
+    if (underWay) return underWay
+    const started = check(claims, password, name).finally(() => checking.delete(name))
+    checking.set(name, started)
+    return started
+  }
+  return {
+    isRight: (claims, { password, address }) => {
+      const name = nameOf(claims, password)
+      if (right.get(name)) return true
+      const account = claims.sub ?? claims.jti
+      return guesses
+        .attempt({ account, address }, () => checkOnce(claims, password, name))
+        .then((isRight) => isRight === true)
+    },
+  }
+}

@@ -1,0 +1,100 @@
+/** Key-signed tokens (CONTRACT section 3; `docs/key-signed-token.md`). */
+import { Refused } from '../errors.ts'
+import type { HttpCall } from '../http/call.ts'
+import { anonymousUsername } from '../principals/record.ts'
+import type { KeySignedClaims } from '../tokens/key-signed-payload.ts'
+import type { KeySignedVerdict, VerifyKeySignedToken } from '../tokens/verify-key-signed-token.ts'
+import { readPasswordField } from './key-signed-password.ts'
+import { authorizationOf, realm, type Scheme, type VerifiedCredential } from './scheme.ts'
+
+/** Tells whether a password is the one whose hash a token holds. */
+export interface TokenPasswords {
+  /**
+   * At once when it is known, else after the time that Argon2 takes.
+   * @throws Refused `too-many-attempts`; Unavailable(`hashing`)
+   */
+  isRight(claims: KeySignedClaims, attempt: { password: string; address: string }): boolean | Promise<boolean>
+}
+
+export interface KeySignedPorts {
+  readonly verify: VerifyKeySignedToken
+  /** Looks once more for a key that a token names; true when it is there now. */
+  findKey(kid: string): Promise<boolean>
+  readonly passwords: TokenPasswords
+}
+
+const challenge = `KeySigned realm="${realm}"`
+const headers = { 'www-authenticate': [challenge] }
+
+/** `Authorization: KeySigned kst1.…`, with `X-Key-Signed-Password` when the token holds the hash of a password, and only then. */
+export const createKeySignedScheme = ({ verify, findKey, passwords }: KeySignedPorts): Scheme => ({
+  name: 'key-signed',
+  isSentByBrowsers: false,
+  challenge: () => challenge,
+  refusalHeaders: () => headers,
+  find: (call) => authorizationOf(call, 'keysigned'),
+  verify: (token, call) => {
+    const verdict = verify(token)
+    if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
+      return findKey(verdict.unknownKid).then((found) =>
+        requireUser(claimsOf(found ? verify(token) : verdict), { call, passwords }),
+      )
+    }
+    return requireUser(claimsOf(verdict), { call, passwords })
+  },
+})
+
+/** @throws Refused `token-expired`, `invalid-token`: the same whatever is wrong */
+function claimsOf(verdict: KeySignedVerdict): KeySignedClaims {
+  if (verdict.ok) return verdict.claims
+  if (verdict.problem === 'token-expired') {
+    throw new Refused('token-expired', 'The key-signed token has expired. Get a new one.', { headers })
+  }
+  throw new Refused('invalid-token', 'The key-signed token is not accepted.', { headers })
+}
+
+interface Use {
+  readonly call: HttpCall
+  readonly passwords: TokenPasswords
+}
+
+/**
+ * Whoever sends the token must be where it says and know what it says. A password that a token does not ask for is refused: its sender
+ * takes the token for a better kept one than it is.
+ * @throws Refused `invalid-token`, `invalid-parameter`, `token-password-required`, `invalid-credentials`, `too-many-attempts`
+ */
+function requireUser(
+  claims: KeySignedClaims,
+  { call, passwords }: Use,
+): VerifiedCredential | Promise<VerifiedCredential> {
+  const { address } = call.peer
+  if (claims.address !== null && claims.address !== address) {
+    throw new Refused('invalid-token', 'The key-signed token is good for another client address only.', { headers })
+  }
+  const password = readPasswordField(call)
+  if (claims.passwordHash === null) {
+    if (password === undefined) return credentialOf(claims)
+    throw new Refused('invalid-token', 'The key-signed token holds no password: send it without one.', { headers })
+  }
+  if (password === undefined) {
+    throw new Refused('token-password-required', 'Send the password of the token in X-Key-Signed-Password.', {
+      headers,
+    })
+  }
+  const isRight = passwords.isRight(claims, { password, address })
+  return typeof isRight === 'boolean'
+    ? requireRight(isRight, claims)
+    : isRight.then((right) => requireRight(right, claims))
+}
+
+function requireRight(isRight: boolean, claims: KeySignedClaims): VerifiedCredential {
+  if (isRight) return credentialOf(claims)
+  throw new Refused('invalid-credentials', 'The password is not the one of the token.', { headers })
+}
+
+const credentialOf = ({ sub, gen, jti, exp }: KeySignedClaims): VerifiedCredential => ({
+  username: sub ?? anonymousUsername,
+  generation: gen,
+  loginId: jti,
+  expiresAt: exp * 1000,
+})
