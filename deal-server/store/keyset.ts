@@ -59,6 +59,25 @@ export function stretchesOf({ key, nullable, ties, descending }: Keyset, after: 
   return isAmongNulls ? [withoutKey] : [withKey, withoutKey]
 }
 
+interface Reading {
+  readonly limit: number
+  /** The columns and where they come from: `select … from …`. */
+  readonly select: SQL
+  /** Which rows, whatever the stretch. */
+  readonly conditions: readonly (SQL | undefined)[]
+}
+
+/** The rows of all stretches, one beyond `limit` at least, in no order. The second is not looked at when the first is enough. */
+export function readStretches(stretches: readonly Stretch[], { limit, select, conditions }: Reading): SQL {
+  const [first, second] = stretches.map(
+    ({ condition, order }, index) => sql`${select}
+      where ${and(...conditions, condition, index === 0 ? undefined : sql`(select count(*) from stretch) <= ${sql.raw(String(limit))}`)}
+      order by ${order} limit ${sql.raw(String(limit + 1))}`,
+  )
+  if (!second) return sql`(${first})`
+  return sql`(with stretch as materialized (${first}) select * from stretch union all (${second}))`
+}
+
 /** The order over all stretches. */
 export function orderOf({ key, nullable, ties, descending }: Keyset): SQL {
   const direction = sql.raw(descending ? 'desc' : 'asc')

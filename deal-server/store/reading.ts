@@ -3,7 +3,7 @@ import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/database/database.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/pages.ts'
 import type { AssignedTask, CommandRecord, StoredEvent } from '../domain/repository.ts'
-import { type Keyset, orderOf, stretchesOf } from './keyset.ts'
+import { type Keyset, orderOf, readStretches, stretchesOf } from './keyset.ts'
 import { type CommandRow, commandOfRow } from './rows.ts'
 import { commands, deals, events, tasks } from './schema.ts'
 
@@ -59,12 +59,12 @@ export async function readHistory(
   })
 }
 
-const taskOrder = (prefix: { dueDate: SQL; id: SQL; dealId: SQL }): Keyset => ({
-  key: { expression: prefix.dueDate, type: 'date' },
+const taskOrder = ({ dueDate, id, dealId }: { dueDate: SQL; id: SQL; dealId: SQL }): Keyset => ({
+  key: { expression: dueDate, type: 'date' },
   nullable: true,
   ties: [
-    { expression: prefix.id, type: 'uuid' },
-    { expression: prefix.dealId, type: 'uuid' },
+    { expression: id, type: 'uuid' },
+    { expression: dealId, type: 'uuid' },
   ],
   descending: false,
 })
@@ -81,20 +81,18 @@ export async function listAssignedTasks(
     isNull(deals.deletedAt),
   )
   const inTable = taskOrder({ dueDate: sql`${tasks.dueDate}`, id: sql`${tasks.id}`, dealId: sql`${tasks.dealId}` })
-  const stretches = stretchesOf(inTable, after).map(
-    ({
-      condition,
-      order,
-    }) => sql`(select json_build_object('taskId', ${tasks.id}, 'title', ${tasks.title}, 'dueDate', ${tasks.dueDate},
+  const listed = readStretches(stretchesOf(inTable, after), {
+    limit,
+    select: sql`select json_build_object('taskId', ${tasks.id}, 'title', ${tasks.title}, 'dueDate', ${tasks.dueDate},
         'dealId', ${deals.id}, 'dealName', ${deals.name}, 'dealHeld', ${deals.held}, 'assignedAt', ${tasks.assignedAt}) as task,
       ${tasks.dueDate} as due_date, ${tasks.id} as id, ${tasks.dealId} as deal_id
-      from ${tasks} join ${deals} on ${deals.id} = ${tasks.dealId}
-      where ${and(assigned, condition)} order by ${order} limit ${sql.raw(String(limit + 1))})`,
-  )
+      from ${tasks} join ${deals} on ${deals.id} = ${tasks.dealId}`,
+    conditions: [assigned],
+  })
   const inList = taskOrder({ dueDate: sql`listed.due_date`, id: sql`listed.id`, dealId: sql`listed.deal_id` })
   const rows = await drizzle
     .select({ task: sql<AssignedTask>`listed.task` })
-    .from(sql`(${sql.join(stretches, sql` union all `)}) listed`)
+    .from(sql`${listed} listed`)
     .orderBy(orderOf(inList))
     .limit(limit + 1)
   return pageOfRows(rows, limit, {

@@ -83,6 +83,7 @@ export const deals = dealsSchema.table(
       .on(sql`lower(${table.ownerId} collate "C")`, table.completionDate, table.id)
       .where(sql`${table.deletedAt} is null`),
     index('deals_by_completion_date').on(table.completionDate, table.id).where(sql`${table.deletedAt} is null`),
+    index('deals_by_name').on(sql`${table.name} collate "C"`, table.id).where(sql`${table.deletedAt} is null`),
     index('deals_by_price').on(table.currency, table.price, table.id).where(sql`${table.deletedAt} is null`),
     index('deals_to_purge').on(table.purgeAt).where(sql`${table.purgeAt} is not null`),
   ],

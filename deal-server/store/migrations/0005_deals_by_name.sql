@@ -1,0 +1,1 @@
+CREATE INDEX "deals_by_name" ON "deals"."deals" USING btree ("name" collate "C","id") WHERE "deals"."deals"."deleted_at" is null;
