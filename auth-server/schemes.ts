@@ -3,8 +3,10 @@
  * out.
  */
 import type { Clock } from '../shared/clock.ts'
-import type { Guesses } from '../shared/limits/guesses.ts'
+import type { Principals } from '../shared/schemes/authenticate.ts'
+import { createBasicScheme } from '../shared/schemes/basic.ts'
 import { createBearerScheme } from '../shared/schemes/bearer.ts'
+import { holdPasswords } from '../shared/schemes/held-passwords.ts'
 import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
 import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
 import type { Scheme, SchemeName } from '../shared/schemes/scheme.ts'
@@ -13,15 +15,16 @@ import type { VerifyAccessToken } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
 import type { AuthConfig } from './config.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
+import { type VerifyPasswordPorts, verifyBasic } from './logins/verify-password.ts'
 import type { PasswordHashing } from './passwords/password-hashing.ts'
 
 /** What the schemes rest on. */
-export interface AuthSchemePorts {
+export interface AuthSchemePorts extends VerifyPasswordPorts {
+  readonly clock: Clock
+  readonly principals: Principals
   readonly verifyAccessToken: VerifyAccessToken
   readonly keyRing: Pick<KeyRing, 'verificationKeys'>
   readonly hashing: PasswordHashing
-  readonly guesses: Guesses
-  readonly clock: Clock
 }
 
 /** The enabled schemes (AUTH_SCHEMES). */
@@ -29,6 +32,7 @@ export function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): S
   const makers: Partial<Record<SchemeName, () => Scheme>> = {
     bearer: () => createBearerScheme({ verify: ports.verifyAccessToken, findKey: hasAllKeys }),
     'key-signed': () => keySigned(ports),
+    basic: () => createBasicScheme(holdPasswords({ ...ports, verify: (presented) => verifyBasic(ports, presented) })),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }

@@ -26,6 +26,7 @@ import { apiKeysRoutes } from './http/endpoints/api-keys.ts'
 import { auditRoute } from './http/endpoints/audit.ts'
 import { internalRoutes, principalEndpoints } from './http/endpoints/internal.ts'
 import { apiKeyEndpoints } from './http/endpoints/internal-api-keys.ts'
+import { passwordEndpoint } from './http/endpoints/internal-passwords.ts'
 import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
 import { keySignedTokenRoutes } from './http/endpoints/key-signed-tokens.ts'
 import { keyStatusRoute } from './http/endpoints/key-status.ts'
@@ -42,6 +43,7 @@ import { createKeySignedLogin } from './logins/key-signed-login.ts'
 import { createLogIn } from './logins/login.ts'
 import { createLogOut } from './logins/logout.ts'
 import { createRefresh } from './logins/refresh.ts'
+import { type VerifyPasswordPorts, verifyBasic } from './logins/verify-password.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createAuthSchemes } from './schemes.ts'
 import { createSealing } from './store/sealing.ts'
@@ -81,9 +83,10 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const audit = createChainedLog({ database, clock, log, secretsKeys: logins.secretsKeys })
   const apiKeys = createApiKeys({ database, clock, ids, sealing: logins.sealing, publisher })
   const users = createUsers({ database, clock, ids, hashing: logins.hashing, publisher })
+  const principals = { get: (username: string) => readPrincipalRecord({ database, clock }, username) }
   const { authenticate } = createAuthentication({
-    schemes: createAuthSchemes(config, { ...logins, keyRing }),
-    principals: { get: (username) => readPrincipalRecord({ database, clock }, username) },
+    schemes: createAuthSchemes(config, { ...logins, keyRing, principals }),
+    principals,
     refuseCrossSite: createCrossSiteRule(config),
     clock,
   })
@@ -108,7 +111,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     routes: [
       ...documented,
       ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin, schemes: config.schemes }),
-      ...internalRoutesOf(resources, { publisher, apiKeys }),
+      ...internalRoutesOf(resources, { publisher, apiKeys, logins }),
     ],
     problems,
     transport: config.transport,
@@ -152,9 +155,15 @@ const callersRoutes = (
 ]
 
 /** The routes for deal servers. */
+interface InternalParts {
+  readonly publisher: ReturnType<typeof createPrincipalPublisher>
+  readonly apiKeys: ApiKeys
+  readonly logins: VerifyPasswordPorts
+}
+
 const internalRoutesOf = (
   { serviceSecrets: secrets, clock, keyRing }: AuthResources,
-  { publisher, apiKeys }: { publisher: ReturnType<typeof createPrincipalPublisher>; apiKeys: ApiKeys },
+  { publisher, apiKeys, logins }: InternalParts,
 ): Route[] =>
   internalRoutes({ secrets, clock, publishedKeys: () => keyRing.publishedKeys() }, [
     ...principalEndpoints({
@@ -162,6 +171,7 @@ const internalRoutesOf = (
       installationId: () => publisher.installationId(),
     }),
     ...apiKeyEndpoints({ apiKeys }),
+    passwordEndpoint({ secrets, verify: (presented) => verifyBasic(logins, presented) }),
   ])
 
 const cursorsUnder = (secretsKeys: readonly string[]) =>

@@ -5,13 +5,18 @@
 import type { Clock } from '../shared/clock.ts'
 import type { Guesses } from '../shared/limits/guesses.ts'
 import { createHashingPermits } from '../shared/passwords/hashing-permits.ts'
+import type { Principals } from '../shared/schemes/authenticate.ts'
+import { createBasicScheme } from '../shared/schemes/basic.ts'
 import { createBearerScheme } from '../shared/schemes/bearer.ts'
+import { holdPasswords } from '../shared/schemes/held-passwords.ts'
 import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
 import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
 import type { Scheme, SchemeName } from '../shared/schemes/scheme.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
+import { askForPasswords } from './access/ask-for-passwords.ts'
+import type { AuthClient } from './access/auth-client.ts'
 import type { KeyStores } from './access/key-stores.ts'
 import type { DealConfig } from './config.ts'
 
@@ -20,6 +25,10 @@ export interface DealSchemePorts {
   readonly keys: KeyStores
   readonly guesses: Guesses
   readonly clock: Clock
+  readonly principals: Principals
+  readonly authClient: AuthClient
+  /** SERVICE_SECRET. */
+  readonly serviceSecret: string
 }
 
 /** The enabled schemes (AUTH_SCHEMES). */
@@ -32,6 +41,7 @@ export function createDealSchemes(config: DealConfig, ports: DealSchemePorts): S
     bearer: () =>
       createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey }),
     'key-signed': () => keySigned(config, ports),
+    basic: () => createBasicScheme(holdPasswords({ ...ports, verify: askForPasswords(ports) })),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }

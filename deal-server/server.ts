@@ -47,11 +47,11 @@ export type DealServer = ReturnType<typeof createDealServer>
 
 /** A deal server that does not listen yet. */
 export function createDealServer(config: DealConfig, resources: DealResources) {
-  const { database, cache, clock, ids, log } = resources
-  const { keys, feed, principals } = followAuthServer(config, resources)
-  const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secret: resources.serviceSecret })
+  const { database, cache, clock, ids, log, serviceSecret } = resources
+  const { authClient, keys, feed, principals } = followAuthServer(config, resources)
+  const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secret: serviceSecret })
   const { authenticate, recheck } = createAuthentication({
-    schemes: createDealSchemes(config, { keys, guesses, clock }),
+    schemes: createDealSchemes(config, { keys, guesses, clock, principals, authClient, serviceSecret }),
     principals,
     refuseCrossSite: createCrossSiteRule(config),
     clock,
@@ -69,7 +69,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     recheck,
     repository: createDealRepository(database, () => nudges.send()),
     events,
-    cursors: createCursors((config.serviceSecrets ?? [resources.serviceSecret]).map(cursorKeyOf)),
+    cursors: createCursors((config.serviceSecrets ?? [serviceSecret]).map(cursorKeyOf)),
     findEmployees: createFindEmployees(principals),
     clock,
     ids,

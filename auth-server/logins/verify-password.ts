@@ -6,6 +6,7 @@ import type { Database } from '../../shared/database/database.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import type { Guesses } from '../../shared/limits/guesses.ts'
 import { foldUsername } from '../../shared/principals/record.ts'
+import type { PresentedBasic, ProvedUser } from '../../shared/schemes/basic.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
 import { users } from '../store/schema.ts'
@@ -17,6 +18,8 @@ export interface PasswordHolder {
   readonly username: string
   /** The stored hash the password was compared with: while it is the stored one, the proof holds. */
   readonly passwordHash: string
+  /** The version of the user's principal record at that moment. */
+  readonly version: number
 }
 
 /** What the check needs. */
@@ -32,12 +35,24 @@ export interface PresentedPassword {
   readonly password: string
   /** From where: guessing is limited by it. */
   readonly clientAddress: string
+  /** How long to wait for others in flight, in milliseconds (`shared/limits/guesses.ts`). */
+  readonly patienceMs?: number
 }
 
-const readSql = `select u.id as "userId", u.username, u.password_hash as "passwordHash", u.enabled
-  from auth.users u where u.username_folded = $1`
+/** A deal server waits for no more than a few seconds. */
+const basicPatienceMs = 1_500
 
-type CredentialRow = { userId: string; username: string; passwordHash: string | null; enabled: boolean }
+const readSql = `select u.id as "userId", u.username, u.password_hash as "passwordHash", u.enabled,
+  p.change_number::text as version
+  from auth.users u join auth.principals p on p.username_folded = u.username_folded where u.username_folded = $1`
+
+interface CredentialRow {
+  readonly userId: string
+  readonly username: string
+  readonly passwordHash: string | null
+  readonly enabled: boolean
+  readonly version: string
+}
 
 /**
  * The user of this name and password; undefined, after the same time, when there is none, the user is disabled or has no password,
@@ -50,9 +65,10 @@ export function verifyPassword(
   ports: VerifyPasswordPorts,
   presented: PresentedPassword,
 ): Promise<PasswordHolder | undefined> {
-  const { username, clientAddress: address } = presented
+  const { username, clientAddress: address, patienceMs } = presented
   const account = isUsername(username) ? username : undefined
-  return ports.guesses.attempt({ account, address }, () => compare(ports, presented))
+  const attempt = { account, address, ...(patienceMs === undefined ? {} : { patienceMs }) }
+  return ports.guesses.attempt(attempt, () => compare(ports, presented))
 }
 
 async function compare(
@@ -64,7 +80,8 @@ async function compare(
   const row = rows[0]
   const matches = await hashing.verify(row?.passwordHash, password)
   if (!row?.passwordHash || !matches || !row.enabled) return undefined
-  return { userId: row.userId, username: row.username, passwordHash: row.passwordHash }
+  const { userId, passwordHash } = row
+  return { userId, username: row.username, passwordHash, version: Number(row.version) }
 }
 
 /**
@@ -85,4 +102,16 @@ export async function rehashPassword(
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
   }
+}
+
+/** Checks a password that comes with each request, for either server (RFC 7617). @throws as `verifyPassword` */
+export async function verifyBasic(
+  ports: VerifyPasswordPorts,
+  presented: PresentedBasic,
+): Promise<ProvedUser | undefined> {
+  const holder = await verifyPassword(ports, { ...presented, patienceMs: basicPatienceMs })
+  if (!holder) return undefined
+  await rehashPassword(ports, holder, presented.password)
+  const { username, userId, version } = holder
+  return { username, userId, version }
 }

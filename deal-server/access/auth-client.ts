@@ -28,6 +28,8 @@ export interface InternalQuestion {
   /** Path and query behind `/internal`; variable parts encoded. */
   readonly target: string
   readonly body?: unknown
+  /** How long the answer may take, in milliseconds; 3 000 when left out. */
+  readonly deadlineMs?: number
 }
 
 /** What the auth server answered; never secret by itself (`shared/internal-sealing.ts`). */
@@ -51,12 +53,19 @@ export interface AuthClientPorts {
 }
 
 /** How long the auth server may take, in milliseconds. */
-const deadlineMs = 3_000
+const usualDeadlineMs = 3_000
+
+interface RequestOptions {
+  readonly method: string
+  readonly headers: Headers
+  readonly body?: string
+  readonly deadlineMs?: number | undefined
+}
 
 /** A client of the auth server at AUTH_URL. */
 export function createAuthClient(ports: AuthClientPorts): AuthClient {
   const { authUrl, secret, clock, ids, fetch } = ports
-  const request = failFast(async (target: string, init: { method: string; headers: Headers; body?: string }) => {
+  const request = failFast(async (target: string, { deadlineMs = usualDeadlineMs, ...init }: RequestOptions) => {
     try {
       const signal = AbortSignal.timeout(deadlineMs)
       const response = await fetch(authUrl + target, { ...init, signal, redirect: 'error' })
@@ -65,7 +74,12 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       throw new Unavailable('auth-server', { cause })
     }
   })
-  const ask = async ({ method, target: behind, body: value }: InternalQuestion): Promise<InternalAnswer> => {
+  const ask = async ({
+    method,
+    target: behind,
+    body: value,
+    deadlineMs,
+  }: InternalQuestion): Promise<InternalAnswer> => {
     const target = `/internal${behind}`
     const body = value === undefined ? '' : JSON.stringify(value)
     const nonce = ids.secret(18)
@@ -73,7 +87,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       authorization: signInternalRequest({ method, target, body }, { secret, clock, nonce }),
       ...(value === undefined ? {} : { 'content-type': 'application/json' }),
     })
-    const answer = await request(target, { method, headers, ...(value === undefined ? {} : { body }) })
+    const answer = await request(target, { method, headers, deadlineMs, ...(value === undefined ? {} : { body }) })
     const { status, text } = answer
     const keys = answer.headers.get(keySetHeader)
     if (keys !== null) ports.onPublishedKeys?.(keys)

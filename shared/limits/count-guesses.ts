@@ -21,9 +21,10 @@ export interface CountGuessesOptions {
   readonly limits: { readonly perAccount: AttemptLimit; readonly perAddress: AttemptLimit }
   /** SERVICE_SECRET: names and addresses are not readable in the cache, and each installation counts for itself. */
   readonly secret: string
-  /** How long an attempt waits for others in flight, in milliseconds; 10 000 when left out. */
-  readonly patienceMs?: number
 }
+
+/** How long an attempt waits for others in flight, unless it says so itself, in milliseconds. */
+const defaultPatienceMs = 10_000
 
 /** How often those who wait look again, in milliseconds. */
 const lookAgainMs = 15
@@ -48,7 +49,8 @@ export function createGuesses(options: CountGuessesOptions): Guesses {
       const limited = keysOf(attempt)
       const id = ids.uuid()
       const [{ key } = { key: '' }] = limited
-      if (!(await counts.tryToBegin(id, limited))) await wait(key, () => counts.tryToBegin(id, limited))
+      const tryToBegin = () => counts.tryToBegin(id, limited)
+      if (!(await tryToBegin())) await wait({ key, patienceMs: attempt.patienceMs ?? defaultPatienceMs }, tryToBegin)
       let failed = false
       try {
         const result = await check()
@@ -91,10 +93,13 @@ function createCounts({ cache, clock }: CountGuessesOptions) {
 }
 
 /** Tries again and again, in turn with all who wait for the same key. @throws Unavailable after too long, and when too many wait */
-function createWaiting({ clock, patienceMs = 10_000 }: CountGuessesOptions) {
+function createWaiting({ clock }: CountGuessesOptions) {
   const inTurn = createTurns()
   let waiting = 0
-  return async (key: string, tryToBegin: () => Promise<boolean>): Promise<void> => {
+  return async (
+    { key, patienceMs }: { key: string; patienceMs: number },
+    tryToBegin: () => Promise<boolean>,
+  ): Promise<void> => {
     if (waiting >= maxWaiting) throw new Unavailable('hashing')
     waiting += 1
     try {

@@ -9,6 +9,8 @@ export interface Attempt {
   readonly account: string | undefined
   /** The client's canonical address. */
   readonly address: string
+  /** How long it waits for others in flight, in milliseconds; 10 000 when left out. */
+  readonly patienceMs?: number
 }
 
 /** Counts failures and attempts in flight. */

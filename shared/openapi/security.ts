@@ -45,6 +45,12 @@ const schemes: Partial<Record<SchemeName, DescribedScheme>> = {
     },
     alternatives: [['keySigned'], ['keySigned', 'keySignedPassword']],
   },
+  basic: {
+    components: {
+      basic: { type: 'http', scheme: 'basic', description: 'User name and password, in UTF-8 (RFC 7617).' },
+    },
+    alternatives: [['basic']],
+  },
 }
 
 /** The enabled schemes, for a document. */

@@ -142,11 +142,10 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
     it('sends those away who would wait too long, and counts nothing for them', async () => {
       const guesses = server(cache, {
         limits: { ...limits, perAccount: { count: 1, seconds: 60 } },
-        patienceMs: 50,
       })
       const account = newAccount()
       const long = guesses.attempt({ account, address }, () => sleep(300, 'right'))
-      await expect(guesses.attempt({ account, address }, right)).rejects.toThrow(Unavailable)
+      await expect(guesses.attempt({ account, address, patienceMs: 50 }, right)).rejects.toThrow(Unavailable)
       expect(await long).toBe('right')
       expect(await guesses.attempt({ account, address }, right)).toBe('right')
     })
@@ -219,13 +218,12 @@ describe.skipIf(!possible)('limits on guessing while Redis fails (needs TEST_RED
 
   it('forgets attempts that a server took with it when it died', async () => {
     const { redis, caches } = await open()
-    const [dead, alive] = caches.map((cache) => server(cache, { secret: 'shared', patienceMs: 100 })) as [
-      Guesses,
-      Guesses,
-    ]
+    const [dead, alive] = caches.map((cache) => server(cache, { secret: 'shared' })) as [Guesses, Guesses]
     const account = newAccount()
     for (let time = 0; time < 10; time += 1) void dead.attempt({ account, address }, () => new Promise(() => undefined))
-    await vi.waitFor(() => expect(alive.attempt({ account, address }, right)).rejects.toThrow(Unavailable))
+    await vi.waitFor(() =>
+      expect(alive.attempt({ account, address, patienceMs: 100 }, right)).rejects.toThrow(Unavailable),
+    )
     for (const key of (await redis.command('KEYS', '*:in-flight')) as string[]) {
       // As long ago as the Redis server can tell.
       for (const flight of (await redis.command('ZRANGE', key, 0, -1)) as string[]) {

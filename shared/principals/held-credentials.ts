@@ -4,8 +4,8 @@
  * change of such a thing is a change of its principal, so the feed that keeps records fresh keeps these fresh too.
  */
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../shared/clock.ts'
-import type { Principals } from '../../shared/schemes/authenticate.ts'
+import type { Clock } from '../clock.ts'
+import type { Principals } from '../schemes/authenticate.ts'
 
 /** Something that belongs to a user. */
 export interface OfUser {
@@ -31,15 +31,15 @@ export interface HeldCredentialsOptions {
   readonly max: number
   /** How long one is held at most, in milliseconds; without it, as long as there is room. */
   readonly ttlMs?: number
+  /** How long a key for which `load` found nothing is not asked for again, in milliseconds; 1 000 when left out, 0 for always ask. */
+  readonly unknownForMs?: number
 }
 
-/** A key that the auth server does not know is not asked for again for this long, in milliseconds. */
-const unknownForMs = 1_000
 const maxUnknown = 10_000
 
 /** Nothing is held yet. Callers of one key share a load. */
 export function holdCredentials<Value extends OfUser>(options: HeldCredentialsOptions): HeldCredentials<Value> {
-  const { principals, clock, max, ttlMs } = options
+  const { principals, clock, max, ttlMs, unknownForMs = 1_000 } = options
   const perf = { now: clock.monotonic }
   const held = new LRUCache<string, Value>({
     max,
@@ -47,7 +47,12 @@ export function holdCredentials<Value extends OfUser>(options: HeldCredentialsOp
     ttlResolution: 0,
     ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
   })
-  const unknown = new LRUCache<string, true>({ max: maxUnknown, ttl: unknownForMs, ttlResolution: 0, perf })
+  const unknown = new LRUCache<string, true>({
+    max: maxUnknown,
+    ttl: Math.max(1, unknownForMs),
+    ttlResolution: 0,
+    perf,
+  })
   const loading = new Map<string, Promise<Value | undefined>>()
 
   const loadOnce = (key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> => {
@@ -56,7 +61,7 @@ export function holdCredentials<Value extends OfUser>(options: HeldCredentialsOp
     const started = load()
       .then((value) => {
         if (value) held.set(key, value)
-        else unknown.set(key, true)
+        else if (unknownForMs > 0) unknown.set(key, true)
         return value
       })
       .finally(() => loading.delete(key))

@@ -1,0 +1,21 @@
+import { execFile, spawnSync } from 'node:child_process'
+
+/** Whether this machine has curl. */
+export const curlInstalled = spawnSync('curl', ['--version']).status === 0
+
+/** What curl printed of an answer, the last one of an exchange. */
+export interface CurlAnswer {
+  readonly status: number
+  readonly body: string
+}
+
+/** Runs curl with these arguments. @throws Error when it fails without an answer */
+export const curl = (args: readonly string[]): Promise<CurlAnswer> =>
+  new Promise((resolve, reject) => {
+    const all = ['-s', '-S', '--max-time', '20', '-w', '\n%{http_code}', ...args]
+    execFile('curl', all, (error, stdout, stderr) => {
+      if (error) return reject(new Error(stderr || error.message))
+      const end = stdout.lastIndexOf('\n')
+      resolve({ status: Number(stdout.slice(end + 1)), body: stdout.slice(0, end) })
+    })
+  })
