@@ -17,7 +17,10 @@ describeBackends('Basic authentication', (openBackend) => {
   let stack: Stack
   let admin: string
   beforeAll(async () => {
-    stack = await openStack(openBackend, { dealServers: 2, environment: { LOGIN_FAILURES_PER_ACCOUNT: '5/600' } })
+    stack = await openStack(openBackend, {
+      dealServers: 2,
+      environment: { LOGIN_FAILURES_PER_ACCOUNT: '5/600', LOGIN_FAILURES_PER_ADDRESS: '10000/60' },
+    })
     admin = (await stack.logIn('admin')).access
   }, 60_000)
   afterAll(() => stack.close())
@@ -165,16 +168,17 @@ describeBackends('Basic authentication', (openBackend) => {
   it('keeps bearer calls quick while wrong passwords keep the hashing busy', async () => {
     const { access: token } = await stack.logIn('bob')
     await stack.deal.send('/rest/v1/deals', { token })
-    const guesses = Array.from({ length: 80 }, (_, at) =>
-      stack.deal.send('/rest/v1/deals', basic(`guess-${at}`, `wrong password ${at}`)),
-    )
-    const started = performance.now()
-    for (let time = 0; time < 10; time += 1) {
+    let unanswered = 150
+    const guesses = Array.from({ length: unanswered }, async (_, at) => {
+      const { status } = await stack.deal.send('/rest/v1/deals', basic(`guess-${at}`, `wrong password ${at}`))
+      unanswered -= 1
+      return status
+    })
+    for (let time = 0; time < 5; time += 1) {
       expect((await stack.deal.send('/rest/v1/deals', { token })).status).toBe(200)
     }
-    const took = performance.now() - started
-    const statuses = (await Promise.all(guesses)).map(({ status }) => status)
-    expect(statuses.filter((status) => ![401, 429, 503].includes(status))).toEqual([])
-    expect(took).toBeLessThan(5000)
+    expect(unanswered).toBeGreaterThan(0)
+    const statuses = await Promise.all(guesses)
+    expect(statuses.filter((status) => ![401, 503].includes(status))).toEqual([])
   })
 })
