@@ -16,6 +16,7 @@ import { type Authenticate, createAuthentication } from '../shared/schemes/authe
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
+import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
 import { type ApiKeys, createApiKeys } from './api-keys/api-keys.ts'
 import { createApiKeyExpiry } from './api-keys/housekeeping.ts'
 import type { Audit } from './audit/audit.ts'
@@ -32,7 +33,9 @@ import { keySignedTokenRoutes } from './http/endpoints/key-signed-tokens.ts'
 import { keyStatusRoute } from './http/endpoints/key-status.ts'
 import { loginRoutes } from './http/endpoints/login.ts'
 import { meRoute } from './http/endpoints/me.ts'
+import { oauthRoutes } from './http/endpoints/oauth.ts'
 import { usersRoutes } from './http/endpoints/users.ts'
+import { oauthProblemForm } from './http/oauth/oauth-answers.ts'
 import { authOpenApiRoutes } from './http/openapi.ts'
 import { createAuthProblems } from './http/problems.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
@@ -44,6 +47,7 @@ import { createLogIn } from './logins/login.ts'
 import { createLogOut } from './logins/logout.ts'
 import { createRefresh } from './logins/refresh.ts'
 import { type VerifyPasswordPorts, verifyBasic } from './logins/verify-password.ts'
+import { createOAuth } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createAuthSchemes } from './schemes.ts'
 import { createSealing } from './store/sealing.ts'
@@ -91,10 +95,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     clock,
   })
   const housekeeping = createHousekeeping({
-    database,
-    clock,
-    log,
-    name: 'auth',
+    ...{ database, clock, log, name: 'auth' },
     jobs: [createLoginExpiry(clock), createApiKeyExpiry(clock)],
   })
   const problems = createAuthProblems(config.expiredTokenStatus)
@@ -105,6 +106,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     ...keyDocumentRoutes(keyRing),
     ...loginRoutes({ ...logins, audit }),
     ...(config.schemes.includes('key-signed') ? keySignedTokenRoutes({ ...logins, audit }) : []),
+    ...oauthRoutesOf(config, resources, { authenticate, logins, apiKeys, audit }),
     ...callersRoutes(resources, { authenticate, logins, users, apiKeys, lists, audit }),
   ]
   const app = createApp({
@@ -114,11 +116,10 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
       ...internalRoutesOf(resources, { publisher, apiKeys, logins }),
     ],
     problems,
+    otherProblemForm: oauthProblemForm,
     transport: config.transport,
     origin: config.publicOrigin,
-    clock,
-    ids,
-    log,
+    ...{ clock, ids, log },
   })
   const start = () => {
     publisher.start()
@@ -153,6 +154,24 @@ const callersRoutes = (
   keyStatusRoute({ authenticate, keyRing }),
   auditRoute({ authenticate, readEntries: (page) => readEntries(database, page) }),
 ]
+
+/** The routes of OAuth. */
+function oauthRoutesOf(
+  config: AuthConfig,
+  { database, clock, keyRing }: AuthResources,
+  { authenticate, logins, apiKeys, audit }: Pick<Parts, 'authenticate' | 'logins' | 'apiKeys' | 'audit'>,
+): Route[] {
+  const { issuer, publicOrigin: origin, accessTokenTtlSeconds } = config
+  const oauth = createOAuth({
+    ...{ ...logins, database, clock, apiKeys, issuer, accessTokenTtlSeconds },
+    tokenEndpoint: `${origin}/oauth/token`,
+    principal: (username) => readPrincipalRecord({ database, clock }, username),
+    verifyKeySignedToken: config.schemes.includes('key-signed')
+      ? createKeySignedVerifier({ keys: keyRing.verificationKeys('key-signed'), clock })
+      : undefined,
+  })
+  return oauthRoutes(config, { ...logins, ...oauth, authenticate, audit, origin })
+}
 
 /** The routes for deal servers. */
 interface InternalParts {

@@ -21,6 +21,8 @@ export interface AccessTokenSubject {
   /** The credential generation it is made under. */
   readonly generation: number
   readonly clientId: string
+  /** All that it may do of what its user may; undefined: everything. */
+  readonly rights?: readonly string[] | undefined
   /** Seconds since the epoch. */
   readonly issuedAt: number
   /** Seconds since the epoch. Whoever ends the login has stored it, so it is not computed here. */
@@ -42,7 +44,9 @@ export type IssueAccessToken = (subject: AccessTokenSubject) => Promise<string>
 export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAccessToken {
   return (subject) => {
     const { kid, privateKey } = ports.keys.signingKey('jwt')
-    const claims = { client_id: subject.clientId, sid: subject.loginId, gen: subject.generation }
+    const { rights } = subject
+    const scope = rights === undefined ? {} : { scope: rights.join(' ') }
+    const claims = { client_id: subject.clientId, sid: subject.loginId, gen: subject.generation, ...scope }
     return new SignJWT(claims)
       .setProtectedHeader({ alg: accessTokenAlg, typ: accessTokenTyp, kid })
       .setIssuer(ports.issuer)

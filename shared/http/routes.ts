@@ -9,7 +9,13 @@ import { Refused, Unavailable } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Describe } from '../openapi/operation.ts'
-import { occurrenceOf, occurrenceOfUnavailable, type ProblemTable, problemDocument } from '../problems.ts'
+import {
+  occurrenceOf,
+  occurrenceOfUnavailable,
+  type ProblemDocument,
+  type ProblemTable,
+  problemDocument,
+} from '../problems.ts'
 import type { Answer } from './answer.ts'
 import { type CallOrigin, createCall, type HttpCall } from './call.ts'
 import { type ServerBindings, sendStream } from './stream.ts'
@@ -26,6 +32,15 @@ export interface Route {
   handle(call: HttpCall): Promise<Answer> | Answer
 }
 
+/**
+ * How the problems of some requests are written that are not to be problem documents, with the header fields that belong to that form;
+ * undefined for all others.
+ */
+export type OtherProblemForm = (
+  call: HttpCall,
+  problem: ProblemDocument,
+) => { readonly headers: Answer['headers']; readonly body: object } | undefined
+
 export interface AppOptions {
   readonly routes: readonly Route[]
   readonly problems: ProblemTable
@@ -35,6 +50,7 @@ export interface AppOptions {
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: Log
+  readonly otherProblemForm?: OtherProblemForm
   /** The refusal for a path that no route has; the default is `not-found`. */
   readonly unknownPath?: (path: string) => Refused
 }
@@ -112,6 +128,10 @@ async function answerOrProblem(call: HttpCall, options: AppOptions, handle: Rout
 
 function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Answer {
   const context = { origin: options.origin, requestId: call.requestId }
+  const asAnswer = (document: ProblemDocument, headers: Answer['headers']): Answer => {
+    const other = options.otherProblemForm?.(call, document)
+    return answerOf(document.status, other?.body ?? document, { ...headers, ...other?.headers })
+  }
   if (error instanceof Refused) {
     if (error.cause !== undefined) options.log.info({ requestId: call.requestId, err: error }, error.code)
     return asAnswer(problemDocument(options.problems, occurrenceOf(error), context), error.headers)
@@ -127,8 +147,8 @@ function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Ans
 }
 
 /** Errors about a credential are never stored by a cache; nor need any other be. */
-const asAnswer = (document: { readonly status: number }, headers: Answer['headers']): Answer => ({
-  status: document.status,
+const answerOf = (status: number, document: object, headers: Answer['headers']): Answer => ({
+  status,
   headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
   body: JSON.stringify(document),
 })

@@ -26,6 +26,8 @@ export interface DocumentOptions extends Problems {
 
 export type OpenApiDocument = Readonly<Record<string, unknown>>
 
+type Responses = Readonly<Record<string, JsonSchema>>
+
 type Paths = Record<string, Record<string, JsonSchema>>
 
 /** The document. @throws TypeError when two operations share a path or an id: a mistake in a description */
@@ -61,8 +63,8 @@ function pathsOf(options: DocumentOptions, responses: Record<string, JsonSchema>
         if (ofPath[method.toLowerCase()]) throw new TypeError(`${method} ${path} is described twice`)
         if (ids.has(operation.id)) throw new TypeError(`two operations share the id ${operation.id}`)
         ids.add(operation.id)
-        ofPath[method.toLowerCase()] = operationObject(path, operation, (codes) =>
-          problemAnswers(codes, options, responses),
+        ofPath[method.toLowerCase()] = operationObject(path, operation, (described) =>
+          withProblems(described, problemAnswers(operation.problems, options, responses), responses),
         )
       }
     }
@@ -76,9 +78,9 @@ const templateOf = (path: string): string => path.replace(/:([A-Za-z]+)/g, '{$1}
 function operationObject(
   path: string,
   operation: Operation,
-  problemsOf: (codes: readonly string[]) => JsonSchema,
+  withProblemsOf: (described: Responses) => Responses,
 ): JsonSchema {
-  const { id, summary, description, tag, body, answers, problems, security } = operation
+  const { id, summary, description, tag, body, answers, security } = operation
   const described = Object.entries(answers).map(([status, answer]) => [status, answerObject(answer)])
   const parameters = parametersOf(path, operation)
   return {
@@ -88,9 +90,22 @@ function operationObject(
     tags: [tag],
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: bodyObject(body) }),
-    responses: { ...Object.fromEntries(described), ...problemsOf(problems) },
+    responses: withProblemsOf(Object.fromEntries(described)),
     ...(security && { security: security.map((name) => ({ [name]: [] })) }),
   }
+}
+
+/** A status that is described and that problems have as well is answered in either form. */
+function withProblems(described: Responses, problems: Responses, components: Responses): Responses {
+  const both = Object.keys(described).flatMap((status) => {
+    const name = String(problems[status]?.$ref ?? '').replace('#/components/responses/', '')
+    const [own, problem] = [described[status], components[name]]
+    if (!own || !problem) return []
+    const merged = { ...own }
+    for (const part of ['content', 'headers']) merged[part] = { ...Object(problem[part]), ...Object(own[part]) }
+    return [[status, merged] as const]
+  })
+  return { ...described, ...problems, ...Object.fromEntries(both) }
 }
 
 function parametersOf(path: string, { pathParameters = {}, query, headers = [] }: Operation): JsonSchema[] {

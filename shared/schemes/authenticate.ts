@@ -133,22 +133,40 @@ function refuse(
   })
 }
 
-/** Refuses what the record says is dead: disabled or unknown user, another generation, an ended login. */
+/** What a credential carries that its user's record may refuse it for. */
+type Mortal = Pick<VerifiedCredential, 'generation' | 'loginId'>
+
+interface Refusal {
+  readonly code: 'principal-disabled' | 'login-ended'
+  readonly detail: string
+}
+
+/** Why the record refuses a credential: disabled or unknown user, another generation, an ended login. Undefined for a live one. */
+export function refusalOf(record: PrincipalRecord, { generation, loginId }: Mortal): Refusal | undefined {
+  if (!record.enabled) return noSuchUser
+  if (generation !== undefined && generation !== generationOf(record, loginId)) return otherGeneration
+  return loginId !== undefined && record.endedLogins.includes(loginId) ? endedLogin : undefined
+}
+
+const noSuchUser: Refusal = {
+  code: 'principal-disabled',
+  detail: 'The user of this credential is disabled or does not exist.',
+}
+const otherGeneration: Refusal = {
+  code: 'login-ended',
+  detail: 'Every credential made before the last password change or logout everywhere has ended.',
+}
+const endedLogin: Refusal = { code: 'login-ended', detail: 'The login this credential belongs to has ended.' }
+
 function requireLive(
   record: PrincipalRecord | undefined,
-  { generation, loginId }: VerifiedCredential,
+  credential: VerifiedCredential,
   headersOf: () => AnswerHeaders,
 ): PrincipalRecord {
-  const refuse = (code: 'principal-disabled' | 'login-ended', detail: string) =>
-    new Refused(code, detail, { headers: headersOf() })
-  if (!record?.enabled) throw refuse('principal-disabled', 'The user of this credential is disabled or does not exist.')
-  if (generation !== undefined && generation !== generationOf(record, loginId)) {
-    throw refuse('login-ended', 'Every credential made before the last password change or logout everywhere has ended.')
-  }
-  if (loginId !== undefined && record.endedLogins.includes(loginId)) {
-    throw refuse('login-ended', 'The login this credential belongs to has ended.')
-  }
-  return record
+  const refusal = record ? refusalOf(record, credential) : noSuchUser
+  if (record && !refusal) return record
+  const { code, detail } = refusal ?? noSuchUser
+  throw new Refused(code, detail, { headers: headersOf() })
 }
 
 const generationOf = ({ generation, keptLogin }: PrincipalRecord, loginId: string | undefined): number =>
@@ -167,7 +185,8 @@ function callerOf(record: PrincipalRecord, credential: VerifiedCredential, schem
   return { username, userId, rights: narrowed(rights, credential.rights), scheme, credential }
 }
 
-const narrowed = (rights: ReadonlySet<string>, to: readonly string[] | undefined): ReadonlySet<string> =>
+/** What a credential lets through of its user's rights; undefined: everything. */
+export const narrowed = (rights: ReadonlySet<string>, to: readonly string[] | undefined): ReadonlySet<string> =>
   to === undefined ? rights : new Set(to.filter((right) => rights.has(right)))
 
 /** @throws Refused `missing-right`, naming every right that is lacking */

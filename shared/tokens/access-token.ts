@@ -39,6 +39,8 @@ export const accessTokenClaimsSchema = z.object({
   sid: shortText,
   /** The credential generation it was made under. */
   gen: z.number().int().nonnegative(),
+  /** Names of rights: all that it may do of what its user may (RFC 9068 §2.2.3). Without it, everything; empty, nothing. */
+  scope: z.string().max(4096).optional(),
 })
 
 /** The claims of an access token whose signature and claims are right. */

@@ -11,6 +11,13 @@ export interface CompactJws {
   readonly signature: Buffer
 }
 
+/** Members that would make a verifier fetch or trust a key of the token's choosing, or read the payload in another way. */
+const foreignMembers = ['crit', 'b64', 'jku', 'x5u', 'jwk', 'x5c', 'zip', 'enc', 'cty']
+
+/** True for a header that no verifier here accepts, whatever its signature (RFC 8725 §3.5, §3.10). */
+export const namesForeignKey = (header: CompactJws['header']): boolean =>
+  foreignMembers.some((member) => Object.hasOwn(header, member))
+
 /** The JWS of this text, or a sentence that says what is wrong with its form. */
 export function parseCompactJws(text: string): CompactJws | string {
   const parts = text.split('.', 4)

@@ -35,8 +35,12 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     ...['shared', '*'],
   ],
   'auth-server/api-keys': ['auth-server/store', 'auth-server/users', 'shared', '*'],
+  'auth-server/oauth': [
+    ...['auth-server/api-keys', 'auth-server/logins', 'auth-server/tokens', 'auth-server/users', 'shared', '*'],
+  ],
   'auth-server/http': [
     ...[
+      'auth-server/oauth',
       'auth-server/api-keys',
       'auth-server/key-ring',
       'auth-server/logins',

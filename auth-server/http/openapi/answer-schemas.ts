@@ -56,6 +56,53 @@ const auditEntrySchema = z.object({
 
 export const auditPageSchema = z.object({ items: z.array(auditEntrySchema), nextCursor: z.string().nullable() })
 
+export const oauthTokensSchema = z
+  .object({
+    access_token: z.string(),
+    token_type: z.literal('Bearer'),
+    expires_in: seconds,
+    scope: z.string().optional(),
+    refresh_token: z.string().optional(),
+    refresh_expires_in: seconds.optional(),
+  })
+  .meta({ description: 'RFC 6749 §5.1. Durations in seconds.' })
+
+export const oauthErrorSchema = z
+  .object({ error: z.string(), error_description: z.string() })
+  .meta({ description: 'RFC 6749 §5.2.' })
+
+export const introspectionSchema = z
+  .object({
+    active: z.boolean(),
+    scope: z.string().optional().meta({ description: 'Names of rights.' }),
+    client_id: z.string().optional(),
+    username: z.string().optional(),
+    token_type: z.string().optional(),
+    exp: seconds.optional(),
+    iat: seconds.optional(),
+    sub: z.string().optional(),
+    aud: z.union([z.string(), z.array(z.string())]).optional(),
+    iss: z.string().optional(),
+    jti: z.string().optional(),
+  })
+  .meta({ description: 'RFC 7662 §2.2. An inactive token is `{"active": false}` and nothing else.' })
+
+const names = z.array(z.string())
+
+export const oauthMetadataSchema = z
+  .object({
+    issuer: z.string(),
+    token_endpoint: z.string(),
+    revocation_endpoint: z.string(),
+    introspection_endpoint: z.string(),
+    jwks_uri: z.string(),
+    grant_types_supported: names,
+    response_types_supported: names,
+    scopes_supported: names,
+    token_endpoint_auth_methods_supported: names,
+  })
+  .meta({ description: 'RFC 8414 §2.' })
+
 export const jwkSetSchema = z
   .object({
     keys: z.array(

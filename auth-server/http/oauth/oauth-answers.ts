@@ -1,0 +1,51 @@
+/** How everything below `/oauth` answers: RFC 6749 §5.1 and §5.2, never a problem document. */
+import { Refused } from '../../../shared/errors.ts'
+import { type Answer, jsonAnswer } from '../../../shared/http/answer.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
+import type { OtherProblemForm } from '../../../shared/http/routes.ts'
+import type { ProblemDocument } from '../../../shared/problems.ts'
+import { isOfScript, realm } from '../../../shared/schemes/scheme.ts'
+import { OAuthRefused } from '../../oauth/oauth-refused.ts'
+
+/** RFC 6749 §5.1. */
+const neverStored = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+/** A success. */
+export const oauthAnswer = (value: unknown): Answer => jsonAnswer(200, value, neverStored)
+
+/** The characters that RFC 6749 §5.2 allows in a description. */
+const described = (text: string): string => text.replace(/["\\]/g, "'").replace(/[^\x20-\x7e]/g, '?')
+
+const bodyOf = (error: string, description: string) => ({ error, error_description: described(description) })
+
+/** The answer that a refusal in the words of OAuth is; undefined for every other error. */
+export function answerOfRefusal(call: HttpCall, error: unknown): Answer | undefined {
+  if (!(error instanceof Refused)) return undefined
+  const isOurs = error instanceof OAuthRefused || error.code === 'invalid_grant'
+  if (!isOurs) return undefined
+  const isOfClient = error.code === 'invalid_client'
+  const challenge = isOfClient ? challengeFor(call) : {}
+  return jsonAnswer(isOfClient ? 401 : 400, bodyOf(error.code, error.message), { ...neverStored, ...challenge })
+}
+
+/** Who used the header is to be challenged; a script that did not would only get its user a dialog. */
+const challengeFor = (call: HttpCall): Answer['headers'] =>
+  call.header('authorization') === undefined && isOfScript(call)
+    ? {}
+    : { 'www-authenticate': [`Basic realm="${realm}", charset="UTF-8"`] }
+
+/** What went wrong before or around a handler, by status, in the closest words that OAuth has for it. */
+export const oauthProblemForm: OtherProblemForm = (call, problem) =>
+  call.path.startsWith('/oauth/')
+    ? {
+        headers: { 'content-type': 'application/json', ...neverStored },
+        body: bodyOf(errorOf(problem), problem.detail),
+      }
+    : undefined
+
+function errorOf({ status, code }: ProblemDocument): string {
+  if (status === 503 || status === 429) return 'temporarily_unavailable'
+  if (status >= 500) return 'server_error'
+  if (['invalid-token', 'token-expired', 'login-ended', 'principal-disabled'].includes(code)) return 'invalid_token'
+  return status === 401 ? 'invalid_client' : 'invalid_request'
+}

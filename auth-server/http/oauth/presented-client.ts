@@ -1,0 +1,83 @@
+import { Refused } from '../../../shared/errors.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
+import { decodeFormText } from '../../../shared/http/form-body.ts'
+import { authorizationOf } from '../../../shared/schemes/scheme.ts'
+import { loginClientId } from '../../../shared/tokens/access-token.ts'
+import type { Audit } from '../../audit/audit.ts'
+import { assertionType } from '../../oauth/client-assertion.ts'
+import type { AuthenticateClient, Client, PresentedClient } from '../../oauth/clients.ts'
+import { invalidClient, OAuthRefused } from '../../oauth/oauth-refused.ts'
+import { eventOf } from '../audited.ts'
+import type { OAuthForm } from './oauth-route.ts'
+
+/**
+ * What a request says of its client; undefined for the public client of logins, which may name itself and proves nothing (RFC 6749 §2.1).
+ * @throws OAuthRefused `invalid_request` for several ways at once (RFC 6749 §2.3), `invalid_client`
+ */
+export function presentedClient(call: HttpCall, form: OAuthForm): PresentedClient | undefined {
+  const basic = authorizationOf(call, 'basic')
+  const [clientId, secret, assertion] = ['client_id', 'client_secret', 'client_assertion'].map(form.get)
+  const ways = [basic, secret, assertion ?? form.get('client_assertion_type')].filter((way) => way !== undefined)
+  if (ways.length > 1 || call.headerLines('authorization').length > 1) {
+    throw new OAuthRefused('invalid_request', 'A client authenticates in one way only.')
+  }
+  if (basic !== undefined) return ofHeader(basic, clientId)
+  if (secret !== undefined) return { method: 'client_secret_post', clientId: form.required('client_id'), secret }
+  if (ways.length > 0) {
+    if (form.required('client_assertion_type') !== assertionType) throw invalidClient()
+    return { method: 'private_key_jwt', clientId, assertion: form.required('client_assertion') }
+  }
+  if (clientId !== undefined && clientId !== loginClientId) throw invalidClient()
+  return undefined
+}
+
+/** Name and password are encoded as in a form before they are put together (RFC 6749 §2.3.1). */
+function ofHeader(credential: string, named: string | undefined): PresentedClient {
+  const [, encodedId = '', encodedSecret = ''] = /^([^:]*):(.*)$/.exec(decodedBasic(credential) ?? '') ?? []
+  const [clientId, secret] = [formText(encodedId), formText(encodedSecret)]
+  if (named !== undefined && named !== clientId) {
+    throw new OAuthRefused('invalid_request', 'client_id names another client than the Authorization header.')
+  }
+  return { method: 'client_secret_basic', clientId, secret }
+}
+
+/** The text behind `Basic`, as it was before base64; undefined when it is not base64. */
+export function decodedBasic(credential: string): string | undefined {
+  const bytes = Buffer.from(credential, 'base64')
+  return bytes.toString('base64').replace(/=+$/, '') === credential.replace(/=+$/, '')
+    ? bytes.toString('latin1')
+    : undefined
+}
+
+function formText(text: string): string {
+  try {
+    return decodeFormText(text)
+  } catch (error) {
+    throw error instanceof Refused ? invalidClient() : error
+  }
+}
+
+/** What authenticating at an endpoint needs. */
+export interface ClientAtEndpointPorts {
+  readonly authenticateClient: AuthenticateClient
+  readonly audit: Audit
+  /** The origin that clients see. */
+  readonly origin: string
+}
+
+/** Authenticates a client at the endpoint that is called; a refusal is written down. @throws as AuthenticateClient */
+export async function authenticateAt(
+  call: HttpCall,
+  presented: PresentedClient,
+  { authenticateClient, audit, origin }: ClientAtEndpointPorts,
+): Promise<Client> {
+  try {
+    return await authenticateClient(presented, { address: call.peer.address, endpoint: origin + call.path })
+  } catch (error) {
+    if (error instanceof Refused) {
+      const about = { call, action: 'client.authenticated', target: presented.clientId }
+      await audit.record({ ...eventOf(about, error.code), scheme: presented.method })
+    }
+    throw error
+  }
+}

@@ -1,0 +1,70 @@
+/** Client authentication by `private_key_jwt` (RFC 7521 §4.2, RFC 7523 §2.2 and §3): a JWT that the client signs for one use. */
+import { createPublicKey, verify } from 'node:crypto'
+import { z } from 'zod'
+import { type Clock, unixSeconds } from '../../shared/clock.ts'
+import { maxIssuedAheadSeconds } from '../../shared/tokens/access-token.ts'
+import { type CompactJws, namesForeignKey, parseCompactJws, parseJsonObject } from '../../shared/tokens/compact-jws.ts'
+
+/** `client_assertion_type`. */
+export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+/** The only signature algorithm. */
+export const assertionAlg = 'RS256'
+
+/** No assertion may be good for longer, in seconds: so long its use is remembered. */
+const maxTtlSeconds = 3600
+
+/** Nothing longer is looked at, in characters. */
+const maxLength = 8192
+
+const claimsSchema = z.object({
+  iss: z.string().max(256),
+  sub: z.string().max(256),
+  aud: z.union([z.string(), z.array(z.string()).length(1)]),
+  exp: z.number(),
+  nbf: z.number().optional(),
+  iat: z.number().optional(),
+  jti: z.string().min(1).max(256),
+})
+
+/** An assertion whose form and claims are right; its signature is not verified yet. */
+export interface ClientAssertion {
+  readonly clientId: string
+  readonly jti: string
+  /** Seconds since the epoch. */
+  readonly expiresAt: number
+  /** True when this key (SPKI PEM) signed it. */
+  isSignedBy(publicKeyPem: string): boolean
+}
+
+/** Reads an assertion for one of these audiences; undefined for whatever is none that could be accepted. */
+export function readClientAssertion(
+  text: string,
+  { audiences, clock }: { readonly audiences: readonly string[]; readonly clock: Clock },
+): ClientAssertion | undefined {
+  const jws = text.length > maxLength ? undefined : parseCompactJws(text)
+  if (jws === undefined || typeof jws === 'string' || !isHeaderRight(jws)) return undefined
+  const { data } = claimsSchema.safeParse(parseJsonObject(jws.payload))
+  if (!data || data.iss !== data.sub) return undefined
+  const [audience = ''] = [data.aud].flat()
+  if (!audiences.includes(audience) || !isTimely(data, unixSeconds(clock.now()))) return undefined
+  return {
+    clientId: data.iss,
+    jti: data.jti,
+    expiresAt: Math.ceil(data.exp),
+    isSignedBy: (pem) => verify('RSA-SHA256', jws.signingInput, createPublicKey(pem), jws.signature),
+  }
+}
+
+/** The type is optional, but a token made for something else is no assertion (RFC 8725 §3.11). */
+const isHeaderRight = ({ header }: CompactJws): boolean =>
+  header.alg === assertionAlg &&
+  !namesForeignKey(header) &&
+  (header.typ === undefined ||
+    (typeof header.typ === 'string' && /^(jwt|(application\/)?client-authentication\+jwt)$/i.test(header.typ)))
+
+const isTimely = ({ exp, nbf, iat }: z.infer<typeof claimsSchema>, now: number): boolean =>
+  exp > now &&
+  exp <= now + maxTtlSeconds + maxIssuedAheadSeconds &&
+  (nbf === undefined || nbf <= now + maxIssuedAheadSeconds) &&
+  (iat === undefined || iat <= now + maxIssuedAheadSeconds)

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { type Clock, rfc3339 } from '../../shared/clock.ts'
+import type { Database } from '../../shared/database/database.ts'
+import type { Guesses } from '../../shared/limits/guesses.ts'
+import type { PrincipalRecord } from '../../shared/principals/record.ts'
+import type { ApiKeys } from '../api-keys/api-keys.ts'
+import type { ApiKeyMaterial } from '../api-keys/key-material.ts'
+import { type ClientAssertion, readClientAssertion } from './client-assertion.ts'
+import { invalidClient } from './oauth-refused.ts'
+
+/** How a client may prove who it is (RFC 6749 §2.3.1, RFC 7523 §2.2; names of RFC 7591 §2). */
+export const clientAuthenticationMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
+
+/** What a client presents of itself. */
+export type PresentedClient =
+  | {
+      readonly method: 'client_secret_basic' | 'client_secret_post'
+      readonly clientId: string
+      readonly secret: string
+    }
+  | { readonly method: 'private_key_jwt'; readonly clientId: string | undefined; readonly assertion: string }
+
+/** A client that has proved who it is: an API key, for its owner as the database has it now. */
+export interface Client {
+  readonly key: ApiKeyMaterial
+  readonly owner: PrincipalRecord
+}
+
+/** From where a client asks, and whom its assertion may be meant for. */
+export interface ClientRequest {
+  /** The client's canonical address. */
+  readonly address: string
+  /** The URL of the endpoint. */
+  readonly endpoint: string
+}
+
+/** @throws OAuthRefused `invalid_client`; Refused `too-many-attempts`; Unavailable */
+export type AuthenticateClient = (presented: PresentedClient, request: ClientRequest) => Promise<Client>
+
+/** What client authentication needs. */
+export interface ClientPorts {
+  readonly database: Pick<Database, 'query'>
+  readonly clock: Clock
+  readonly apiKeys: Pick<ApiKeys, 'authenticateClient' | 'material' | 'noteUse'>
+  readonly guesses: Guesses
+  readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
+  readonly issuer: string
+  readonly tokenEndpoint: string
+}
+
+/** Client authentication over these ports. Failures count in the limits on guessing, for the client as for an account. */
+export function createClientAuthentication(ports: ClientPorts): AuthenticateClient {
+  return async (presented, { address, endpoint }) => {
+    const proof = proofOf(ports, presented, [ports.issuer, ports.tokenEndpoint, endpoint])
+    const client = await ports.guesses.attempt({ account: proof?.clientId, address }, async () => {
+      const key = await proof?.check()
+      const owner = key && (await ports.principal(key.username))
+      return key && owner?.enabled && owner.userId === key.userId ? { key, owner } : undefined
+    })
+    if (!client) throw invalidClient()
+    await ports.apiKeys.noteUse(client.key.id)
+    return client
+  }
+}
+
+interface Proof {
+  readonly clientId: string
+  check(): Promise<ApiKeyMaterial | undefined>
+}
+
+function proofOf(ports: ClientPorts, presented: PresentedClient, audiences: readonly string[]): Proof | undefined {
+  if (presented.method !== 'private_key_jwt') {
+    const { clientId, secret } = presented
+    return { clientId, check: () => ports.apiKeys.authenticateClient(clientId, secret) }
+  }
+  const assertion = readClientAssertion(presented.assertion, { audiences, clock: ports.clock })
+  if (!assertion || (presented.clientId ?? assertion.clientId) !== assertion.clientId) return undefined
+  return { clientId: assertion.clientId, check: () => checkAssertion(ports, assertion) }
+}
+
+async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): Promise<ApiKeyMaterial | undefined> {
+  const key = await ports.apiKeys.material(assertion.clientId)
+  if (key?.publicKeyPem == null || !assertion.isSignedBy(key.publicKeyPem)) return undefined
+  return (await useOnce(ports, assertion)) ? key : undefined
+}
+
+const useSql = `insert into auth.used_signatures (key_id, signature, used_at, expires_at)
+  values ($1, $2, $3::text::timestamptz, $4::text::timestamptz) on conflict do nothing returning true as used`
+
+/** Some server's clock may be behind by this much, in seconds. */
+const clockToleranceSeconds = 60
+
+/** False when it was used before (RFC 7523 §3, point 7). Stands among the signatures, as what no signature is a digest of. */
+async function useOnce(
+  { database, clock }: ClientPorts,
+  { clientId, jti, expiresAt }: ClientAssertion,
+): Promise<boolean> {
+  const digest = createHash('sha256')
+    .update(JSON.stringify(['client assertion', jti]))
+    .digest('base64url')
+  const until = rfc3339((expiresAt + clockToleranceSeconds) * 1000)
+  const rows = await database.query(useSql, [clientId, digest, rfc3339(clock.now()), until])
+  return rows.length === 1
+}

@@ -1,0 +1,78 @@
+/** What a token is and what it is worth, for introspection (RFC 7662) and revocation (RFC 7009). */
+import type { Clock } from '../../shared/clock.ts'
+import { anonymousUsername, type PrincipalRecord } from '../../shared/principals/record.ts'
+import { refusalOf } from '../../shared/schemes/authenticate.ts'
+import { loginClientId } from '../../shared/tokens/access-token.ts'
+import type { VerifyAccessToken } from '../../shared/tokens/verify-access-token.ts'
+import type { VerifyKeySignedToken } from '../../shared/tokens/verify-key-signed-token.ts'
+import type { FamilyStore } from '../logins/family-store.ts'
+import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
+
+/** What inspecting needs. */
+export interface InspectPorts {
+  readonly clock: Clock
+  readonly issuer: string
+  readonly families: Pick<FamilyStore, 'find'>
+  readonly refreshTokens: Pick<RefreshTokens, 'read'>
+  readonly verifyAccessToken: VerifyAccessToken
+  /** Undefined where key-signed tokens are not served. */
+  readonly verifyKeySignedToken: VerifyKeySignedToken | undefined
+  readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
+}
+
+/** A token that is good at this moment. */
+export interface LiveToken {
+  readonly owner: PrincipalRecord
+  /** The members of RFC 7662 §2.2 beside `active`. */
+  readonly members: Readonly<Record<string, string | number | readonly string[]>>
+}
+
+/** The live token of any kind that this text is; undefined for whatever no server would accept now. @throws Unavailable */
+export async function readLiveToken(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
+  return (await liveAccessToken(ports, token)) ?? (await liveRefreshToken(ports, token)) ?? liveKeySigned(ports, token)
+}
+
+async function liveAccessToken(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
+  const verdict = ports.verifyAccessToken(token)
+  if (!verdict.ok) return undefined
+  const { scope, sub, gen, sid, client_id, ...claims } = verdict.claims
+  const owner = await ports.principal(sub)
+  if (!owner || refusalOf(owner, { generation: gen, loginId: sid })) return undefined
+  const carried = scope?.split(' ')
+  const rights = owner.rights.filter((right) => carried?.includes(right) ?? true)
+  const { exp, iat, iss, aud, jti } = claims
+  const identity = { client_id, username: owner.username, sub: owner.username, token_type: 'Bearer' }
+  return { owner, members: { scope: rights.join(' '), ...identity, exp, iat, iss, aud, jti } }
+}
+
+/** Only the unused token of a family: whoever presents one that was used up gets the unused one at best. */
+async function liveRefreshToken(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
+  const content = await ports.refreshTokens.read(token)
+  const family = content && (await ports.families.find(content.loginId))
+  if (!family?.alive || content?.counter !== family.counter) return undefined
+  const endsAt = Math.min(family.refreshExpiresAt, family.expiresAt, content.expiresAt * 1000)
+  const owner = endsAt > ports.clock.now() ? await ports.principal(family.username) : undefined
+  if (!owner?.enabled) return undefined
+  const identity = { client_id: loginClientId, username: owner.username, sub: owner.username }
+  return { owner, members: { ...identity, exp: content.expiresAt, iss: ports.issuer } }
+}
+
+async function liveKeySigned(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
+  const verdict = ports.verifyKeySignedToken?.(token)
+  if (!verdict?.ok) return undefined
+  const { sub, gen, jti, exp, iat } = verdict.claims
+  const owner = await ports.principal(sub ?? anonymousUsername)
+  if (!owner || refusalOf(owner, { generation: gen, loginId: jti })) return undefined
+  const identity = { username: owner.username, sub: owner.username, token_type: 'KeySigned' }
+  return { owner, members: { scope: owner.rights.join(' '), ...identity, exp, iat, jti } }
+}
+
+/** Which client a token was issued to, dead or alive; undefined for what is no token of these kinds. */
+export async function clientOfToken(
+  { refreshTokens, verifyAccessToken }: Pick<InspectPorts, 'refreshTokens' | 'verifyAccessToken'>,
+  token: string,
+): Promise<string | undefined> {
+  if (await refreshTokens.read(token)) return loginClientId
+  const verdict = verifyAccessToken(token)
+  return verdict.ok || verdict.problem === 'token-expired' ? verdict.claims.client_id : undefined
+}

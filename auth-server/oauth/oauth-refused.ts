@@ -1,0 +1,22 @@
+/**
+ * OAuth (RFC 6749): API keys as clients, the tokens made for them, and what a token is worth. This folder owns client authentication,
+ * grants and the inspection of tokens; it must not know HTTP.
+ */
+import { Refused } from '../../shared/errors.ts'
+
+/** The codes of RFC 6749 §5.2 and RFC 7009 §2.2.1. */
+export type OAuthErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'invalid_scope'
+  | 'unsupported_token_type'
+
+/** A refusal in the words of OAuth. */
+export class OAuthRefused extends Refused<OAuthErrorCode> {}
+
+/** The one refusal of a client, whatever is wrong with it: unknown, revoked, expired, its owner disabled, another secret. */
+export const invalidClient = (): OAuthRefused =>
+  new OAuthRefused('invalid_client', 'The client is not known, or did not authenticate as it must.')
