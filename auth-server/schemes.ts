@@ -10,6 +10,7 @@ import { holdPasswords } from '../shared/schemes/held-passwords.ts'
 import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
 import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
 import type { Scheme, SchemeName } from '../shared/schemes/scheme.ts'
+import { createSessionScheme, type Sessions, sessionBasics } from '../shared/schemes/session.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import type { VerifyAccessToken } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
@@ -22,6 +23,7 @@ import type { PasswordHashing } from './passwords/password-hashing.ts'
 export interface AuthSchemePorts extends VerifyPasswordPorts {
   readonly clock: Clock
   readonly principals: Principals
+  readonly sessions: Sessions
   readonly verifyAccessToken: VerifyAccessToken
   readonly keyRing: Pick<KeyRing, 'verificationKeys'>
   readonly hashing: PasswordHashing
@@ -33,6 +35,7 @@ export function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): S
     bearer: () => createBearerScheme({ verify: ports.verifyAccessToken, findKey: hasAllKeys }),
     'key-signed': () => keySigned(ports),
     basic: () => createBasicScheme(holdPasswords({ ...ports, verify: (presented) => verifyBasic(ports, presented) })),
+    session: () => createSessionScheme({ ...sessionBasics(config), sessions: ports.sessions }),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }

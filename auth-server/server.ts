@@ -13,7 +13,8 @@ import { createGuesses } from '../shared/limits/count-guesses.ts'
 import type { Log } from '../shared/log.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
 import { type Authenticate, createAuthentication } from '../shared/schemes/authenticate.ts'
-import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
+import { createCrossSiteRule, type RefuseCrossSite } from '../shared/schemes/cross-site.ts'
+import { createSessionCookie } from '../shared/schemes/session-cookie.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
@@ -28,25 +29,33 @@ import { auditRoute } from './http/endpoints/audit.ts'
 import { internalRoutes, principalEndpoints } from './http/endpoints/internal.ts'
 import { apiKeyEndpoints } from './http/endpoints/internal-api-keys.ts'
 import { passwordEndpoint } from './http/endpoints/internal-passwords.ts'
+import { sessionEndpoints } from './http/endpoints/internal-sessions.ts'
 import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
 import { keySignedTokenRoutes } from './http/endpoints/key-signed-tokens.ts'
 import { keyStatusRoute } from './http/endpoints/key-status.ts'
 import { loginRoutes } from './http/endpoints/login.ts'
 import { meRoute } from './http/endpoints/me.ts'
 import { oauthRoutes } from './http/endpoints/oauth.ts'
+import { sessionsRoutes } from './http/endpoints/sessions.ts'
+import { userSessionsRoutes } from './http/endpoints/user-sessions.ts'
 import { usersRoutes } from './http/endpoints/users.ts'
 import { oauthProblemForm } from './http/oauth/oauth-answers.ts'
 import { authOpenApiRoutes } from './http/openapi.ts'
 import { createAuthProblems } from './http/problems.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { createPasswordChanges } from './logins/change-password.ts'
+import { endByPublicId } from './logins/end-login.ts'
 import { createFamilyStore } from './logins/family-store.ts'
-import { createLoginExpiry } from './logins/housekeeping.ts'
+import { createLoginExpiry, createSessionExpiry } from './logins/housekeeping.ts'
 import { createKeySignedLogin } from './logins/key-signed-login.ts'
+import { createLoginLists } from './logins/list-logins.ts'
 import { createLogIn } from './logins/login.ts'
 import { createLogOut } from './logins/logout.ts'
 import { createRefresh } from './logins/refresh.ts'
-import { type VerifyPasswordPorts, verifyBasic } from './logins/verify-password.ts'
+import { createSessionStore } from './logins/session-store.ts'
+import { createStartSession } from './logins/start-session.ts'
+import { createStoredSessions } from './logins/use-session.ts'
+import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createAuthSchemes } from './schemes.ts'
@@ -87,16 +96,17 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const audit = createChainedLog({ database, clock, log, secretsKeys: logins.secretsKeys })
   const apiKeys = createApiKeys({ database, clock, ids, sealing: logins.sealing, publisher })
   const users = createUsers({ database, clock, ids, hashing: logins.hashing, publisher })
+  const refuseCrossSite = createCrossSiteRule(config)
   const principals = { get: (username: string) => readPrincipalRecord({ database, clock }, username) }
   const { authenticate } = createAuthentication({
     schemes: createAuthSchemes(config, { ...logins, keyRing, principals }),
     principals,
-    refuseCrossSite: createCrossSiteRule(config),
+    refuseCrossSite,
     clock,
   })
   const housekeeping = createHousekeeping({
     ...{ database, clock, log, name: 'auth' },
-    jobs: [createLoginExpiry(clock), createApiKeyExpiry(clock)],
+    jobs: [createLoginExpiry(clock), createSessionExpiry(clock), createApiKeyExpiry(clock)],
   })
   const problems = createAuthProblems(config.expiredTokenStatus)
   const lists = createLists({ origin: config.publicOrigin, cursors: cursorsUnder(resources.secretsKeys) })
@@ -108,6 +118,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     ...(config.schemes.includes('key-signed') ? keySignedTokenRoutes({ ...logins, audit }) : []),
     ...oauthRoutesOf(config, resources, { authenticate, logins, apiKeys, audit }),
     ...callersRoutes(resources, { authenticate, logins, users, apiKeys, lists, audit }),
+    ...sessionRoutesOf(config, { authenticate, refuseCrossSite, logins, users, apiKeys, lists, audit }),
   ]
   const app = createApp({
     routes: [
@@ -173,11 +184,26 @@ function oauthRoutesOf(
   return oauthRoutes(config, { ...logins, ...oauth, authenticate, audit, origin })
 }
 
+/** The routes of sessions and of lists of logins. */
+function sessionRoutesOf(config: AuthConfig, parts: Parts & { readonly refuseCrossSite: RefuseCrossSite }): Route[] {
+  const { logins } = parts
+  const ports = {
+    ...parts,
+    ...logins,
+    ownerOf: logins.sessionStore.ownerOf,
+    endByPublicId: (ending: Parameters<typeof endByPublicId>[1]) => endByPublicId(logins, ending),
+    cookie: createSessionCookie(config),
+    origins: config,
+    isServed: config.schemes.includes('session'),
+  }
+  return [...sessionsRoutes(ports), ...userSessionsRoutes(ports)]
+}
+
 /** The routes for deal servers. */
 interface InternalParts {
   readonly publisher: ReturnType<typeof createPrincipalPublisher>
   readonly apiKeys: ApiKeys
-  readonly logins: VerifyPasswordPorts
+  readonly logins: ReturnType<typeof createLogins>
 }
 
 const internalRoutesOf = (
@@ -191,6 +217,7 @@ const internalRoutesOf = (
     }),
     ...apiKeyEndpoints({ apiKeys }),
     passwordEndpoint({ secrets, verify: (presented) => verifyBasic(logins, presented) }),
+    ...sessionEndpoints(logins.sessions),
   ])
 
 const cursorsUnder = (secretsKeys: readonly string[]) =>
@@ -222,7 +249,13 @@ function createLogins(
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const keys = keyRing.verificationKeys('jwt')
   const verify = createAccessTokenVerifier({ keys, issuer, audience, clock })
+  const { sessionIdleTtlSeconds, sessionMaxTtlSeconds } = config
+  const sessionStore = createSessionStore(database)
   const ports = {
+    sessionStore,
+    sessions: createStoredSessions({ sessionStore, cache, publisher, clock, sessionIdleTtlSeconds }),
+    loginLists: createLoginLists({ database, clock, sessionIdleTtlSeconds }),
+    sessionMaxTtlSeconds,
     secretsKeys,
     database,
     clock,
@@ -248,6 +281,7 @@ function createLogins(
     ...ports,
     logIn: createLogIn(ports),
     logInKeySigned: createKeySignedLogin(ports),
+    startSession: createStartSession(ports),
     refresh: createRefresh(ports),
     logOut: createLogOut(ports),
     passwords: createPasswordChanges(ports),

@@ -12,6 +12,7 @@ import { holdPasswords } from '../shared/schemes/held-passwords.ts'
 import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
 import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
 import type { Scheme, SchemeName } from '../shared/schemes/scheme.ts'
+import { createSessionScheme, type Sessions, sessionBasics } from '../shared/schemes/session.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
@@ -22,6 +23,7 @@ import type { DealConfig } from './config.ts'
 
 /** What the schemes rest on. */
 export interface DealSchemePorts {
+  readonly sessions: Sessions
   readonly keys: KeyStores
   readonly guesses: Guesses
   readonly clock: Clock
@@ -42,6 +44,7 @@ export function createDealSchemes(config: DealConfig, ports: DealSchemePorts): S
       createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey }),
     'key-signed': () => keySigned(config, ports),
     basic: () => createBasicScheme(holdPasswords({ ...ports, verify: askForPasswords(ports) })),
+    session: () => createSessionScheme({ ...sessionBasics(config), sessions: ports.sessions }),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }

@@ -14,6 +14,7 @@ import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { createAuthClient } from './access/auth-client.ts'
+import { createHeldSessions } from './access/held-sessions.ts'
 import { createKeyStores, type KeyStores } from './access/key-stores.ts'
 import { createPrincipalFeed, type PrincipalFeed } from './access/principal-feed.ts'
 import { createPrincipalRecords } from './access/principal-records.ts'
@@ -50,8 +51,9 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   const { database, cache, clock, ids, log, serviceSecret } = resources
   const { authClient, keys, feed, principals } = followAuthServer(config, resources)
   const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secret: serviceSecret })
+  const sessions = createHeldSessions({ ...config, feed, principals, authClient, cache, clock })
   const { authenticate, recheck } = createAuthentication({
-    schemes: createDealSchemes(config, { keys, guesses, clock, principals, authClient, serviceSecret }),
+    schemes: createDealSchemes(config, { keys, guesses, sessions, clock, principals, authClient, serviceSecret }),
     principals,
     refuseCrossSite: createCrossSiteRule(config),
     clock,

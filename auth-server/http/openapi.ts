@@ -10,6 +10,7 @@ import * as answers from './openapi/answer-schemas.ts'
 
 const tags = {
   tokens: 'Logging in, staying logged in, logging out.',
+  sessions: 'Signing in and out by cookie; who is logged in.',
   users: 'Users and their rights.',
   'api-keys': 'Keys that sign requests and identify OAuth clients.',
   keys: 'The public keys, for everybody.',
@@ -48,6 +49,9 @@ export function authOpenApiRoutes(documented: Documented): Route[] {
         Me: answers.meSchema,
         User: answers.userSchema,
         UserPage: answers.userPageSchema,
+        Session: answers.sessionSchema,
+        Login: answers.loginSchema,
+        LoginPage: answers.loginPageSchema,
         AuditPage: answers.auditPageSchema,
         OAuthTokens: answers.oauthTokensSchema,
         OAuthError: answers.oauthErrorSchema,

@@ -1,12 +1,16 @@
 import { and, eq, isNull } from 'drizzle-orm'
+import { validate as isUuid } from 'uuid'
 import type { Clock } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
-import { loginFamilies } from '../store/schema.ts'
-import { changePrincipal } from '../users/principal-change.ts'
+import type { Database, Drizzle } from '../../shared/database/database.ts'
+import { loginFamilies, sessions } from '../store/schema.ts'
+import { type ChangeOutcome, changePrincipal } from '../users/principal-change.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 
 /** Why a login ended before its time. */
 export type EndReason = NonNullable<(typeof loginFamilies.$inferSelect)['endedReason']>
+
+/** Why a session ended before its time. */
+export type SessionEndReason = NonNullable<(typeof sessions.$inferSelect)['endedReason']>
 
 /** What ending a login needs. */
 export interface EndLoginPorts {
@@ -15,21 +19,93 @@ export interface EndLoginPorts {
   readonly clock: Clock
 }
 
+interface Ending<Reason> {
+  /** Of the login or session. */
+  readonly id: string
+  readonly username: string
+  readonly reason: Reason
+}
+
 /**
  * Ends a login: its refresh tokens at once, its access tokens wherever the principal record is known, which is settled before
  * this resolves. Ending one that has ended is no change. @throws Unavailable
  */
-export async function endLogin(
-  { database, publisher, clock }: EndLoginPorts,
-  login: { readonly id: string; readonly username: string; readonly reason: EndReason },
-): Promise<void> {
-  const { changeNumber } = await changePrincipal(database, login.username, async (transaction) => {
-    const ended = await transaction
-      .update(loginFamilies)
-      .set({ endedAt: new Date(clock.now()), endedReason: login.reason, rotatedAt: null, successorSealed: null })
-      .where(and(eq(loginFamilies.id, login.id), isNull(loginFamilies.endedAt)))
-      .returning({ id: loginFamilies.id })
-    return { result: undefined, ...(ended.length > 0 && { change: {} }) }
+export const endLogin = (ports: EndLoginPorts, login: Ending<EndReason>): Promise<void> =>
+  settled(ports, login.username, async (transaction) =>
+    outcomeOf(undefined, await endFamily(ports, transaction, login)),
+  )
+
+/** The same for a cookie session. @throws Unavailable */
+export const endSession = (ports: EndLoginPorts, session: Ending<SessionEndReason>): Promise<void> =>
+  settled(ports, session.username, async (transaction) =>
+    outcomeOf(undefined, await endSessionRow(ports, transaction, session)),
+  )
+
+/**
+ * Ends what a user knows by this id, be it a token login or a session. `dead` when it had ended before, undefined when it is no id of
+ * this user's. @throws Refused `not-found` when there never was such a user; Unavailable
+ */
+export function endByPublicId(
+  ports: EndLoginPorts,
+  ending: Ending<EndReason & SessionEndReason>,
+): Promise<'ended' | 'dead' | undefined> {
+  const { id, username } = ending
+  return settled(ports, username, async (transaction, { userId }) => {
+    const kind = isUuid(id) ? await kindOf(transaction, { id, userId }) : undefined
+    if (kind === undefined) return { result: undefined }
+    const end = kind === 'session' ? endSessionRow : endFamily
+    const hasEnded = await end(ports, transaction, ending)
+    return outcomeOf(hasEnded ? 'ended' : 'dead', hasEnded)
   })
+}
+
+/** Only an end that took place is a change of the principal. */
+const outcomeOf = <Result>(result: Result, hasEnded: boolean): ChangeOutcome<Result> => ({
+  result,
+  ...(hasEnded && { change: {} }),
+})
+
+async function settled<Result>(
+  { database, publisher }: EndLoginPorts,
+  username: string,
+  work: Parameters<typeof changePrincipal<Result>>[2],
+): Promise<Result> {
+  const { result, changeNumber } = await changePrincipal(database, username, work)
   await publisher.settle(changeNumber)
+  return result
+}
+
+async function endFamily(
+  { clock }: EndLoginPorts,
+  transaction: Drizzle,
+  { id, reason }: Ending<EndReason>,
+): Promise<boolean> {
+  const ended = await transaction
+    .update(loginFamilies)
+    .set({ endedAt: new Date(clock.now()), endedReason: reason, rotatedAt: null, successorSealed: null })
+    .where(and(eq(loginFamilies.id, id), isNull(loginFamilies.endedAt)))
+    .returning({ id: loginFamilies.id })
+  return ended.length > 0
+}
+
+async function endSessionRow(
+  { clock }: EndLoginPorts,
+  transaction: Drizzle,
+  { id, reason }: Ending<SessionEndReason>,
+): Promise<boolean> {
+  const ended = await transaction
+    .update(sessions)
+    .set({ endedAt: new Date(clock.now()), endedReason: reason })
+    .where(and(eq(sessions.id, id), isNull(sessions.endedAt)))
+    .returning({ id: sessions.id })
+  return ended.length > 0
+}
+
+async function kindOf(transaction: Drizzle, { id, userId }: { id: string; userId: string }) {
+  for (const [kind, table] of [['session', sessions] as const, ['login', loginFamilies] as const]) {
+    const condition = and(eq(table.id, id), eq(table.userId, userId))
+    const rows = await transaction.select({ id: table.id }).from(table).where(condition)
+    if (rows.length > 0) return kind
+  }
+  return undefined
 }

@@ -18,10 +18,10 @@ export interface NewFamily {
   readonly userAgent: string | undefined
 }
 
-/** Logins that ended but whose tokens live on, in so far as the generation does not refuse them. */
+/** Logins that ended but whose tokens live on, and sessions ended before their time, in so far as the generation does not refuse them. */
 export interface EndedLogins {
   readonly count: number
-  /** When the first of their tokens expires, in milliseconds; null when there are none. */
+  /** When the first of them need not be remembered any more, in milliseconds; null when there are none. */
   readonly firstExpiry: number | null
 }
 
@@ -54,11 +54,15 @@ export interface Repeated {
   readonly refreshExpiresAt: number
 }
 
-const milliseconds = (column: string) => `round(extract(epoch from ${column}) * 1000)`
+/** SQL: a time in milliseconds since the epoch. */
+export const milliseconds = (column: string) => `round(extract(epoch from ${column}) * 1000)`
 
-/** SQL condition: the user `u` is enabled, and the principal `p` still accepts the generation of the family `f`. */
-const acceptedSql = `u.enabled and p.user_id = f.user_id and (f.generation = p.generation
-  or coalesce(p.kept_login_id = f.id::text and p.kept_login_generation = f.generation, false))`
+/** SQL condition: the user `u` is enabled, and the principal `p` still accepts the generation of this family or session. */
+export const acceptedSqlOf = (alias: string): string => `u.enabled and p.user_id = ${alias}.user_id
+  and (${alias}.generation = p.generation
+    or coalesce(p.kept_login_id = ${alias}.id::text and p.kept_login_generation = ${alias}.generation, false))`
+
+const acceptedSql = acceptedSqlOf('f')
 
 const startSql = `insert into auth.login_families (id, user_id, username_folded, generation, created_at, last_used_at,
     expires_at, refresh_expires_at, tokens_expire_at, client_address, user_agent)
@@ -96,13 +100,19 @@ const repeatSql = `update auth.login_families f
     'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')}) as repeated`
 
 const endedSql = `select json_build_object('count', count(*),
-    'firstExpiry', ${milliseconds('min(f.tokens_expire_at)')}) as ended
-  from auth.login_families f join auth.users u on u.id = f.user_id
-    join auth.principals p on p.username_folded = f.username_folded
-  where f.user_id = $1::text::uuid and f.ended_at is not null and f.tokens_expire_at > $2::text::timestamptz
-    and ${acceptedSql}`
+    'firstExpiry', ${milliseconds('min(e.until)')}) as ended
+  from auth.users u join auth.principals p on p.username_folded = u.username_folded
+  cross join lateral (
+    select f.tokens_expire_at as until from auth.login_families f
+    where f.user_id = u.id and f.ended_at is not null and f.tokens_expire_at > $2::text::timestamptz and ${acceptedSql}
+    union all
+    select s.expires_at from auth.sessions s
+    where s.user_id = u.id and s.ended_at is not null and s.expires_at > $2::text::timestamptz
+      and ${acceptedSqlOf('s')}) e
+  where u.id = $1::text::uuid`
 
-const foreignKeyViolation = '23503'
+/** SQLSTATE: the user was deleted while the statement ran. */
+export const foreignKeyViolation = '23503'
 
 /** The store over this database. */
 export function createFamilyStore(database: Database): FamilyStore {
@@ -150,7 +160,6 @@ async function startFamily(database: Database, family: NewFamily): Promise<{ gen
     ])
     return rows[0]
   } catch (error) {
-    // The user was deleted while the statement ran.
     if (error instanceof DatabaseError && error.sqlState === foreignKeyViolation) return undefined
     throw error
   }

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import type { Clock } from '../../shared/clock.ts'
 import type { HousekeepingJob } from '../../shared/housekeeping.ts'
-import { loginExpiry, loginFamilies } from '../store/schema.ts'
+import { loginExpiry, loginFamilies, sessions } from '../store/schema.ts'
 import { tokensAliveSince } from '../users/principal-record.ts'
 
 /** Login families whose tokens have all expired, for the slowest clock too. */
@@ -15,6 +15,19 @@ export const createLoginExpiry = (clock: Clock): HousekeepingJob => ({
       select ctid from ${loginFamilies} where ${loginExpiry} <= ${aliveSince}::timestamptz
       order by ${loginExpiry} limit ${limit} for update skip locked))`
     const rows = await drizzle.delete(loginFamilies).where(expired).returning({ one: sql<number>`1` })
+    return rows.length
+  },
+})
+
+/** Sessions past their longest life, ended or not. */
+export const createSessionExpiry = (clock: Clock): HousekeepingJob => ({
+  name: 'expired sessions',
+  removeBatch: async (drizzle, { limit }) => {
+    const aliveSince = tokensAliveSince(clock)
+    const expired = sql`ctid = any(array(
+      select ctid from ${sessions} where ${sessions.expiresAt} <= ${aliveSince}::timestamptz
+      order by ${sessions.expiresAt} limit ${limit} for update skip locked))`
+    const rows = await drizzle.delete(sessions).where(expired).returning({ one: sql<number>`1` })
     return rows.length
   },
 })

@@ -22,6 +22,10 @@ const maxAttempts = 3
 
 const maxUserAgentLength = 256
 
+/** A user agent as it is stored. */
+export const storedUserAgent = (userAgent: string | undefined): string | undefined =>
+  userAgent?.replaceAll('\0', '').slice(0, maxUserAgentLength)
+
 /** A login as it arrives. */
 export interface LoginRequest extends PresentedPassword {
   readonly userAgent?: string | undefined
@@ -47,20 +51,31 @@ export interface LoginPorts extends VerifyPasswordPorts {
 export type LogIn = (request: LoginRequest) => Promise<TokenAnswer>
 
 /** Login over these ports. */
-export function createLogIn(ports: LoginPorts): LogIn {
-  return async (request) => {
-    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const holder = await verifyPassword(ports, request)
-      if (!holder) break
-      await refuseTooManyLogins(ports, holder)
-      const answer = await startLogin(ports, holder, request)
-      if (answer) {
-        await rehashPassword(ports, holder, request.password)
-        return answer
-      }
+export const createLogIn =
+  (ports: LoginPorts): LogIn =>
+  (request) =>
+    proveAndStart(ports, request, (holder) => startLogin(ports, holder, request))
+
+/**
+ * Checks the password, then starts what the login is for; `start` answers undefined when the user was changed since.
+ * @throws Refused as `LogIn`; Unavailable
+ */
+export async function proveAndStart<Started>(
+  ports: VerifyPasswordPorts & Pick<LoginPorts, 'families' | 'clock'>,
+  request: LoginRequest,
+  start: (holder: PasswordHolder) => Promise<Started | undefined>,
+): Promise<Started> {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const holder = await verifyPassword(ports, request)
+    if (!holder) break
+    await refuseTooManyLogins(ports, holder)
+    const started = await start(holder)
+    if (started) {
+      await rehashPassword(ports, holder, request.password)
+      return started
     }
-    throw new Refused('invalid-credentials', 'the user name or the password is not right')
   }
+  throw new Refused('invalid-credentials', 'the user name or the password is not right')
 }
 
 async function startLogin(
@@ -79,7 +94,7 @@ async function startLogin(
     expiresAt,
     times,
     clientAddress,
-    userAgent: userAgent?.replaceAll('\0', '').slice(0, maxUserAgentLength),
+    userAgent: storedUserAgent(userAgent),
   })
   if (!started) return undefined
   const login = { id, username: holder.username, generation: started.generation }
@@ -87,7 +102,10 @@ async function startLogin(
   return answerWith(ports.issueAccessToken, login, { refreshToken, times })
 }
 
-async function refuseTooManyLogins({ families, clock }: LoginPorts, { userId }: PasswordHolder): Promise<void> {
+async function refuseTooManyLogins(
+  { families, clock }: Pick<LoginPorts, 'families' | 'clock'>,
+  { userId }: PasswordHolder,
+): Promise<void> {
   const now = clock.now()
   const { count, firstExpiry } = await families.endedLogins(userId, now)
   if (count < maxEndedLogins) return

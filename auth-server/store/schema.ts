@@ -176,6 +176,7 @@ export const sessions = authSchema.table(
   (table) => [
     unique('sessions_key_hash').on(table.keyHash),
     index('sessions_user_id').on(table.userId),
+    index('sessions_ended').on(table.userId, table.expiresAt).where(sql`${table.endedAt} is not null`),
     index('sessions_expires_at').on(table.expiresAt),
     check('sessions_ended', sql`(${table.endedAt} is null) = (${table.endedReason} is null)`),
   ],

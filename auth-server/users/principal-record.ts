@@ -43,7 +43,10 @@ export const principalFactsSql = (aliveSince: string): string => `json_build_obj
   'endedLogins', coalesce((select json_agg(e.id order by e.ended_at, e.id) from (
     select f.id, f.ended_at from auth.login_families f
     where f.user_id = p.user_id and f.ended_at is not null and f.tokens_expire_at > ${aliveSince}
-    and (f.generation = p.generation or f.id::text = p.kept_login_id)
+      and (f.generation = p.generation or f.id::text = p.kept_login_id)
+    union all select s.id, s.ended_at from auth.sessions s
+    where s.user_id = p.user_id and s.ended_at is not null and s.expires_at > ${aliveSince}
+      and (s.generation = p.generation or s.id::text = p.kept_login_id)
     union all
     select k.id, k.revoked_at from auth.api_keys k
     where k.user_id = p.user_id and k.revoked_at is not null and k.tokens_expire_at > ${aliveSince}) e), '[]'))`

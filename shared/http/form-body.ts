@@ -1,6 +1,13 @@
 import { Refused } from '../errors.ts'
 import type { HttpCall } from './call.ts'
 
+/** What a form without files sends. */
+export const formType = 'application/x-www-form-urlencoded'
+
+/** True when the body says to be such a form. */
+export const isForm = (call: HttpCall): boolean =>
+  (call.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() === formType
+
 /**
  * The fields of a body of `application/x-www-form-urlencoded` (WHATWG URL, in UTF-8), each given once. Stricter than browsers' parsers:
  * what two readers could understand differently is refused.
@@ -12,8 +19,8 @@ export async function readForm(call: HttpCall): Promise<ReadonlyMap<string, stri
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='))
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset)
   const isPlain = call.header('content-encoding') === undefined
-  if (type.trim() !== 'application/x-www-form-urlencoded' || !isUtf8 || !isPlain) {
-    throw new Refused('unsupported-media-type', 'Send the body as application/x-www-form-urlencoded in UTF-8.')
+  if (type.trim() !== formType || !isUtf8 || !isPlain) {
+    throw new Refused('unsupported-media-type', `Send the body as ${formType} in UTF-8.`)
   }
   const fields = new Map<string, string>()
   for (const pair of bytes.toString('latin1').split('&')) {

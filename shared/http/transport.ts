@@ -23,6 +23,8 @@ export interface Peer {
   readonly address: string
   /** A credential may be taken: HTTPS, a loopback peer with no proxy in between, or the operator's word for it. */
   readonly mayCarryCredentials: boolean
+  /** The client came over HTTPS, here or at a trusted proxy. */
+  readonly isHttps: boolean
 }
 
 /** Reads TRUST_PROXY: a count, or comma-separated CIDRs and addresses. Undefined when it is neither. */
@@ -67,9 +69,11 @@ export function peerOf(incoming: IncomingMessage, settings: TransportSettings): 
   const trusted = hasForwarding ? trustedClient(incoming, peerAddress, settings.trustProxy) : undefined
   const encrypted = 'encrypted' in socket
   const direct = isLoopback(peerAddress) && !hasForwarding
+  const isHttps = encrypted || trusted?.https === true
   return {
     address: trusted?.address ?? peerAddress,
-    mayCarryCredentials: settings.allowInsecureHttp || encrypted || direct || trusted?.https === true,
+    mayCarryCredentials: settings.allowInsecureHttp || isHttps || direct,
+    isHttps,
   }
 }
 

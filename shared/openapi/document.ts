@@ -124,8 +124,11 @@ function parametersOf(path: string, { pathParameters = {}, query, headers = [] }
   return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))]
 }
 
-function bodyObject({ schema, required, mediaTypes = ['application/json'] }: DescribedBody): JsonSchema {
-  return { required, content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema }])) }
+function bodyObject(body: DescribedBody): JsonSchema {
+  const { schema, required, mediaTypes = ['application/json'], alternatives = {} } = body
+  const schemas = { ...Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, schema])), ...alternatives }
+  const content = Object.entries(schemas).map(([mediaType, ofType]) => [mediaType, { schema: ofType }])
+  return { required, content: Object.fromEntries(content) }
 }
 
 function answerObject({

@@ -13,5 +13,6 @@ export const headerComponents: Readonly<Record<string, JsonSchema>> = {
   Location: header('Where the thing is, relative to the origin.', { type: 'string', format: 'uri-reference' }),
   Link: header('The next page, `rel="next"` (RFC 8288).'),
   'WWW-Authenticate': header('A challenge for each scheme that has one, a line each.'),
+  'Set-Cookie': header('A new session cookie, or one that makes the browser forget it (RFC 6265bis).'),
   'Retry-After': header('Try again after so many seconds.', { type: 'string', pattern: '^\\d+$' }),
 }

@@ -11,6 +11,8 @@ export interface DescribedBody {
   readonly required: boolean
   /** The default is `application/json` alone. */
   readonly mediaTypes?: readonly string[]
+  /** Media types whose body has another schema. */
+  readonly alternatives?: Readonly<Record<string, JsonSchema>>
 }
 
 /** An answer that is no problem document. */

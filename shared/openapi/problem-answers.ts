@@ -12,8 +12,8 @@ const ofEveryRequest = [
 export const callerProblems: readonly string[] = [
   ...['body-too-large', 'insecure-transport', 'several-credentials', 'token-expired', 'unauthenticated'],
   ...['unknown-scheme', 'invalid-token', 'login-ended', 'principal-disabled', 'unavailable'],
-  // Of Basic, Digest and key-signed tokens.
-  ...['invalid-credentials', 'stale-nonce', 'too-many-attempts', 'cross-site'],
+  // Of sessions, Basic, Digest and key-signed tokens.
+  ...['invalid-credentials', 'stale-nonce', 'invalid-session', 'too-many-attempts', 'cross-site'],
   ...['token-password-required', 'invalid-parameter'],
 ]
 
@@ -25,8 +25,8 @@ export type HeadersByStatus = Readonly<Record<number, readonly string[]>>
 
 /** What problems of either server carry in header fields. */
 const sharedHeaders: HeadersByStatus = {
-  400: ['WWW-Authenticate'],
-  401: ['WWW-Authenticate'],
+  400: ['WWW-Authenticate', 'Set-Cookie'],
+  401: ['WWW-Authenticate', 'Set-Cookie'],
   403: ['WWW-Authenticate'],
   429: ['Retry-After'],
   503: ['Retry-After'],

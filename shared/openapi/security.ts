@@ -45,6 +45,23 @@ const schemes: Partial<Record<SchemeName, DescribedScheme>> = {
     },
     alternatives: [['keySigned'], ['keySigned', 'keySignedPassword']],
   },
+  session: {
+    components: {
+      session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: '__Host-keyhold_session',
+        description: 'Over HTTPS: the cookie that `POST /sessions` of the auth server sets.',
+      },
+      plainSession: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: 'keyhold_session',
+        description: 'The same over plain HTTP, on loopback.',
+      },
+    },
+    alternatives: [['session'], ['plainSession']],
+  },
   basic: {
     components: {
       basic: { type: 'http', scheme: 'basic', description: 'User name and password, in UTF-8 (RFC 7617).' },

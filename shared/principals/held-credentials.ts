@@ -89,8 +89,8 @@ export function holdCredentials<Value extends OfUser>(options: HeldCredentialsOp
   }
 }
 
-/** A user that is gone or disabled is the principal record's business, which refuses it. */
-async function isCurrent({ username, userId, version }: OfUser, principals: Principals): Promise<boolean> {
+/** True while its user's record has not moved past it. A user that is gone or disabled is the record's business, which refuses it. */
+export async function isCurrent({ username, userId, version }: OfUser, principals: Principals): Promise<boolean> {
   const record = await principals.get(username)
   return record === undefined || (record.userId === userId && record.version <= version)
 }

@@ -3,7 +3,7 @@
  * credential is an error even if another would do (CONTRACT section 4). Fails closed: without a record there is no caller.
  */
 import type { Clock } from '../clock.ts'
-import { Refused } from '../errors.ts'
+import { Refused, Unavailable } from '../errors.ts'
 import type { HttpCall } from '../http/call.ts'
 import type { PrincipalRecord } from '../principals/record.ts'
 import type { RefuseCrossSite } from './cross-site.ts'
@@ -55,7 +55,7 @@ export function createAuthentication(ports: AuthenticationPorts): { authenticate
   const { principals, clock, refuseCrossSite } = ports
   return {
     authenticate: async (call) => {
-      const { scheme, credential } = await findCredential(call, ports.schemes)
+      const { scheme, credential } = await findCredential(call, ports)
       const verified = await scheme.verify(credential, call)
       const record = requireLive(await principals.get(verified.username), verified, () => scheme.refusalHeaders(call))
       if (scheme.isSentByBrowsers) refuseCrossSite(call)
@@ -83,7 +83,8 @@ interface Found {
   readonly credential: string
 }
 
-async function findCredential(call: HttpCall, schemes: readonly Scheme[]): Promise<Found> {
+async function findCredential(call: HttpCall, ports: AuthenticationPorts): Promise<Found> {
+  const { schemes } = ports
   const lines = call.headerLines('authorization')
   const found: Found[] = []
   for (const scheme of schemes) {
@@ -91,9 +92,9 @@ async function findCredential(call: HttpCall, schemes: readonly Scheme[]): Promi
     if (credential !== undefined) found.push({ scheme, credential })
   }
   const [only, ...others] = found
-  if (lines.length > 1 || others.length > 0) throw await refuseSeveral(found, call)
+  if (lines.length > 1 || others.length > 0) throw await refuseSeveral(found, call, ports)
   const isForeign = lines.length === 1 && !authorizationSchemes.includes(only?.scheme.name)
-  if (only && isForeign) throw await refuseSeveral(found, call)
+  if (only && isForeign) throw await refuseSeveral(found, call, ports)
   if (isForeign)
     throw refuse('unknown-scheme', 'The Authorization header is of no scheme served here.', { schemes, call })
   if (!only) throw refuse('unauthenticated', 'The request carries no credential.', { schemes, call })
@@ -103,13 +104,36 @@ async function findCredential(call: HttpCall, schemes: readonly Scheme[]): Promi
 /** Schemes whose credential stands in the `Authorization` field. */
 const authorizationSchemes: readonly (SchemeName | undefined)[] = ['bearer', 'key-signed', 'basic', 'digest']
 
-async function refuseSeveral(found: readonly Found[], call: HttpCall): Promise<Refused<'several-credentials'>> {
+async function refuseSeveral(
+  found: readonly Found[],
+  call: HttpCall,
+  { principals }: AuthenticationPorts,
+): Promise<Refused<'several-credentials'>> {
   const headers: Record<string, string | readonly string[]> = {}
   for (const { scheme, credential } of found) {
-    Object.assign(headers, await scheme.headersAmongSeveral?.(credential, call))
+    if (!scheme.isForgottenAmongSeveral) continue
+    Object.assign(headers, await headersWhenDead({ scheme, credential }, call, principals))
   }
   const detail = 'Send exactly one credential; several are refused, even if one of them is valid.'
   return new Refused('several-credentials', detail, { headers })
+}
+
+/** What a refusal of this credential alone would have brought along; nothing when it is alive, or nobody can tell. */
+async function headersWhenDead(
+  { scheme, credential }: Found,
+  call: HttpCall,
+  principals: Principals,
+): Promise<AnswerHeaders> {
+  try {
+    const verified = await scheme.verify(credential, call)
+    requireLive(await principals.get(verified.username), verified, () => scheme.refusalHeaders(call))
+    return {}
+  } catch (error) {
+    if (error instanceof Unavailable) return {}
+    if (!(error instanceof Refused)) throw error
+    const { 'set-cookie': expired } = error.headers
+    return expired === undefined ? {} : { 'set-cookie': expired }
+  }
 }
 
 /** The order in which challenges are sent: clients take the first that they know (CONTRACT section 4). */

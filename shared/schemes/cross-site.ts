@@ -17,9 +17,13 @@ export interface CrossSiteSettings {
 /** @throws Refused `cross-site` for an unsafe request that a page of another site made */
 export type RefuseCrossSite = (call: HttpCall) => void
 
+/** Origins whose pages may use what a browser sends on its own: those of both servers, and CORS_ORIGINS. */
+export const trustedOrigins = (settings: CrossSiteSettings): ReadonlySet<string> =>
+  new Set([...Object.values(settings.publicOrigins), ...settings.corsOrigins, ...ownOrigins(settings)])
+
 /** The rule for these settings. */
 export function createCrossSiteRule(settings: CrossSiteSettings): RefuseCrossSite {
-  const allowed = new Set([...Object.values(settings.publicOrigins), ...settings.corsOrigins, ...ownOrigins(settings)])
+  const allowed = trustedOrigins(settings)
   return (call) => {
     if (isSafeMethod(call.method)) return
     const origin = call.header('origin')

@@ -54,8 +54,8 @@ export interface Scheme {
   challenge(call: HttpCall): string | undefined
   /** The header fields of a 401 about a credential of this scheme: its challenge, and what makes a browser forget it. */
   refusalHeaders(call: HttpCall): AnswerHeaders
-  /** Header fields for the refusal of several credentials, of which this is one. */
-  headersAmongSeveral?(credential: string, call: HttpCall): Promise<AnswerHeaders>
+  /** True when a browser must be told to forget a dead one of several credentials, as with `refusalHeaders`. */
+  readonly isForgottenAmongSeveral?: boolean
 }
 
 /** Every server challenges for one realm. */

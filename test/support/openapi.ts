@@ -143,7 +143,8 @@ export function createChecker(document: Document): Checker {
   }
 }
 
-const ownHeaders = /^(deal-|idempotent-|etag$|location$|link$|preference-applied$|www-authenticate$|retry-after$)/
+const ownHeaders =
+  /^(set-cookie$|deal-|idempotent-|etag$|location$|link$|preference-applied$|www-authenticate$|retry-after$)/
 
 const undescribedHeaders = ({ headers }: Reply, described: Json): string[] => {
   const known = new Set(Object.keys(described).map((name) => name.toLowerCase()))

@@ -42,6 +42,25 @@ export const userSchema = z.object({
 
 export const userPageSchema = z.object({ items: z.array(userSchema), nextCursor: z.string().nullable() })
 
+export const sessionSchema = z.object({
+  id: z.string().meta({ format: 'uuid', description: 'The public id; the key is in the cookie alone.' }),
+  user: z.string(),
+  expiresAt: time.meta({ description: 'However much used, it ends then. RFC 3339.' }),
+})
+
+export const loginSchema = z.object({
+  id: z.string().meta({ format: 'uuid' }),
+  kind: z.enum(['session', 'login']).meta({ description: 'By cookie, or by tokens.' }),
+  createdAt: time,
+  lastUsedAt: time.meta({ description: 'Of a login by tokens: when it was refreshed last. RFC 3339.' }),
+  expiresAt: time.meta({ description: 'However much used, it ends then. RFC 3339.' }),
+  address: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  current: z.boolean().meta({ description: 'It is that of the credential that asks.' }),
+})
+
+export const loginPageSchema = z.object({ items: z.array(loginSchema), nextCursor: z.string().nullable() })
+
 const auditEntrySchema = z.object({
   seq: z.number().int().min(1).meta({ description: 'Without gaps, from 1.' }),
   at: time,

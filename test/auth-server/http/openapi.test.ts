@@ -68,7 +68,10 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
 
   it('describes nothing that is not served', async () => {
     for (const { method, path, operation } of describedIn(document)) {
-      const { status, body } = await stack.auth.send(examplePath(path), { method })
+      const { status, body } = await stack.auth.send(examplePath(path), {
+        method,
+        headers: { 'x-http-method-override': 'DELETE' },
+      })
       const isOpen = JSON.stringify(operation.security) === '[]'
       if (isOpen) expect([200, 400, 404], `${method} ${path}`).toContain(status)
       else expect({ method, path, status }).toEqual({ method, path, status: 401 })
@@ -137,6 +140,33 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
     await ask('GET', '/keys', { status: 200, token: admin })
     await ask('GET', '/keys?state=active', { status: 400, token: admin })
     await ask('GET', '/keys', { status: 403, token: (await stack.logIn('alice')).access })
+  })
+
+  it('describes the answers about sessions', async () => {
+    const json = { username: 'carol', password: passwordOf('carol') }
+    const cookieOf = (reply: Reply) => (reply.headers.getSetCookie()[0] ?? '').split(';')[0] ?? ''
+    const cookie = cookieOf(await ask('POST', '/sessions', { status: 201, json }))
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const form = (fields: Record<string, string>) => ({ headers, body: new URLSearchParams(fields).toString() })
+    await ask('POST', '/sessions', { status: 303, ...form({ ...json, return_to: `${stack.auth.url}/docs` }) })
+    await ask('POST', '/sessions', { status: 422, ...form({ ...json, return_to: 'https://evil.test' }) })
+    await ask('POST', '/sessions', { status: 401, json: { ...json, password: 'not the password' } })
+    await ask('POST', '/sessions', { status: 403, json, headers: { origin: 'https://evil.test' } })
+    const { body } = await ask('GET', '/sessions?limit=1', { status: 200, headers: { cookie } })
+    const [login] = body.items as { id: string }[]
+    await ask('GET', '/sessions', { status: 400, token: admin, headers: { cookie } })
+    await ask('GET', '/users/carol/sessions', { status: 200, token: admin })
+    await ask('GET', '/users/carol/sessions', { status: 403, headers: { cookie } })
+    await ask('GET', `/users/carol/sessions/${login?.id}`, { status: 200, token: admin })
+    await ask('DELETE', `/users/carol/sessions/${login?.id}`, { status: 204, token: admin })
+    await ask('GET', `/users/carol/sessions/${login?.id}`, { status: 404, token: admin })
+    await ask('DELETE', '/sessions/current', { status: 204, headers: { cookie } })
+    await ask('GET', '/me', { status: 401, headers: { cookie } })
+    await ask('DELETE', `/sessions/${'A'.repeat(43)}`, { status: 404 })
+    await ask('POST', '/sessions/current', { status: 405, ...form({}) })
+    const again = cookieOf(await ask('POST', '/sessions', { status: 201, json }))
+    const out = form({ _method: 'DELETE', return_to: `${stack.auth.url}/docs` })
+    await ask('POST', '/sessions/current', { status: 303, ...out, headers: { ...headers, cookie: again } })
   })
 
   it('describes the answers that need no caller', async () => {

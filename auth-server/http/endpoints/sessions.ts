@@ -1,0 +1,76 @@
+/** /sessions: signing in and out by cookie, and one's own logins (CONTRACT sections 2 and 9). */
+import { rfc3339 } from '../../../shared/clock.ts'
+import { Refused } from '../../../shared/errors.ts'
+import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
+import type { Lists } from '../../../shared/http/lists.ts'
+import { pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
+import type { Route } from '../../../shared/http/routes.ts'
+import { requireSecureTransport } from '../../../shared/http/transport.ts'
+import type { LoginLists } from '../../logins/list-logins.ts'
+import type { StartSession } from '../../logins/start-session.ts'
+import { audited } from '../audited.ts'
+import { bearerChallenge } from '../bearer-credential.ts'
+import { describeSessionsRoute } from '../openapi/session-operations.ts'
+import { createEndSession, type EndSessionPorts } from './end-session.ts'
+import { representLogin } from './represent-login.ts'
+import { isOverriddenDelete, readSessionLogin } from './session-bodies.ts'
+
+export interface SessionsEndpointPorts extends EndSessionPorts {
+  readonly startSession: StartSession
+  readonly loginLists: LoginLists
+  readonly lists: Lists
+}
+
+/** The routes. Without the scheme `session` one's logins by token can still be seen and ended. */
+export function sessionsRoutes(ports: SessionsEndpointPorts): Route[] {
+  const end = createEndSession(ports)
+  const route = (method: 'GET' | 'POST' | 'DELETE', path: string, handle: Route['handle']): Route => ({
+    methods: [method],
+    path,
+    describe: () => [describeSessionsRoute(method, path)],
+    handle,
+  })
+  return [
+    ...(ports.isServed ? [route('POST', '/sessions', (call) => signIn(call, ports))] : []),
+    route('GET', '/sessions', (call) => listOwn(call, ports)),
+    route('DELETE', '/sessions/:key', end),
+    route('POST', '/sessions/:key', async (call) => {
+      if (await isOverriddenDelete(call)) return end(call)
+      throw new Refused('method-not-allowed', 'A POST here must say that it means DELETE.', {
+        headers: { allow: 'DELETE, OPTIONS' },
+      })
+    }),
+  ]
+}
+
+async function signIn(call: HttpCall, ports: SessionsEndpointPorts): Promise<Answer> {
+  const { audit, cookie, startSession } = ports
+  await call.readBody()
+  requireSecureTransport(call.peer)
+  ports.refuseCrossSite(call)
+  const { username, password, returnTo } = await readSessionLogin(call, ports.origins)
+  const request = {
+    ...{ username, password, clientAddress: call.peer.address, userAgent: call.header('user-agent') },
+    replacedKeys: cookie.read(call),
+  }
+  const about = { call, actor: username, action: 'session.started', target: username }
+  const { id, key, ...session } = await audited(audit, about, () => startSession(request)).catch(challenged)
+  const headers = { ...noStore, 'set-cookie': [cookie.set(call, key)] }
+  if (returnTo !== undefined) return emptyAnswer(303, { ...headers, location: returnTo })
+  return jsonAnswer(201, { id, user: session.username, expiresAt: rfc3339(session.expiresAt) }, headers)
+}
+
+/** @throws the error, with a challenge where it needs one */
+function challenged(error: unknown): never {
+  if (!(error instanceof Refused) || error.code !== 'invalid-credentials') throw error
+  throw new Refused(error.code, error.message, { headers: bearerChallenge })
+}
+
+async function listOwn(call: HttpCall, { authenticate, loginLists, lists }: SessionsEndpointPorts): Promise<Answer> {
+  requireSecureTransport(call.peer)
+  const { userId, credential } = await authenticate(call)
+  const list = lists.open(call, { list: 'logins', query: { userId } }, readQuery(call, pageParameters))
+  const page = await loginLists.list(userId, list.page)
+  return list.answer(page, { represent: representLogin(credential.loginId), headers: noStore })
+}

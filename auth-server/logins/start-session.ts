@@ -1,0 +1,76 @@
+import type { Clock } from '../../shared/clock.ts'
+import type { IdSource } from '../../shared/ids.ts'
+import { isSessionKey, sessionKeyBytes, sessionKeyHash } from '../../shared/schemes/session-times.ts'
+import { type EndLoginPorts, endSession } from './end-login.ts'
+import type { FamilyStore } from './family-store.ts'
+import { type LoginRequest, proveAndStart, storedUserAgent } from './login.ts'
+import type { SessionStore } from './session-store.ts'
+import type { StoredSessions } from './use-session.ts'
+import type { PasswordHolder, VerifyPasswordPorts } from './verify-password.ts'
+
+export interface StartSessionPorts extends VerifyPasswordPorts, EndLoginPorts {
+  readonly families: FamilyStore
+  readonly sessionStore: SessionStore
+  readonly sessions: Pick<StoredSessions, 'remember'>
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** SESSION_MAX_TTL. */
+  readonly sessionMaxTtlSeconds: number
+}
+
+/** A login by cookie as it arrives. */
+export interface SessionRequest extends LoginRequest {
+  /** Keys that the login came with: whoever signs in anew leaves the former session. */
+  readonly replacedKeys: readonly string[]
+}
+
+/** A session that has just begun. */
+export interface StartedSession {
+  /** The public id. */
+  readonly id: string
+  /** The secret: it is nowhere else. */
+  readonly key: string
+  readonly username: string
+  /** In milliseconds. */
+  readonly expiresAt: number
+}
+
+/**
+ * Starts a session with name and password, under a key of its own each time, and ends those it came with.
+ * @throws Refused as `LogIn`; Unavailable
+ */
+export type StartSession = (request: SessionRequest) => Promise<StartedSession>
+
+/** A browser sends one; more are somebody's experiment. */
+const maxReplaced = 2
+
+/** Starting sessions over these ports. */
+export function createStartSession(ports: StartSessionPorts): StartSession {
+  return async (request) => {
+    const started = await proveAndStart(ports, request, (holder) => start(ports, holder, request))
+    for (const key of request.replacedKeys.filter(isSessionKey).slice(0, maxReplaced)) await replace(ports, key)
+    return started
+  }
+}
+
+async function start(
+  { sessionStore, sessions, clock, ids, sessionMaxTtlSeconds }: StartSessionPorts,
+  { userId, username, passwordHash }: PasswordHolder,
+  { clientAddress, userAgent }: SessionRequest,
+): Promise<StartedSession | undefined> {
+  const [id, key, createdAt] = [ids.uuid(), ids.secret(sessionKeyBytes), clock.now()]
+  const keyHash = sessionKeyHash(key)
+  const expiresAt = createdAt + sessionMaxTtlSeconds * 1000
+  const started = await sessionStore.start({
+    ...{ id, keyHash, userId, passwordHash, createdAt, expiresAt, clientAddress },
+    userAgent: storedUserAgent(userAgent),
+  })
+  if (!started) return undefined
+  await sessions.remember(keyHash, { id, username, userId, ...started, lastUsedAt: createdAt, expiresAt })
+  return { id, key, username, expiresAt }
+}
+
+async function replace(ports: StartSessionPorts, key: string): Promise<void> {
+  const former = await ports.sessionStore.ownerOf(sessionKeyHash(key))
+  if (former) await endSession(ports, { ...former, reason: 'replaced' })
+}

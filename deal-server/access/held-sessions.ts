@@ -1,0 +1,109 @@
+/**
+ * Sessions as the deal server knows them: memory, then the cache, then the auth server. An ended session is a change of its user's
+ * principal record, so what is held here is no staler than that. The auth server alone moves the last-action time.
+ */
+import type { Cache } from '../../shared/cache/cache.ts'
+import type { Clock } from '../../shared/clock.ts'
+import { Unavailable } from '../../shared/errors.ts'
+import { type SessionQuestion, sessionAnswerSchema } from '../../shared/internal-sessions.ts'
+import { holdCredentials, isCurrent } from '../../shared/principals/held-credentials.ts'
+import type { Principals } from '../../shared/schemes/authenticate.ts'
+import type { Sessions } from '../../shared/schemes/session.ts'
+import {
+  isOver,
+  isStepDue,
+  type KnownSession,
+  knownSessionSchema,
+  sessionCacheKey,
+} from '../../shared/schemes/session-times.ts'
+import type { AuthClient } from './auth-client.ts'
+import type { PrincipalFeed } from './principal-feed.ts'
+
+export interface HeldSessionsPorts {
+  readonly principals: Principals
+  readonly feed: Pick<PrincipalFeed, 'installationId'>
+  readonly cache: Pick<Cache, 'getVersioned'>
+  readonly authClient: Pick<AuthClient, 'ask'>
+  readonly clock: Clock
+  /** SESSION_IDLE_TTL. */
+  readonly sessionIdleTtlSeconds: number
+}
+
+/** So many sessions are held, less than 1 KB each. */
+const maxHeld = 100_000
+
+/** The sessions of one deal server. */
+export function createHeldSessions(ports: HeldSessionsPorts): Sessions {
+  const { principals, clock } = ports
+  const idleTtlMs = ports.sessionIdleTtlSeconds * 1000
+  const held = holdCredentials<KnownSession>({ principals, clock, max: maxHeld })
+  const steps = new Map<string, Promise<KnownSession | undefined>>()
+  const isOverNow = (session: KnownSession) => isOver(session, clock.now(), idleTtlMs)
+
+  const load = async (keyHash: string): Promise<KnownSession | undefined> => {
+    const cached = await readCache(ports, keyHash)
+    if (cached && !isOverNow(cached) && (await isCurrent(cached, principals))) return cached
+    return askAuthServer(ports, { keyHash, isAction: false })
+  }
+
+  const look = async (keyHash: string): Promise<KnownSession | undefined> => {
+    const known = await held.get(keyHash, () => load(keyHash))
+    if (!known || !isOverNow(known)) return known
+    // Its time may have been moved by way of another server.
+    held.delete(keyHash)
+    const anew = await held.get(keyHash, () => load(keyHash))
+    return anew && !isOverNow(anew) ? anew : undefined
+  }
+
+  /** Where the auth server cannot be asked, an action is known here at least, until it can. */
+  const step = async (keyHash: string, session: KnownSession): Promise<KnownSession | undefined> => {
+    try {
+      const moved = await askAuthServer(ports, { keyHash, isAction: true })
+      if (moved) held.set(keyHash, moved)
+      else held.delete(keyHash)
+      return moved
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      const moved = { ...session, lastUsedAt: clock.now() }
+      held.set(keyHash, moved)
+      return moved
+    }
+  }
+
+  return {
+    look,
+    use: async (keyHash) => {
+      const session = await look(keyHash)
+      if (!session || !isStepDue(session, clock.now(), idleTtlMs)) return session
+      const underWay = steps.get(keyHash)
+      if (underWay) return underWay
+      const started = step(keyHash, session).finally(() => steps.delete(keyHash))
+      steps.set(keyHash, started)
+      return started
+    },
+  }
+}
+
+/** What the cache has, if it can be read and is of the installation that is followed. */
+async function readCache({ cache, feed }: HeldSessionsPorts, keyHash: string): Promise<KnownSession | undefined> {
+  const installationId = feed.installationId()
+  if (installationId === undefined) return undefined
+  try {
+    const entry = await cache.getVersioned(sessionCacheKey(installationId, keyHash))
+    return entry && knownSessionSchema.safeParse(JSON.parse(entry.value)).data
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** @throws Unavailable */
+async function askAuthServer(
+  { authClient }: HeldSessionsPorts,
+  question: SessionQuestion,
+): Promise<KnownSession | undefined> {
+  const { status, body } = await authClient.ask({ method: 'POST', target: '/sessions', body: question })
+  const answer = status === 200 ? sessionAnswerSchema.safeParse(body).data : undefined
+  if (answer) return answer.session ?? undefined
+  throw new Unavailable('auth-server', { cause: new Error(`/internal/sessions answered ${status}`) })
+}
