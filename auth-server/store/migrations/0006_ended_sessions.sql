@@ -1,0 +1,1 @@
+CREATE INDEX "sessions_ended" ON "auth"."sessions" USING btree ("user_id","expires_at") WHERE "auth"."sessions"."ended_at" is not null;
