@@ -1,9 +1,15 @@
 /** Client authentication by `private_key_jwt` (RFC 7521 §4.2, RFC 7523 §2.2 and §3): a JWT that the client signs for one use. */
-import { createPublicKey, verify } from 'node:crypto'
+import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
 import { type Clock, unixSeconds } from '../../shared/clock.ts'
 import { maxIssuedAheadSeconds } from '../../shared/tokens/access-token.ts'
-import { type CompactJws, namesForeignKey, parseCompactJws, parseJsonObject } from '../../shared/tokens/compact-jws.ts'
+import {
+  type CompactJws,
+  isSignedRs256,
+  namesForeignKey,
+  parseCompactJws,
+  parseJsonObject,
+} from '../../shared/tokens/compact-jws.ts'
 
 /** `client_assertion_type`. */
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -52,7 +58,7 @@ export function readClientAssertion(
     clientId: data.iss,
     jti: data.jti,
     expiresAt: Math.ceil(data.exp),
-    isSignedBy: (pem) => verify('RSA-SHA256', jws.signingInput, createPublicKey(pem), jws.signature),
+    isSignedBy: (pem) => isSignedRs256(jws, createPublicKey(pem)),
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Takes a JWS in Compact Serialization apart (RFC 7515 §7.1), strictly: what two parsers could read differently is refused.
  */
+import { type KeyObject, verify } from 'node:crypto'
 
 /** A JWS whose form is right; nothing of it is verified. */
 export interface CompactJws {
@@ -30,6 +31,16 @@ export function parseCompactJws(text: string): CompactJws | string {
   const signingInput = Buffer.from(text.slice(0, headerPart.length + 1 + payloadPart.length), 'latin1')
   return { header: parsedHeader, signingInput, payload, signature }
 }
+
+/**
+ * True when this RSA key made the signature with RS256 (RFC 7518 §3.3), and the header says so. A key of another kind would make RS256
+ * mean something else: such a key verifies nothing.
+ */
+export const isSignedRs256 = ({ header, signingInput, signature }: CompactJws, key: KeyObject): boolean =>
+  header.alg === 'RS256' &&
+  !namesForeignKey(header) &&
+  key.asymmetricKeyType === 'rsa' &&
+  verify('RSA-SHA256', signingInput, key, signature)
 
 /** Base64url without padding (RFC 7515 §2), in the one spelling that encoding gives; undefined for anything else. */
 function decode(part: string): Buffer | undefined {
