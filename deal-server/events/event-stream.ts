@@ -3,7 +3,6 @@
  * behind goes back to reading at its own pace, so what waits for it stays bounded. Its caller's right is looked at before
  * anything is sent.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../../shared/clock.ts'
 import { Refused, Unavailable } from '../../shared/errors.ts'
 import type { BodyStream } from '../../shared/http/stream.ts'
@@ -159,7 +158,7 @@ export class EventStream implements Follower {
       return await log.read(this.#place, { limit, dealId: this.#opened.dealId })
     } catch (err) {
       if (!(err instanceof Unavailable)) logger.warn({ err }, 'the events could not be read')
-      await pause(retryMs, undefined, { signal: this.#body.ended }).catch(() => undefined)
+      await pause(retryMs, this.#body.ended)
       return undefined
     }
   }
@@ -219,3 +218,15 @@ export class EventStream implements Follower {
 }
 
 const lengthOf = (texts: readonly Uint8Array[]): number => texts.reduce((sum, { length }) => sum + length, 0)
+
+/** Ends early when `ended` is aborted. */
+const pause = (ms: number, ended: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      ended.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    ended.addEventListener('abort', end)
+  })

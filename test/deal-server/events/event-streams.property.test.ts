@@ -1,0 +1,138 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
+import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
+import { SimulatedLog } from './simulated-log.ts'
+
+const clock = { now: () => Date.now(), monotonic: () => Date.now() }
+const logger = { warn: () => undefined, debug: () => undefined }
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+const leave = async (client: SimulatedClient): Promise<void> => {
+  const left = client.leave()
+  await vi.advanceTimersByTimeAsync(20)
+  await left
+}
+
+/** One client over all its connections, with what it must have received in the end. */
+interface Following {
+  readonly client: SimulatedClient
+  /** Of what is committed, in the order of the commits, so much is no matter of this client. */
+  readonly ignored: number
+}
+
+class World {
+  readonly log = new SimulatedLog()
+  readonly followings: Following[] = []
+  readonly streams: EventStreams
+  readonly #random: () => number
+
+  constructor(random: () => number) {
+    this.#random = random
+    this.log.delay = this.delay
+    const represent = ({ position }: { position: number }) => ({ position })
+    // Small, so that clients fall behind and pages are full.
+    const options = { pageSize: 3, maxWaitingBytes: 150, pollMs: 100, stallMs: 60_000 }
+    this.streams = createEventStreams({ log: this.log, represent, clock, logger }, options)
+  }
+
+  delay = async (): Promise<void> => {
+    const ms = Math.floor(this.#random() * 6)
+    if (ms > 1) await sleep(ms - 1)
+  }
+
+  async follow(fromBeginning: boolean): Promise<void> {
+    const client = new SimulatedClient()
+    // The look and nothing else happens at once, so that what was there at that moment is known.
+    this.log.delay = async () => undefined
+    this.followings.push({ client, ignored: fromBeginning ? 0 : this.log.committed.length })
+    await client.open(this.streams, fromBeginning ? fromTheBeginning : fromNowOn, this.delay)
+    this.log.delay = this.delay
+  }
+
+  async reconnect({ client }: Following): Promise<void> {
+    const last = client.positions().at(-1)
+    if (last === undefined) return
+    await leave(client)
+    client.read(true)
+    const opening = client.open(this.streams, { ...fromTheBeginning, after: last }, this.delay)
+    await vi.advanceTimersByTimeAsync(20)
+    expect(await opening).toBe(true)
+  }
+
+  async settle(): Promise<void> {
+    for (const xid of this.log.running()) this.log.commit(xid)
+    for (const { client } of this.followings) client.read(true)
+    await vi.advanceTimersByTimeAsync(1_000)
+  }
+
+  expectEverythingOnce(): void {
+    const inOrder = this.log.inOrder()
+    for (const { client, ignored } of this.followings) {
+      const past = new Set(this.log.committed.slice(0, ignored))
+      const expected = inOrder.filter((event) => !past.has(event)).map(({ position }) => position)
+      expect(client.positions()).toEqual(expected)
+    }
+  }
+}
+
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(['begin'] as const) },
+  { weight: 6, arbitrary: fc.tuple(fc.constant('write' as const), fc.nat()) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant('commit' as const), fc.nat()) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('roll back' as const), fc.nat()) },
+  { weight: 3, arbitrary: fc.constant(['nudge'] as const) },
+  { weight: 6, arbitrary: fc.tuple(fc.constant('pass' as const), fc.nat(12)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('follow' as const), fc.nat(1)) },
+  { weight: 2, arbitrary: fc.tuple(fc.constant('reconnect' as const), fc.nat()) },
+  { weight: 2, arbitrary: fc.tuple(fc.constant('read' as const), fc.nat()) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('outage' as const), fc.nat(1)) },
+)
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+const pick = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(1, list.length)]
+
+async function take(world: World, [name, n = 0]: Step): Promise<void> {
+  const { log, streams, followings } = world
+  const xid = pick(log.running(), n) ?? 0
+  const following = pick(followings, n)
+  if (name === 'begin') log.begin()
+  else if (name === 'write') log.write(xid || log.begin())
+  else if (name === 'commit') log.commit(xid)
+  else if (name === 'roll back') log.rollBack(xid)
+  else if (name === 'nudge') streams.nudge()
+  else if (name === 'pass') await vi.advanceTimersByTimeAsync(n)
+  else if (name === 'follow') await world.follow(n === 0)
+  else if (name === 'outage') log.isAway = n === 0 && followings.length > 0 && !log.isAway
+  else if (name === 'read') following?.client.read(n % 3 > 0)
+  else if (following && !log.isAway) await world.reconnect(following)
+}
+
+describe('streams over one reader', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('give each client every event once and in order, however commits, reads, cuts and slow clients fall', async () => {
+    const runs = fc.asyncProperty(
+      fc.array(step, { minLength: 10, maxLength: 80 }),
+      fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })),
+      async (steps, randoms) => {
+        const world = new World(() => randoms.next().value ?? 0)
+        await world.follow(true)
+        for (const one of steps) {
+          if (one[0] === 'follow' && world.log.isAway) continue
+          await take(world, one)
+        }
+        world.log.isAway = false
+        await world.settle()
+        world.expectEverythingOnce()
+        for (const { client } of world.followings) await leave(client)
+      },
+    )
+    await fc.assert(runs, { numRuns: 200 })
+  })
+})

@@ -1,0 +1,80 @@
+import type { EventStreams } from '../../../deal-server/events/event-streams.ts'
+import type { StreamRequest } from '../../../deal-server/events/stream-request.ts'
+import type { BodyStream } from '../../../shared/http/stream.ts'
+
+/** Everything from the beginning. */
+export const fromTheBeginning: StreamRequest = { after: 0, dealId: undefined, types: undefined }
+/** Everything from now on. */
+export const fromNowOn: StreamRequest = { after: undefined, dealId: undefined, types: undefined }
+
+/** A client of a stream without a network: what it has received, and how it reads. */
+export class SimulatedClient {
+  received = ''
+  wasCut = false
+  /** What the stream's run came to. */
+  run: Promise<void> = Promise.resolve()
+  #waiting = ''
+  #isReading = true
+  #ending = new AbortController()
+  #drained: (() => void)[] = []
+
+  async open(streams: EventStreams, request: StreamRequest, mayRead = async () => {}): Promise<boolean> {
+    const ending = new AbortController()
+    this.#ending = ending
+    const body = await streams.open(request, mayRead)
+    if (body) this.run = body(this.#stream(ending)).finally(() => ending.abort())
+    return body !== undefined
+  }
+
+  positions(): number[] {
+    return [...this.received.matchAll(/^id: (\d+)$/gm)].map(([, position]) => Number(position))
+  }
+
+  isOpen(): boolean {
+    return !this.#ending.signal.aborted
+  }
+
+  /** Bytes that wait in the server. */
+  waitingBytes(): number {
+    return this.#waiting.length
+  }
+
+  read(isReading: boolean): void {
+    this.#isReading = isReading
+    if (!isReading) return
+    this.received += this.#waiting
+    this.#waiting = ''
+    for (const drained of this.#drained.splice(0)) drained()
+  }
+
+  /** Goes away; what waited is lost. */
+  async leave(): Promise<void> {
+    this.#waiting = ''
+    this.#ending.abort()
+    await this.run
+  }
+
+  #stream(ending: AbortController): BodyStream {
+    return {
+      ended: ending.signal,
+      write: (piece) => {
+        if (ending.signal.aborted) return true
+        const text = Buffer.from(piece).toString()
+        if (this.#isReading) this.received += text
+        else this.#waiting += text
+        return this.#isReading
+      },
+      waitingBytes: () => this.#waiting.length,
+      drained: () =>
+        new Promise((resolve) => {
+          if (this.#waiting === '' || ending.signal.aborted) return resolve()
+          this.#drained.push(resolve)
+          ending.signal.addEventListener('abort', () => resolve())
+        }),
+      cut: () => {
+        this.wasCut = true
+        ending.abort()
+      },
+    }
+  }
+}
