@@ -1,0 +1,271 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
+import { Refused, Unavailable } from '../../../shared/errors.ts'
+import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
+import { SimulatedLog } from './simulated-log.ts'
+
+const clock = { now: () => Date.now(), monotonic: () => Date.now() }
+const logger = { warn: () => undefined, debug: () => undefined }
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+let log: SimulatedLog
+let streams: EventStreams
+
+/** A transaction of one event. */
+function happen(dealId?: string): number {
+  const xid = log.begin()
+  const position = log.write(xid, dealId)
+  log.commit(xid)
+  streams.nudge()
+  return position
+}
+
+async function follow(request = fromTheBeginning, mayRead?: () => Promise<void>): Promise<SimulatedClient> {
+  const client = new SimulatedClient()
+  expect(await client.open(streams, request, mayRead)).toBe(true)
+  await pass(10)
+  return client
+}
+
+const commentsIn = ({ received }: SimulatedClient) => received.split('\n\n').filter((block) => block === ':').length
+
+describe('event streams', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
+    log = new SimulatedLog()
+    streams = createEventStreams({ log, represent: ({ position }) => ({ position, text: 'a\nb\r' }), clock, logger })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('write one event as id, type and one line of data', async () => {
+    const client = await follow()
+    happen()
+    await pass(10)
+    expect(client.received).toBe('retry: 1000\n\nid: 1\nevent: deal.held\ndata: {"position":1,"text":"a\\nb\\r"}\n\n')
+  })
+
+  it('do not look into the log without a stream, and now and then with one', async () => {
+    await pass(60_000)
+    expect(log.reads).toBe(0)
+    const client = await follow()
+    const before = log.reads
+    await pass(10_000)
+    expect(log.reads - before).toBe(10)
+    await client.leave()
+    const after = log.reads
+    happen()
+    await pass(60_000)
+    expect(log.reads).toBe(after)
+  })
+
+  it('share one reader', async () => {
+    const clients = await Promise.all(Array.from({ length: 50 }, () => follow()))
+    const before = log.reads
+    happen()
+    await pass(20)
+    expect(log.reads - before).toBeLessThanOrEqual(2)
+    expect(clients.map((client) => client.positions())).toEqual(clients.map(() => [1]))
+    expect(streams.health().streams).toBe(50)
+    await Promise.all(clients.map((client) => client.leave()))
+    expect(streams.health().streams).toBe(0)
+  })
+
+  it('answer many nudges with few looks', async () => {
+    const client = await follow()
+    const before = log.reads
+    for (let count = 0; count < 100; count += 1) {
+      happen()
+      await pass(1)
+    }
+    await pass(10)
+    expect(client.positions()).toHaveLength(100)
+    expect(log.reads - before).toBeLessThan(30)
+  })
+
+  it('find what nobody nudged for', async () => {
+    const client = await follow()
+    const xid = log.begin()
+    log.write(xid)
+    log.commit(xid)
+    await pass(1_000)
+    expect(client.positions()).toEqual([1])
+  })
+
+  it('show an event as soon as the older transaction has ended, and tell for how long it was held back', async () => {
+    const client = await follow()
+    const older = log.begin()
+    happen()
+    await pass(3_000)
+    expect(client.positions()).toEqual([])
+    expect(streams.health().lagMs).toBeGreaterThan(2_900)
+    await expect(streams.check()).resolves.toBeUndefined()
+    await pass(8_000)
+    await expect(streams.check()).rejects.toThrow(Unavailable)
+    log.rollBack(older)
+    await pass(250)
+    expect(client.positions()).toEqual([1])
+    expect(streams.health().lagMs).toBe(0)
+    await expect(streams.check()).resolves.toBeUndefined()
+  })
+
+  it('are no lag while events come and go', async () => {
+    await follow()
+    for (let count = 0; count < 100; count += 1) {
+      const older = log.begin()
+      happen()
+      await pass(10)
+      log.commit(older)
+      await pass(5)
+    }
+    expect(streams.health().lagMs).toBeLessThan(100)
+  })
+
+  it('tell readiness of a table from another cluster', async () => {
+    happen()
+    await expect(streams.check()).resolves.toBeUndefined()
+    for (let count = 0; count < 100; count += 1) happen()
+    const events = [...log.committed]
+    log.fallBackTo(20)
+    log.committed.splice(0, log.committed.length, ...events)
+    await expect(streams.check()).rejects.toThrow(Unavailable)
+  })
+
+  it('end when a standby takes over that had not received everything, and begin anew from there', async () => {
+    const client = await follow()
+    const last = [1, 2, 3].map(() => happen()).at(-1)
+    await pass(10)
+    log.fallBackTo(11)
+    await pass(1_000)
+    expect(client.isOpen()).toBe(false)
+    expect(await new SimulatedClient().open(streams, { ...fromTheBeginning, after: last })).toBe(false)
+    const next = await follow({ ...fromTheBeginning, after: 1 })
+    const position = happen()
+    await pass(10)
+    expect(next.positions()).toEqual([position])
+  })
+
+  it('begin after a position that does not show yet with what was not there when it was named', async () => {
+    const older = log.begin()
+    const late = log.write(older)
+    const [known, next] = [happen(), happen()]
+    const client = await follow({ ...fromTheBeginning, after: known })
+    log.commit(older)
+    await pass(1_000)
+    expect(client.positions()).toEqual([late, next])
+  })
+
+  it('give what is committed after they were opened, though it was written before', async () => {
+    const older = log.begin()
+    const late = log.write(older)
+    happen()
+    const client = await follow(fromNowOn)
+    log.commit(older)
+    await pass(1_000)
+    expect(client.positions()).toEqual([late])
+  })
+
+  it('go on after an outage of the log, with heartbeats meanwhile', async () => {
+    const clients = await Promise.all([follow(), follow(fromNowOn)])
+    log.isAway = true
+    await pass(40_000)
+    expect(clients.map((client) => client.isOpen())).toEqual([true, true])
+    expect(clients.map(commentsIn)).toEqual([2, 2])
+    happen()
+    log.isAway = false
+    await pass(1_500)
+    expect(clients.map((client) => client.positions())).toEqual([[1], [1]])
+  })
+
+  it('send a comment every 15 seconds, and none while events come', async () => {
+    const idle = await follow({ ...fromTheBeginning, dealId: 'other' })
+    const busy = await follow()
+    for (let seconds = 0; seconds < 60; seconds += 1) {
+      happen()
+      await pass(1_000)
+    }
+    expect([commentsIn(idle), commentsIn(busy)]).toEqual([4, 0])
+  })
+
+  it('send nothing after the right is gone, not even what was waiting', async () => {
+    let mayRead = true
+    const client = await follow(fromTheBeginning, async () => {
+      if (!mayRead) throw new Refused('missing-right', 'gone')
+    })
+    happen()
+    await pass(10)
+    mayRead = false
+    happen()
+    await pass(10)
+    expect(client.positions()).toEqual([1])
+    expect(client.isOpen()).toBe(false)
+  })
+
+  it.each([
+    ['the right is gone', () => new Refused('missing-right', 'gone')],
+    ['nobody can tell whether the caller may read', () => new Unavailable('auth-server')],
+  ])('end within a second when %s and nothing happens', async (_, error) => {
+    let failure: Error | undefined
+    const client = await follow(fromNowOn, async () => {
+      if (failure) throw failure
+    })
+    await pass(5_000)
+    failure = error()
+    await pass(1_000)
+    expect(client.isOpen()).toBe(false)
+    await client.run
+  })
+
+  it('cut off a client that takes nothing, keep little for it, and serve the others', async () => {
+    const text = 'x'.repeat(4_000)
+    streams = createEventStreams({ log, represent: () => ({ text }), clock, logger })
+    const [slow, other] = [await follow(), await follow()]
+    slow.read(false)
+    for (let count = 0; count < 500; count += 1) {
+      happen()
+      if (count % 10 === 0) await pass(10)
+    }
+    await pass(1_000)
+    expect(slow.waitingBytes()).toBeLessThan(300 * 1024)
+    expect(slow.wasCut).toBe(false)
+    expect(other.positions()).toHaveLength(500)
+    await pass(31_000)
+    expect(slow.wasCut).toBe(true)
+    expect(other.isOpen()).toBe(true)
+  })
+
+  it('miss nothing when the reader is given to another while it reads', async () => {
+    const answeredAfter = (ms: number) => {
+      const waits = [0, ms]
+      log.delay = () => new Promise((resolve) => setTimeout(resolve, waits.shift() ?? 0))
+    }
+    const first = await follow()
+    answeredAfter(50)
+    const second = new SimulatedClient()
+    await second.open(streams, fromTheBeginning)
+    await pass(5)
+    const seenByFirst = happen()
+    await pass(20)
+    answeredAfter(100)
+    const onItsWay = happen()
+    await pass(5)
+    expect(first.positions()).toEqual([seenByFirst])
+    await first.leave()
+    await pass(300)
+    expect(second.positions()).toEqual([seenByFirst, onItsWay])
+  })
+
+  it('let a client that was away for a while catch up', async () => {
+    const slow = await follow()
+    slow.read(false)
+    for (let count = 0; count < 50; count += 1) {
+      happen()
+      await pass(500)
+    }
+    slow.read(true)
+    await pass(60_000)
+    expect(slow.wasCut).toBe(false)
+    expect(slow.positions()).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
+  })
+})

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { createNudges, type Nudges } from '../../../deal-server/events/nudges.ts'
+import type { Cache } from '../../../shared/cache/cache.ts'
+import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
+import { systemClock } from '../../../shared/clock.ts'
+import { Unavailable } from '../../../shared/errors.ts'
+import { createIdSource } from '../../../shared/ids.ts'
+
+const ids = createIdSource(systemClock)
+const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+class Server {
+  heard = 0
+  readonly nudges: Nudges
+
+  constructor(cache: Pick<Cache, 'moment' | 'publish' | 'subscribe'>, installationId?: string) {
+    const onNudge = () => void (this.heard += 1)
+    this.nudges = createNudges({ cache, ids, installationId: () => installationId, onNudge })
+  }
+}
+
+describe('nudges', () => {
+  it('reach the own readers at once and those of other servers soon, once each', async () => {
+    const cache = createMemoryCache(systemClock)
+    const [here, there, elsewhere] = [new Server(cache, 'a'), new Server(cache, 'a'), new Server(cache, 'b')]
+    await Promise.all([here, there, elsewhere].map(({ nudges }) => nudges.start()))
+    here.nudges.send()
+    expect(here.heard).toBe(1)
+    await pass(20)
+    expect([here.heard, there.heard, elsewhere.heard]).toEqual([1, 1, 0])
+    await there.nudges.stop()
+    here.nudges.send()
+    await pass(20)
+    expect(there.heard).toBe(1)
+  })
+
+  it('are gathered, and the last one is not lost', async () => {
+    let published = 0
+    const cache = createMemoryCache(systemClock)
+    const counting = {
+      moment: () => cache.moment(),
+      subscribe: cache.subscribe.bind(cache),
+      publish: (...message: Parameters<Cache['publish']>) => {
+        published += 1
+        return cache.publish(...message)
+      },
+    }
+    const [here, there] = [new Server(counting, 'a'), new Server(cache, 'a')]
+    await there.nudges.start()
+    for (let count = 0; count < 1000; count += 1) here.nudges.send()
+    await pass(50)
+    expect(published).toBe(2)
+    expect(there.heard).toBe(2)
+  })
+
+  it('do no harm when the cache is away, and come again when it is back', async () => {
+    let isAway = true
+    const cache = createMemoryCache(systemClock)
+    const failing = {
+      subscribe: cache.subscribe.bind(cache),
+      publish: cache.publish.bind(cache),
+      moment: async () => {
+        if (isAway) throw new Unavailable('cache')
+        return cache.moment()
+      },
+    }
+    const [here, there] = [new Server(failing, 'a'), new Server(cache, 'a')]
+    await there.nudges.start()
+    here.nudges.send()
+    await pass(20)
+    expect(there.heard).toBe(0)
+    isAway = false
+    here.nudges.send()
+    await pass(20)
+    expect(there.heard).toBe(1)
+  })
+})
