@@ -14,7 +14,9 @@ class Server {
   readonly nudges: Nudges
 
   constructor(cache: Pick<Cache, 'moment' | 'publish' | 'subscribe'>, installationId?: string) {
-    const onNudge = () => void (this.heard += 1)
+    const onNudge = () => {
+      this.heard += 1
+    }
     this.nudges = createNudges({ cache, ids, installationId: () => installationId, onNudge })
   }
 }

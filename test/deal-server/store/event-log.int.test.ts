@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beginning, isBefore, type Place } from '../../../deal-server/domain/event-log.ts'
+import { createEventStreams } from '../../../deal-server/events/event-streams.ts'
+import { createEventLog } from '../../../deal-server/store/event-log.ts'
+import { events } from '../../../deal-server/store/schema.ts'
+import { systemClock } from '../../../shared/clock.ts'
+import type { Database, Drizzle } from '../../../shared/database/database.ts'
+import { migrateDatabase } from '../../../shared/database/migrate.ts'
+import { type Backend, describeBackends } from '../../support/backends.ts'
+import { fromNowOn, fromTheBeginning, SimulatedClient } from '../events/simulated-client.ts'
+
+const migrationsFolder = join(import.meta.dirname, '../../../deal-server/store/migrations')
+const logger = { warn: () => undefined, debug: () => undefined }
+const oneSession = 'one session serves everybody here'
+
+let backend: Backend
+let database: Database
+let sequence = 0
+
+/** Writes an event as a commit does; gives its position. */
+async function write(drizzle: Drizzle, dealId: string = randomUUID()): Promise<number> {
+  sequence += 1
+  const [row] = await drizzle
+    .insert(events)
+    .values({
+      ...{ id: randomUUID(), dealId, sequence, dealVersion: 1, type: 'deal.held', data: {}, currency: 'EUR' },
+      ...{ occurredAt: '2026-01-01T00:00:00Z', actor: 'alice', useCase: 'HoldDeal', style: 'resource' },
+      correlationId: randomUUID(),
+    })
+    .returning({ position: sql<string>`${events.position}::text` })
+  return Number(row?.position)
+}
+
+const writeAlone = (dealId?: string): Promise<number> =>
+  database.transaction((transaction) => write(transaction, dealId))
+
+/** A transaction that has written an event and stays open until told. */
+async function openTransaction() {
+  let commit: () => void = () => undefined
+  const ending = new Promise<void>((resolve) => {
+    commit = resolve
+  })
+  let ended: Promise<void> = Promise.resolve()
+  const position = await new Promise<number>((resolve) => {
+    ended = database.transaction(async (transaction) => {
+      resolve(await write(transaction))
+      await ending
+    })
+  })
+  return {
+    position,
+    commit: () => {
+      commit()
+      return ended
+    },
+  }
+}
+
+const openStreams = () =>
+  createEventStreams(
+    { log: createEventLog(database), represent: ({ position }) => ({ position }), clock: systemClock, logger },
+    { pollMs: 20, pageSize: 5 },
+  )
+
+async function eventually(check: () => void): Promise<void> {
+  for (let tries = 0; tries < 250; tries += 1) {
+    try {
+      return check()
+    } catch {
+      await pause(20)
+    }
+  }
+  check()
+}
+
+describeBackends('the event log', (openBackend) => {
+  beforeAll(async () => {
+    backend = await openBackend()
+    database = backend.openDatabase()
+    await migrateDatabase(database, { migrationsFolder, schema: 'deals' })
+  }, 60_000)
+  afterAll(async () => {
+    await database.close()
+    await backend.close()
+  })
+  beforeEach(async () => {
+    await database.query('delete from deals.events')
+  })
+
+  it('reads in pages, each event once, in order', async () => {
+    const deal = randomUUID()
+    for (let count = 0; count < 7; count += 1) await writeAlone(count % 3 ? undefined : deal)
+    const log = createEventLog(database)
+    for (const dealId of [undefined, deal]) {
+      let place: Place = beginning
+      const read: Place[] = []
+      for (let isLast = false; !isLast; ) {
+        const page = await log.read(place, { limit: 2, dealId })
+        for (const event of page.events) expect(isBefore(place, event)).toBe(true)
+        read.push(...page.events)
+        place = page.end
+        isLast = page.isLast
+      }
+      expect(read).toHaveLength(dealId ? 3 : 7)
+      expect(read).toEqual([...read].sort((a, b) => (isBefore(a, b) ? -1 : 1)))
+    }
+  })
+
+  it('knows the place of a position, and that there is none', async () => {
+    const position = await writeAlone()
+    const log = createEventLog(database)
+    const { place } = await log.look(position)
+    const { events: read } = await log.read(beginning, { limit: 5 })
+    expect(place).toEqual({ xid: read[0]?.xid, position })
+    expect((await log.look(position + 1)).place).toBeUndefined()
+  })
+
+  it('tells of a table from another cluster, until its transactions are set to 0', async () => {
+    const log = createEventLog(database)
+    await writeAlone()
+    expect((await log.state()).isRestored).toBe(false)
+    await database.query("update deals.events set xid = '9000000000000'")
+    expect((await log.state()).isRestored).toBe(true)
+    await database.query("update deals.events set xid = '0'")
+    expect(await log.state()).toMatchObject({ isRestored: false, heldBack: undefined })
+    expect((await log.read(beginning, { limit: 5 })).events).toHaveLength(1)
+  })
+
+  it('skips no event of a slow transaction that commits late with a lower position', async ({ skip }) => {
+    skip(!database.concurrentSessions, oneSession)
+    const [client, fromNow] = [new SimulatedClient(), new SimulatedClient()]
+    const streams = openStreams()
+    await client.open(streams, fromTheBeginning)
+    const slow = await openTransaction()
+    const quick = await writeAlone()
+    expect(slow.position).toBeLessThan(quick)
+    await fromNow.open(streams, fromNowOn)
+    await pause(200)
+    expect(client.positions()).toEqual([])
+    const { heldBack, horizon } = await createEventLog(database).state()
+    expect(heldBack).toBeGreaterThan(horizon)
+    await slow.commit()
+    await eventually(() => expect(client.positions()).toEqual([slow.position, quick]))
+    await eventually(() => expect(fromNow.positions()).toEqual([slow.position]))
+    await Promise.all([client.leave(), fromNow.leave()])
+  })
+
+  it('gives each event once to a client that is cut off now and then, while many commit late', async ({ skip }) => {
+    skip(!database.concurrentSessions, oneSession)
+    const streams = openStreams()
+    const client = new SimulatedClient()
+    await client.open(streams, fromTheBeginning)
+    const undone = new Error('undone')
+    const writer = async (): Promise<void> => {
+      for (let count = 0; count < 25; count += 1) {
+        const work = database.transaction(async (transaction) => {
+          for (let events = 0; events <= Math.random() * 3; events += 1) await write(transaction)
+          await pause(Math.random() * 20)
+          if (Math.random() < 0.2) throw undone
+        })
+        await work.catch((error: unknown) => expect(error).toBe(undone))
+      }
+    }
+    let isWriting = true
+    const writing = Promise.all(Array.from({ length: 6 }, writer)).finally(() => {
+      isWriting = false
+    })
+    let cuts = 0
+    while (isWriting) {
+      await pause(Math.random() * 60)
+      const last = client.positions().at(-1)
+      if (last === undefined) continue
+      cuts += 1
+      await client.leave()
+      expect(await client.open(streams, { ...fromTheBeginning, after: last })).toBe(true)
+    }
+    await writing
+    expect(cuts).toBeGreaterThan(5)
+    type Row = { position: number }
+    const written = await database.query<Row>(
+      'select to_json(position) as position from deals.events order by xid, position',
+    )
+    expect(written.length).toBeGreaterThan(100)
+    await eventually(() => expect(client.positions()).toEqual(written.map(({ position }) => position)))
+    await client.leave()
+  })
+})
