@@ -182,7 +182,7 @@ describeBackends('the event log', (openBackend) => {
     expect(cuts).toBeGreaterThan(5)
     type Row = { position: number }
     const written = await database.query<Row>(
-      'select to_json(position) as position from deals.events order by xid, position',
+      'select to_json(e.position) as position from deals.events e order by e.xid, e.position',
     )
     expect(written.length).toBeGreaterThan(100)
     await eventually(() => expect(client.positions()).toEqual(written.map(({ position }) => position)))

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { describeBackends } from '../support/backends.ts'
+import { type EventClient, openEvents } from '../support/event-client.ts'
+import { openStack, type Stack } from '../support/stack.ts'
+
+const manyStreams = 1_000
+
+let stack: Stack
+let alice: string
+const open: EventClient[] = []
+
+async function follow(query = ''): Promise<EventClient> {
+  const client = await openEvents(stack.deal, { token: alice, query })
+  expect(client.status).toBe(200)
+  open.push(client)
+  return client
+}
+
+/** A deal with a description that makes its event a long one. */
+async function createDeal(): Promise<string> {
+  const id = randomUUID()
+  const json = { id, name: 'deal', price: 1, description: 'd'.repeat(2_000) }
+  const { status } = await stack.deal.send('/rest/v1/deals/', { token: alice, json })
+  expect(status).toBe(201)
+  return id
+}
+
+const has = (id: string) => (client: EventClient) => client.events.some(({ data }) => data.subject === id)
+
+describeBackends('many live event streams', (openBackend) => {
+  beforeAll(async () => {
+    const eventStreams = { stallMs: 1_500, maxWaitingBytes: 32 * 1024, pageSize: 10 }
+    stack = await openStack(openBackend, { logLevel: 'silent', eventStreams })
+    alice = (await stack.logIn('alice')).access
+  }, 60_000)
+  afterAll(() => stack.close())
+  afterEach(() => {
+    for (const client of open.splice(0)) client.close()
+  })
+
+  it(`give ${manyStreams} clients each event`, async () => {
+    const clients: EventClient[] = []
+    for (let count = 0; count < manyStreams; count += 100) {
+      clients.push(...(await Promise.all(Array.from({ length: 100 }, () => follow()))))
+    }
+    const ids = [await createDeal(), await createDeal(), await createDeal()]
+    await Promise.all(clients.map((client) => client.until(({ events }) => events.length === 3, 10_000)))
+    for (const { events } of clients) expect(events.map(({ data }) => data.subject)).toEqual(ids)
+  })
+
+  it('cut off a client that does not read, which can come back to where it was, and serve the others', async () => {
+    const [first] = [await createDeal()]
+    const [slow, other] = [await follow('?after=0'), await follow()]
+    await slow.until(has(first))
+    slow.pause()
+    // The kernel takes megabytes before anything waits in the server: only what is beyond them shows.
+    const rows = `insert into deals.events
+      (id, deal_id, sequence, deal_version, type, data, currency, occurred_at, actor, use_case, style, correlation_id)
+      select gen_random_uuid(), gen_random_uuid(), 1, 1, 'deal.held', json_build_object('reason', repeat('r', 100000), 'code', null),
+        'EUR', now(), 'alice', 'HoldDeal', 'resource', gen_random_uuid() from generate_series(1, 200)`
+    await stack.database.query(rows)
+    const last = await createDeal()
+    await other.until(has(last), 10_000)
+    await pause(3_500)
+    slow.resume()
+    await slow.until(({ hasEnded }) => hasEnded, 10_000)
+    expect(slow.events.length).toBeLessThan(202)
+    expect(other.hasEnded).toBe(false)
+    const again = await follow(`?after=${slow.events.at(-1)?.id}`)
+    await again.until(has(last), 10_000)
+    const ids = [...slow.events, ...again.events].map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(other.events.every(({ id }) => ids.includes(id))).toBe(true)
+  })
+})
