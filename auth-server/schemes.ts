@@ -3,17 +3,23 @@
  * out.
  */
 import type { Clock } from '../shared/clock.ts'
+import type { Log } from '../shared/log.ts'
 import type { Principals } from '../shared/schemes/authenticate.ts'
 import { createBasicScheme } from '../shared/schemes/basic.ts'
 import { createBearerScheme } from '../shared/schemes/bearer.ts'
 import { holdPasswords } from '../shared/schemes/held-passwords.ts'
 import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
 import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
+import { reportUses } from '../shared/schemes/report-uses.ts'
 import type { Scheme, SchemeName } from '../shared/schemes/scheme.ts'
 import { createSessionScheme, type Sessions, sessionBasics } from '../shared/schemes/session.ts'
+import { createSignedRequestScheme } from '../shared/schemes/signed-request.ts'
+import { signingKeyOf } from '../shared/schemes/signing-key.ts'
+import type { UseSignature } from '../shared/schemes/used-signatures.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import type { VerifyAccessToken } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
+import type { ApiKeys } from './api-keys/api-keys.ts'
 import type { AuthConfig } from './config.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { type VerifyPasswordPorts, verifyBasic } from './logins/verify-password.ts'
@@ -27,6 +33,9 @@ export interface AuthSchemePorts extends VerifyPasswordPorts {
   readonly verifyAccessToken: VerifyAccessToken
   readonly keyRing: Pick<KeyRing, 'verificationKeys'>
   readonly hashing: PasswordHashing
+  readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
+  readonly useSignature: UseSignature
+  readonly log: Pick<Log, 'debug'>
 }
 
 /** The enabled schemes (AUTH_SCHEMES). */
@@ -36,6 +45,7 @@ export function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): S
     'key-signed': () => keySigned(ports),
     basic: () => createBasicScheme(holdPasswords({ ...ports, verify: (presented) => verifyBasic(ports, presented) })),
     session: () => createSessionScheme({ ...sessionBasics(config), sessions: ports.sessions }),
+    'signed-request': () => signedRequest(config, ports),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }
@@ -49,3 +59,16 @@ function keySigned({ keyRing, hashing: { withPermit }, guesses, clock }: AuthSch
   const passwords = createTokenPasswords({ withPermit, guesses, clock })
   return createKeySignedScheme({ verify, findKey: hasAllKeys, passwords })
 }
+
+const signedRequest = (config: AuthConfig, ports: AuthSchemePorts): Scheme =>
+  createSignedRequestScheme({
+    findKey: async (id) => {
+      const material = await ports.apiKeys.material(id)
+      return material && signingKeyOf(material)
+    },
+    noteUse: reportUses(ports.apiKeys.noteUse, ports),
+    use: ports.useSignature,
+    clock: ports.clock,
+    ttlSeconds: config.signatureTtlSeconds,
+    publicOrigin: config.publicOrigin,
+  })

@@ -15,6 +15,7 @@ import { documentationRoutes } from '../shared/pages/routes.ts'
 import { type Authenticate, createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule, type RefuseCrossSite } from '../shared/schemes/cross-site.ts'
 import { createSessionCookie } from '../shared/schemes/session-cookie.ts'
+import { createUsedSignatureExpiry, createUsedSignatures } from '../shared/schemes/used-signatures.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
@@ -59,6 +60,7 @@ import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createAuthSchemes } from './schemes.ts'
+import { usedSignatures } from './store/schema.ts'
 import { createSealing } from './store/sealing.ts'
 import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createAccessTokenIssuer } from './tokens/access-tokens.ts'
@@ -99,15 +101,12 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const refuseCrossSite = createCrossSiteRule(config)
   const principals = { get: (username: string) => readPrincipalRecord({ database, clock }, username) }
   const { authenticate } = createAuthentication({
-    schemes: createAuthSchemes(config, { ...logins, keyRing, principals }),
+    schemes: createAuthSchemes(config, { ...logins, keyRing, principals, apiKeys }),
     principals,
     refuseCrossSite,
     clock,
   })
-  const housekeeping = createHousekeeping({
-    ...{ database, clock, log, name: 'auth' },
-    jobs: [createLoginExpiry(clock), createSessionExpiry(clock), createApiKeyExpiry(clock)],
-  })
+  const housekeeping = housekeepingOf(resources)
   const problems = createAuthProblems(config.expiredTokenStatus)
   const lists = createLists({ origin: config.publicOrigin, cursors: cursorsUnder(resources.secretsKeys) })
   const documented = [
@@ -199,6 +198,18 @@ function sessionRoutesOf(config: AuthConfig, parts: Parts & { readonly refuseCro
   return [...sessionsRoutes(ports), ...userSessionsRoutes(ports)]
 }
 
+/** What expires. */
+const housekeepingOf = ({ database, clock, log }: AuthResources) =>
+  createHousekeeping({
+    ...{ database, clock, log, name: 'auth' },
+    jobs: [
+      createLoginExpiry(clock),
+      createSessionExpiry(clock),
+      createApiKeyExpiry(clock),
+      createUsedSignatureExpiry(usedSignatures),
+    ],
+  })
+
 /** The routes for deal servers. */
 interface InternalParts {
   readonly publisher: ReturnType<typeof createPrincipalPublisher>
@@ -265,6 +276,7 @@ function createLogins(
     guesses: createGuesses({ cache, clock, ids, limits: config.loginFailures, secret }),
     hashing: createPasswordHashing({ concurrency: config.hashConcurrency }),
     families: createFamilyStore(database),
+    useSignature: createUsedSignatures(resources, 'auth'),
     issueAccessToken: createAccessTokenIssuer({ keys: keyRing, ids, issuer, audience }),
     refreshTokens: createRefreshTokens({ secretsKeys, ids, issuer }),
     sealing: createSealing(secretsKeys),

@@ -13,9 +13,12 @@ import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
 import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
 import type { Scheme, SchemeName } from '../shared/schemes/scheme.ts'
 import { createSessionScheme, type Sessions, sessionBasics } from '../shared/schemes/session.ts'
+import { createSignedRequestScheme } from '../shared/schemes/signed-request.ts'
+import type { UseSignature } from '../shared/schemes/used-signatures.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
+import type { ApiKeyStore } from './access/api-key-store.ts'
 import { askForPasswords } from './access/ask-for-passwords.ts'
 import type { AuthClient } from './access/auth-client.ts'
 import type { KeyStores } from './access/key-stores.ts'
@@ -26,6 +29,8 @@ export interface DealSchemePorts {
   readonly sessions: Sessions
   readonly keys: KeyStores
   readonly guesses: Guesses
+  readonly apiKeys: ApiKeyStore
+  readonly useSignature: UseSignature
   readonly clock: Clock
   readonly principals: Principals
   readonly authClient: AuthClient
@@ -45,6 +50,7 @@ export function createDealSchemes(config: DealConfig, ports: DealSchemePorts): S
     'key-signed': () => keySigned(config, ports),
     basic: () => createBasicScheme(holdPasswords({ ...ports, verify: askForPasswords(ports) })),
     session: () => createSessionScheme({ ...sessionBasics(config), sessions: ports.sessions }),
+    'signed-request': () => signedRequest(config, ports),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }
@@ -55,3 +61,13 @@ function keySigned(config: DealConfig, { keys: { keySigned: keys }, guesses, clo
   const passwords = createTokenPasswords({ withPermit, guesses, clock })
   return createKeySignedScheme({ verify, findKey: keys.findKey, passwords })
 }
+
+const signedRequest = (config: DealConfig, { apiKeys, useSignature: use, clock }: DealSchemePorts): Scheme =>
+  createSignedRequestScheme({
+    findKey: apiKeys.find,
+    noteUse: apiKeys.noteUse,
+    use,
+    clock,
+    ttlSeconds: config.signatureTtlSeconds,
+    publicOrigin: config.publicOrigin,
+  })

@@ -13,6 +13,8 @@ import type { Log } from '../shared/log.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
+import { createUsedSignatures } from '../shared/schemes/used-signatures.ts'
+import { createApiKeyStore } from './access/api-key-store.ts'
 import { createAuthClient } from './access/auth-client.ts'
 import { createHeldSessions } from './access/held-sessions.ts'
 import { createKeyStores, type KeyStores } from './access/key-stores.ts'
@@ -49,11 +51,22 @@ export type DealServer = ReturnType<typeof createDealServer>
 /** A deal server that does not listen yet. */
 export function createDealServer(config: DealConfig, resources: DealResources) {
   const { database, cache, clock, ids, log, serviceSecret } = resources
-  const { authClient, keys, feed, principals } = followAuthServer(config, resources)
+  const { authClient, keys, apiKeys, feed, principals } = followAuthServer(config, resources)
   const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secret: serviceSecret })
   const sessions = createHeldSessions({ ...config, feed, principals, authClient, cache, clock })
+  const useSignature = createUsedSignatures(resources, 'deals')
   const { authenticate, recheck } = createAuthentication({
-    schemes: createDealSchemes(config, { keys, guesses, sessions, clock, principals, authClient, serviceSecret }),
+    schemes: createDealSchemes(config, {
+      keys,
+      apiKeys,
+      guesses,
+      sessions,
+      useSignature,
+      clock,
+      principals,
+      authClient,
+      serviceSecret,
+    }),
     principals,
     refuseCrossSite: createCrossSiteRule(config),
     clock,
@@ -104,7 +117,8 @@ function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: DealConfig, reso
   const feed = createPrincipalFeed({ cache, authClient, clock, log })
   feed.onPublishedKeys(followKeys)
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs })
-  return { authClient, keys, feed, principals }
+  const apiKeys = createApiKeyStore({ authClient, principals, clock, log, secret })
+  return { authClient, keys, apiKeys, feed, principals }
 }
 
 function healthOf(

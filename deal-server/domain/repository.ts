@@ -68,6 +68,8 @@ export interface CommandRecord {
   readonly requestedBy: string
   readonly requestedAt: string
   readonly expiresAt: string
+  /** SHA-256 (base64url) of the signature of the signed request that sent it; null for any other. */
+  readonly signature: string | null
 }
 
 export interface Loaded {

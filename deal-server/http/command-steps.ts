@@ -189,5 +189,6 @@ function recordOf(
     requestedBy: caller.username,
     requestedAt: at,
     expiresAt: rfc3339(Date.parse(at) + answerKeptForMs),
+    signature: caller.credential.signature?.digest ?? null,
   }
 }

@@ -16,6 +16,7 @@ import {
   missingRights,
   type Recheck,
   requireRights,
+  signatureUsed,
 } from '../../shared/schemes/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealRepository } from '../domain/repository.ts'
@@ -47,6 +48,11 @@ const maxRounds = 200
 /** The longest pause before the next round, in milliseconds; a random part of it lets others have their turn. */
 const longestPauseMs = 20
 
+/** So long the first copy of a signed request may run while the others wait for its outcome, in milliseconds. */
+const firstCopyMaxMs = 5_000
+/** Between two looks for that outcome, in milliseconds: `maxRounds` of them are as long. */
+const betweenLooksMs = 25
+
 /** @throws Refused, Unavailable: what becomes a problem document */
 export function createPipeline(ports: PipelinePorts): Pipeline {
   return async (call, route) => {
@@ -66,6 +72,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     requireRights(caller, invocation.bound.rights) // right: 403
     refuseAnonymous(caller)
     const undertaking = undertake(ports, { call, caller, route, invocation })
+    if (caller.credential.signature?.isReused) return invocation.encode(await replaySigned(ports, undertaking))
     return invocation.encode(await ports.queue.run(undertaking.queueKey, () => runCommand(ports, undertaking)))
   }
 }
@@ -86,6 +93,23 @@ async function runCommand(ports: PipelinePorts, undertaking: Undertaking): Promi
     await pause(Math.random() * longestPauseMs)
   }
   throw new Unavailable('database', { retryAfterSeconds: 1 })
+}
+
+/**
+ * For a signature that was used before: right by the deal (403) → the outcome of the very command that it was used for, else 401. Copies of
+ * one request arrive together: while the first may still be running, the others wait for it, outside its queue.
+ */
+async function replaySigned(ports: PipelinePorts, undertaking: Undertaking): Promise<AnsweredCommand> {
+  const { key, caller, invocation } = undertaking
+  const { digest, usedAt = 0 } = caller.credential.signature ?? {}
+  for (let round = 0; key !== undefined && !invocation.validateOnly && round < maxRounds; round += 1) {
+    const { deal, command } = await load(ports.repository, undertaking)
+    requireRightsOn(deal, undertaking)
+    if (command && command.signature === digest) return replay(command, undertaking)
+    if (command || ports.clock.now() - usedAt > firstCopyMaxMs) break
+    await pause(betweenLooksMs)
+  }
+  throw signatureUsed(ports.clock)
 }
 
 function undertake(

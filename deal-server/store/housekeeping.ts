@@ -4,7 +4,8 @@
  */
 import { sql } from 'drizzle-orm'
 import type { HousekeepingJob } from '../../shared/housekeeping.ts'
-import { commands, deals, tasks } from './schema.ts'
+import { createUsedSignatureExpiry } from '../../shared/schemes/used-signatures.ts'
+import { commands, deals, tasks, usedSignatures } from './schema.ts'
 
 /** Answers of commands that are no longer kept: what is left of the command says that it was carried out. */
 const expiredAnswers: HousekeepingJob = {
@@ -40,4 +41,8 @@ const purgedDeals: HousekeepingJob = {
 }
 
 /** The jobs of the deal server. */
-export const dealHousekeepingJobs: readonly HousekeepingJob[] = [expiredAnswers, purgedDeals]
+export const dealHousekeepingJobs: readonly HousekeepingJob[] = [
+  expiredAnswers,
+  purgedDeals,
+  createUsedSignatureExpiry(usedSignatures),
+]

@@ -67,6 +67,7 @@ export interface CommandRow {
   readonly requested_by: string
   readonly requested_at: string
   readonly expires_at: string
+  readonly signature: string | null
 }
 
 const time = (text: string): string => new Date(text).toISOString()
@@ -179,6 +180,7 @@ export const commandOfRow = (row: CommandRow): CommandRecord => ({
   requestedBy: row.requested_by,
   requestedAt: time(row.requested_at),
   expiresAt: time(row.expires_at),
+  signature: row.signature,
 })
 
 export const rowOfCommand = (command: CommandRecord): CommandRow => ({
@@ -194,6 +196,7 @@ export const rowOfCommand = (command: CommandRecord): CommandRow => ({
   requested_by: command.requestedBy,
   requested_at: command.requestedAt,
   expires_at: command.expiresAt,
+  signature: command.signature,
 })
 
 /** The rows of `deals.events` that a commit writes; position and transaction are the database's. */

@@ -15,6 +15,9 @@ export const callerProblems: readonly string[] = [
   // Of sessions, Basic, Digest and key-signed tokens.
   ...['invalid-credentials', 'stale-nonce', 'invalid-session', 'too-many-attempts', 'cross-site'],
   ...['token-password-required', 'invalid-parameter'],
+  // Of signed requests.
+  ...['invalid-signature', 'signature-too-old', 'signature-from-future', 'signature-used', 'ambiguous-parameter'],
+  ...['body-hash-required', 'signature-method-required'],
 ]
 
 /** What a body can be refused for. */
@@ -109,6 +112,10 @@ export const problemSchema = (table: ProblemTable, members: Readonly<Record<stri
       },
     },
     schemes: { ...texts, description: 'On 401: the authentication schemes served.' },
+    serverTime: {
+      type: 'integer',
+      description: 'Of refused signatures: the time of the server, in seconds since 1970.',
+    },
     missingRight: text,
     missingRights: texts,
     ...members,

@@ -16,6 +16,14 @@ interface DescribedScheme {
   readonly alternatives: readonly (readonly string[])[]
 }
 
+const inQuery = (name: string, description: string): JsonSchema => ({ type: 'apiKey', in: 'query', name, description })
+const inHeader = (name: string, description: string): JsonSchema => ({
+  type: 'apiKey',
+  in: 'header',
+  name,
+  description,
+})
+
 const schemes: Partial<Record<SchemeName, DescribedScheme>> = {
   bearer: {
     components: {
@@ -67,6 +75,22 @@ const schemes: Partial<Record<SchemeName, DescribedScheme>> = {
       basic: { type: 'http', scheme: 'basic', description: 'User name and password, in UTF-8 (RFC 7617).' },
     },
     alternatives: [['basic']],
+  },
+  'signed-request': {
+    components: {
+      signedTimestamp: inQuery('timestamp', 'When the request was signed, in seconds since 1970.'),
+      signedKey: inQuery('apiKey', 'The id of the API key.'),
+      signature: inQuery(
+        'signature',
+        'Hexadecimal HMAC-SHA256 or RSA-SHA256 over path and sorted parameters. `method`, `bodySha256` and `nonce` may be signed with them.',
+      ),
+      signatureInput: inHeader('Signature-Input', 'What one signature covers (RFC 9421 §4.1); `keyid` is an API key.'),
+      messageSignature: inHeader('Signature', 'That signature (RFC 9421 §4.2).'),
+    },
+    alternatives: [
+      ['signedTimestamp', 'signedKey', 'signature'],
+      ['signatureInput', 'messageSignature'],
+    ],
   },
 }
 

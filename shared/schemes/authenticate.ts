@@ -2,11 +2,12 @@
  * From a request to a caller: find the one credential, verify it, then let the principal record decide. No fall-through: a bad
  * credential is an error even if another would do (CONTRACT section 4). Fails closed: without a record there is no caller.
  */
-import type { Clock } from '../clock.ts'
+import { type Clock, unixSeconds } from '../clock.ts'
 import { Refused, Unavailable } from '../errors.ts'
 import type { HttpCall } from '../http/call.ts'
 import type { PrincipalRecord } from '../principals/record.ts'
 import type { RefuseCrossSite } from './cross-site.ts'
+import { falseClaim } from './request-claims.ts'
 import {
   type AnswerHeaders,
   isOfScript,
@@ -57,9 +58,10 @@ export function createAuthentication(ports: AuthenticationPorts): { authenticate
     authenticate: async (call) => {
       const { scheme, credential } = await findCredential(call, ports)
       const verified = await scheme.verify(credential, call)
+      if (scheme.name !== 'signed-request') await refuseFalseClaims(call)
       const record = requireLive(await principals.get(verified.username), verified, () => scheme.refusalHeaders(call))
       if (scheme.isSentByBrowsers) refuseCrossSite(call)
-      if (verified.signature?.isReused && !ports.handsOnReusedSignatures) throw signatureUsed()
+      if (verified.signature?.isReused && !ports.handsOnReusedSignatures) throw signatureUsed(clock)
       return callerOf(record, verified, scheme.name)
     },
     recheck: async ({ credential, scheme, userId }) => {
@@ -74,9 +76,18 @@ export function createAuthentication(ports: AuthenticationPorts): { authenticate
   }
 }
 
+/** Without a signature too, what a request says of itself must be true. @throws Refused `invalid-parameter` */
+async function refuseFalseClaims(call: HttpCall): Promise<void> {
+  const name = await falseClaim(call)
+  if (name !== undefined) throw new Refused('invalid-parameter', `The parameter ${name} is not true of this request.`)
+}
+
 /** The refusal of a signature that was used before. */
-export const signatureUsed = (): Refused<'signature-used'> =>
-  new Refused('signature-used', 'A signature of an unsafe request works once; sign the request anew.')
+export const signatureUsed = (clock: Clock): Refused<'signature-used'> =>
+  new Refused('signature-used', 'A signature of an unsafe request works once; sign the request anew.', {
+    members: { serverTime: unixSeconds(clock.now()) },
+    headers: { 'www-authenticate': [`Bearer realm="${realm}"`] },
+  })
 
 interface Found {
   readonly scheme: Scheme

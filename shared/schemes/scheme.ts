@@ -18,6 +18,8 @@ export interface RequestSignature {
   readonly digest: string
   /** It was used before: good for nothing but the stored answer of the very command it was used for. */
   readonly isReused: boolean
+  /** When, in milliseconds; undefined unless it was. */
+  readonly usedAt: number | undefined
 }
 
 /** What a valid credential proves. */

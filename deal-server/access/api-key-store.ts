@@ -1,0 +1,61 @@
+/** API keys as the auth server tells of them, held in memory alone: what signed requests are verified with. */
+import type { Clock } from '../../shared/clock.ts'
+import { Unavailable } from '../../shared/errors.ts'
+import { apiKeySecretPurpose, internalApiKeySchema } from '../../shared/internal-api-keys.ts'
+import { openInternally } from '../../shared/internal-sealing.ts'
+import type { Log } from '../../shared/log.ts'
+import { holdCredentials } from '../../shared/principals/held-credentials.ts'
+import type { Principals } from '../../shared/schemes/authenticate.ts'
+import { reportUses } from '../../shared/schemes/report-uses.ts'
+import { type SigningKey, signingKeyOf } from '../../shared/schemes/signing-key.ts'
+import type { AuthClient } from './auth-client.ts'
+
+export interface ApiKeyStore {
+  /** The key of this id; undefined when there is none, or none any more. @throws Unavailable */
+  find(id: string): Promise<SigningKey | undefined>
+  /** Tells the auth server, in the background and at most once in a minute per key, that the key was used. */
+  noteUse(id: string): void
+}
+
+export interface ApiKeyStorePorts {
+  readonly authClient: Pick<AuthClient, 'ask'>
+  readonly principals: Principals
+  readonly clock: Clock
+  readonly log: Pick<Log, 'debug'>
+  /** SERVICE_SECRET: the one that is used. */
+  readonly secret: string
+}
+
+const maxHeld = 10_000
+const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Nothing is held yet. */
+export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
+  const { authClient, principals, clock } = ports
+  const held = holdCredentials<SigningKey>({ principals, clock, max: maxHeld })
+  const report = async (id: string) => {
+    await authClient.ask({ method: 'POST', target: `/api-keys/${id}/used` })
+  }
+  return {
+    find: async (id) => (idForm.test(id) ? held.get(id, () => load(id, ports)) : undefined),
+    noteUse: reportUses(report, ports),
+  }
+}
+
+async function load(id: string, { authClient, secret }: ApiKeyStorePorts): Promise<SigningKey | undefined> {
+  const { status, body } = await authClient.ask({ method: 'GET', target: `/api-keys/${id}` })
+  if (status === 404) return undefined
+  const answer = status === 200 ? internalApiKeySchema.safeParse(body) : undefined
+  if (!answer?.success) {
+    throw new Unavailable('auth-server', { cause: new Error(`/internal/api-keys answered ${status}`) })
+  }
+  const { secretSealed, ...facts } = answer.data
+  return signingKeyOf({ ...facts, secret: secretSealed === null ? null : openSecret(id, secretSealed, secret) })
+}
+
+/** @throws Unavailable for a secret that was sealed under another service secret */
+function openSecret(id: string, sealed: string, serviceSecret: string): string {
+  const opened = openInternally(sealed, { secrets: [serviceSecret], purpose: apiKeySecretPurpose(id) })
+  if (opened !== undefined) return opened
+  throw new Unavailable('auth-server', { cause: new Error('the secret of an API key could not be opened') })
+}

@@ -1,0 +1,20 @@
+/** What a request says of itself in its query: `method`, and `bodySha256`, the SHA-256 of its body in hexadecimal. */
+import { createHash } from 'node:crypto'
+import { type HttpCall, queryOf } from '../http/call.ts'
+import { lowerCase } from './canonical-query.ts'
+
+/**
+ * The first of the claims that is not true of the request; undefined when all are, or there is none. Whoever reads them: a claim that is
+ * present is checked.
+ */
+export async function falseClaim(call: HttpCall): Promise<'method' | 'bodySha256' | undefined> {
+  if (call.rawQuery === '') return undefined
+  for (const [spelled, value] of queryOf(call)) {
+    const name = lowerCase(spelled)
+    if (name === 'method' && value !== call.method) return 'method'
+    if (name === 'bodysha256' && lowerCase(value) !== sha256Hex(await call.readBody())) return 'bodySha256'
+  }
+  return undefined
+}
+
+const sha256Hex = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')

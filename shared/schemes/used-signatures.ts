@@ -1,0 +1,61 @@
+/**
+ * Signatures that work once: rows in the server's own PostgreSQL, so that no restart and no other instance forgets one. Without the
+ * database nobody can tell, and nothing is accepted.
+ */
+
+import { sql } from 'drizzle-orm'
+import { type Clock, rfc3339 } from '../clock.ts'
+import type { usedSignaturesTable } from '../database/credential-tables.ts'
+import type { Database } from '../database/database.ts'
+import type { HousekeepingJob } from '../housekeeping.ts'
+
+/** A signature that is about to be used. */
+export interface SignatureUse {
+  readonly keyId: string
+  /** SHA-256 (base64url) of its octets. */
+  readonly digest: string
+  /** From when on no server accepts it, in milliseconds. */
+  readonly expiresAt: number
+}
+
+/** When it was used before, in milliseconds; undefined when it is used now for the first time. @throws Unavailable */
+export type UseSignature = (use: SignatureUse) => Promise<number | undefined>
+
+/** The PostgreSQL schema of a server. */
+export type ServerSchema = 'auth' | 'deals'
+
+/** Of concurrent uses exactly one is the first: the others wait for its row. They may not see it yet, being so close behind. */
+const useSql = (schema: ServerSchema): string => `
+  with used as (
+    insert into ${schema}.used_signatures (key_id, signature, used_at, expires_at)
+    values ($1::text, $2::text, $3::text::timestamptz, $4::text::timestamptz) on conflict do nothing returning 1)
+  select json_build_object('isFirst', exists(select 1 from used), 'usedAt', (
+    select round(extract(epoch from s.used_at) * 1000)::bigint from ${schema}.used_signatures s
+    where s.key_id = $1::text and s.signature = $2::text)) as use`
+
+/** The used signatures of one server. */
+export function createUsedSignatures(
+  { database, clock }: { readonly database: Pick<Database, 'query'>; readonly clock: Clock },
+  schema: ServerSchema,
+): UseSignature {
+  const statement = useSql(schema)
+  return async ({ keyId, digest, expiresAt }) => {
+    const now = clock.now()
+    type Row = { use: { isFirst: boolean; usedAt: number | null } }
+    const [row] = await database.query<Row>(statement, [keyId, digest, rfc3339(now), rfc3339(expiresAt)])
+    return row?.use.isFirst ? undefined : (row?.use.usedAt ?? now)
+  }
+}
+
+/** Removes signatures that are too old to be accepted anyway. */
+export const createUsedSignatureExpiry = (table: ReturnType<typeof usedSignaturesTable>): HousekeepingJob => ({
+  name: 'used signatures',
+  removeBatch: async (drizzle, { now, limit }) => {
+    // Found before they are removed: the planner could run a subquery of `in` several times, each time with other rows.
+    const expired = sql`ctid = any(array(
+      select ctid from ${table} where expires_at <= ${now}::timestamptz
+      order by expires_at limit ${limit} for update skip locked))`
+    const rows = await drizzle.delete(table).where(expired).returning({ one: sql<number>`1` })
+    return rows.length
+  },
+})
