@@ -3,6 +3,7 @@ import { compare } from './compare.ts'
 import { makeDeals } from './deals.ts'
 import { NotPossible, openEnvironment } from './environment.ts'
 import { holdDeals } from './hold-deals.ts'
+import { verifyKeySigned } from './key-signed.ts'
 import { startLoad } from './load/load.ts'
 import { readOneDeal } from './read-one-deal.ts'
 import { startServers } from './servers.ts'
@@ -32,6 +33,7 @@ async function main(filter: string): Promise<void> {
     const bench = { clients, deals: settings.deals, servers, load, url: environment.database.url }
     const comparisons = {
       'read-one-deal': readOneDeal,
+      'key-signed': verifyKeySigned,
       'hold-deals': holdDeals,
       styles: compareStyles,
       'named-styles': compareNamedStyles,

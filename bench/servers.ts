@@ -53,6 +53,11 @@ export async function startServers({ database: { url }, redisUrl }: Environment)
     /** Listens with such a surface over another repository. */
     listenOpenly: deal.listenOpenly,
     accessToken: await logIn(auth.origin),
+    /** Header fields of callers by key-signed tokens: one with a user name alone, one with everything that a token can hold. */
+    keySigned: {
+      name: await keySignedFields(auth.origin, ['username']),
+      everything: await keySignedFields(auth.origin, ['username', 'ip', 'password']),
+    },
     close: async () => {
       await deal.close()
       await auth.close()
@@ -126,4 +131,16 @@ async function logIn(origin: string): Promise<string> {
   const response = await fetch(`${origin}/login`, { method: 'POST', headers, body: JSON.stringify(user) })
   const { access_token: token } = (await response.json()) as { access_token: string }
   return token
+}
+
+async function keySignedFields(origin: string, include: readonly string[]): Promise<Record<string, string>> {
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ ...user, include })
+  const response = await fetch(`${origin}/key-signed-tokens`, { method: 'POST', headers, body })
+  const { token } = (await response.json()) as { token: string }
+  const password = Buffer.from(user.password).toString('base64url')
+  return {
+    Authorization: `KeySigned ${token}`,
+    ...(include.includes('password') && { 'X-Key-Signed-Password': password }),
+  }
 }

@@ -3,7 +3,6 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import { Refused } from '../errors.ts'
-import type { HttpCall } from '../http/call.ts'
 import type { Guesses } from '../limits/guesses.ts'
 import type { WithHashingPermit } from '../passwords/hashing-permits.ts'
 import { exceedsPasswordLimit, maxPasswordBytes } from '../passwords/password-limits.ts'
@@ -17,18 +16,17 @@ const maxFieldLength = 4 * maxPasswordBytes
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The password in `X-Key-Signed-Password`; undefined when there is none.
+ * The password that the field holds.
  * @throws Refused `invalid-parameter` for what is no password in UTF-8 and base64url (RFC 4648 §5) without padding
  */
-export function readPasswordField(call: HttpCall): string | undefined {
-  const field = call.header('x-key-signed-password')
-  if (field === undefined) return undefined
-  const password = field.length <= maxFieldLength ? decode(field) : undefined
-  if (password === undefined || password === '' || exceedsPasswordLimit(password)) {
-    throw new Refused('invalid-parameter', 'X-Key-Signed-Password must be the password in UTF-8, as base64url.')
-  }
+function passwordIn(field: string): string {
+  const password = decode(field)
+  if (password === undefined || password === '' || exceedsPasswordLimit(password)) throw notAPassword()
   return password
 }
+
+const notAPassword = () =>
+  new Refused('invalid-parameter', 'X-Key-Signed-Password must be the password in UTF-8, as base64url.')
 
 function decode(field: string): string | undefined {
   const octets = Buffer.from(field, 'base64url')
@@ -60,8 +58,8 @@ export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswo
   const checking = new Map<string, Promise<true | undefined>>()
 
   /** No two pairs of token and password have one text in common: the length of the first stands before it. */
-  const nameOf = ({ jti }: KeySignedClaims, password: string): string =>
-    createHmac('sha256', processKey).update(`${jti.length}:${jti}${password}`).digest('base64url')
+  const nameOf = ({ jti }: KeySignedClaims, field: string): string =>
+    createHmac('sha256', processKey).update(`${jti.length}:${jti}${field}`).digest('base64url')
 
   const check = async (claims: KeySignedClaims, password: string, name: string): Promise<true | undefined> => {
     const { passwordHash, exp } = claims
@@ -78,9 +76,11 @@ export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswo
     return started
   }
   return {
-    isRight: (claims, { password, address }) => {
-      const name = nameOf(claims, password)
+    isRight: (claims, { field, address }) => {
+      if (field.length > maxFieldLength) throw notAPassword()
+      const name = nameOf(claims, field)
       if (right.get(name)) return true
+      const password = passwordIn(field)
       const account = claims.sub ?? claims.jti
       return guesses
         .attempt({ account, address }, () => checkOnce(claims, password, name))

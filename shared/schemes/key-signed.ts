@@ -4,16 +4,23 @@ import type { HttpCall } from '../http/call.ts'
 import { anonymousUsername } from '../principals/record.ts'
 import type { KeySignedClaims } from '../tokens/key-signed-payload.ts'
 import type { KeySignedVerdict, VerifyKeySignedToken } from '../tokens/verify-key-signed-token.ts'
-import { readPasswordField } from './key-signed-password.ts'
 import { authorizationOf, realm, type Scheme, type VerifiedCredential } from './scheme.ts'
+
+/** A password as it came. */
+export interface TokenPasswordAttempt {
+  /** The value of `X-Key-Signed-Password`. */
+  readonly field: string
+  /** The client's canonical address. */
+  readonly address: string
+}
 
 /** Tells whether a password is the one whose hash a token holds. */
 export interface TokenPasswords {
   /**
    * At once when it is known, else after the time that Argon2 takes.
-   * @throws Refused `too-many-attempts`; Unavailable(`hashing`)
+   * @throws Refused `invalid-parameter`, `too-many-attempts`; Unavailable(`hashing`)
    */
-  isRight(claims: KeySignedClaims, attempt: { password: string; address: string }): boolean | Promise<boolean>
+  isRight(claims: KeySignedClaims, attempt: TokenPasswordAttempt): boolean | Promise<boolean>
 }
 
 export interface KeySignedPorts {
@@ -71,17 +78,17 @@ function requireUser(
   if (claims.address !== null && claims.address !== address) {
     throw new Refused('invalid-token', 'The key-signed token is good for another client address only.', { headers })
   }
-  const password = readPasswordField(call)
+  const field = call.header('x-key-signed-password')
   if (claims.passwordHash === null) {
-    if (password === undefined) return credentialOf(claims)
+    if (field === undefined) return credentialOf(claims)
     throw new Refused('invalid-token', 'The key-signed token holds no password: send it without one.', { headers })
   }
-  if (password === undefined) {
+  if (field === undefined) {
     throw new Refused('token-password-required', 'Send the password of the token in X-Key-Signed-Password.', {
       headers,
     })
   }
-  const isRight = passwords.isRight(claims, { password, address })
+  const isRight = passwords.isRight(claims, { field, address })
   return typeof isRight === 'boolean'
     ? requireRight(isRight, claims)
     : isRight.then((right) => requireRight(right, claims))

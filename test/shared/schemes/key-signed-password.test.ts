@@ -14,6 +14,8 @@ const claims: KeySignedClaims = {
 }
 const address = '203.0.113.7'
 
+const encoded = (password: string): string => Buffer.from(password).toString('base64url')
+
 /** The check with everything it rests on written down. */
 function open(withPermit: WithHashingPermit = createHashingPermits({ concurrency: 1 })) {
   let now = 1_000_000
@@ -41,7 +43,7 @@ function open(withPermit: WithHashingPermit = createHashingPermits({ concurrency
 describe('the password of a key-signed token', () => {
   it('is hashed once as long as the token lives, and counts as one attempt', async () => {
     const { passwords, hashes, attempts, pass } = open()
-    const attempt = { password: 'right password', address }
+    const attempt = { field: encoded('right password'), address }
     expect(await passwords.isRight(claims, attempt)).toBe(true)
     pass(59_999)
     expect(passwords.isRight(claims, attempt)).toBe(true)
@@ -57,7 +59,7 @@ describe('the password of a key-signed token', () => {
   it('is never remembered when it is wrong: each try is hashed and counted', async () => {
     const { passwords, hashes, attempts } = open()
     for (let round = 0; round < 3; round += 1) {
-      expect(await passwords.isRight(claims, { password: 'wrong password', address })).toBe(false)
+      expect(await passwords.isRight(claims, { field: encoded('wrong password'), address })).toBe(false)
     }
     expect({ hashes: hashes.begun, failed: attempts.map(({ failed }) => failed) }).toEqual({
       hashes: 3,
@@ -67,18 +69,18 @@ describe('the password of a key-signed token', () => {
 
   it('is remembered for its own token alone', async () => {
     const { passwords, hashes } = open()
-    const password = 'right password'
-    await passwords.isRight(claims, { password, address })
+    const field = encoded('right password')
+    await passwords.isRight(claims, { field, address })
     const other = { ...claims, jti: '01890a5d-ac96-774b-bcce-b302099a8058' }
     const stranger = { ...other, passwordHash: { ...passwordHash, digest: Buffer.alloc(32) } }
-    expect(await passwords.isRight(stranger, { password, address })).toBe(false)
-    expect(await passwords.isRight(other, { password, address })).toBe(true)
+    expect(await passwords.isRight(stranger, { field, address })).toBe(false)
+    expect(await passwords.isRight(other, { field, address })).toBe(true)
     expect(hashes.begun).toBe(3)
   })
 
   it('is counted for the token itself where that names nobody', async () => {
     const { passwords, attempts } = open()
-    await passwords.isRight({ ...claims, sub: null }, { password: 'wrong password', address })
+    await passwords.isRight({ ...claims, sub: null }, { field: encoded('wrong password'), address })
     expect(attempts).toEqual([{ account: claims.jti, address, failed: true }])
   })
 
@@ -90,7 +92,7 @@ describe('the password of a key-signed token', () => {
     ] as const) {
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
-          passwords.isRight(claims, { password, address: `203.0.113.${index}` }),
+          passwords.isRight(claims, { field: encoded(password), address: `203.0.113.${index}` }),
         ),
       )
       expect(answers).toEqual(Array(20).fill(isRight))
@@ -102,11 +104,13 @@ describe('the password of a key-signed token', () => {
 
   it('is refused with 503 while too many wait to be hashed', async () => {
     const { passwords } = open(createHashingPermits({ concurrency: 1, maxQueued: 1 }))
-    const tries = ['a', 'b', 'c'].map(async (password) => passwords.isRight(claims, { password, address }))
+    const tries = ['a', 'b', 'c'].map(async (password) =>
+      passwords.isRight(claims, { field: encoded(password), address }),
+    )
     const settled = await Promise.allSettled(tries)
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
     expect(settled[2]).toMatchObject({ reason: { name: 'Unavailable', dependency: 'hashing' } })
-    expect(await passwords.isRight(claims, { password: 'right password', address })).toBe(true)
+    expect(await passwords.isRight(claims, { field: encoded('right password'), address })).toBe(true)
   })
 
   it('is not looked at once there were too many guesses', async () => {
@@ -114,7 +118,7 @@ describe('the password of a key-signed token', () => {
     const withPermit: WithHashingPermit = () => Promise.reject(new Error('hashed'))
     const clock = { now: () => 1_000_000, monotonic: () => 0 }
     const passwords = createTokenPasswords({ withPermit, guesses, clock })
-    const tried = passwords.isRight(claims, { password: 'right password', address })
+    const tried = passwords.isRight(claims, { field: encoded('right password'), address })
     await expect(tried).rejects.toMatchObject({ code: 'too-many-attempts' })
   })
 })

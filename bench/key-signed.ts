@@ -1,0 +1,70 @@
+import { constants, generateKeyPairSync, publicDecrypt } from 'node:crypto'
+import { systemClock as clock, unixSeconds } from '../shared/clock.ts'
+import type { Guesses } from '../shared/limits/guesses.ts'
+import { createHashingPermits } from '../shared/passwords/hashing-permits.ts'
+import { digestTokenPassword } from '../shared/passwords/token-password.ts'
+import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
+import type { KeySignedClaims } from '../shared/tokens/key-signed-payload.ts'
+import { parseKeySignedToken } from '../shared/tokens/key-signed-token.ts'
+import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
+import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
+import { tokenSaying } from '../test/support/key-signed-tokens.ts'
+import type { Comparison, Subject, Turn } from './compare.ts'
+
+const kid = 'k'.repeat(43)
+const password = 'correct horse battery staple'
+
+/** What verifying a key-signed token costs, against the one RSA operation in it. */
+export async function verifyKeySigned(): Promise<Comparison> {
+  const { privateKey, publicKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const claims = await everythingATokenCanHold()
+  const token = tokenSaying({ kid, privateKey }, claims)
+  const block = parseKeySignedToken(token)?.block ?? Buffer.alloc(0)
+  const ports = { keys: { key: () => key }, clock }
+  const verify = createKeySignedVerifier(ports)
+  const verifyKnown = rememberVerifiedTokens(verify, ports)
+  const guesses: Guesses = { attempt: (_attempt, check) => check() }
+  const passwords = createTokenPasswords({ withPermit: createHashingPermits({ concurrency: 1 }), guesses, clock })
+  const attempt = { field: Buffer.from(password).toString('base64url'), address: '203.0.113.7' }
+  if (!(await passwords.isRight(claims, attempt))) throw new Error('the password is not accepted')
+  return {
+    title: 'Verifying a key-signed token, RSA-2048',
+    unit: 'operations',
+    floor: repeated('crypto.publicDecrypt', () => publicDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, block)),
+    subjects: [
+      repeated('a new token', () => verify(token)),
+      repeated('a token seen before', () => verifyKnown(token)),
+      repeated('the same with its password', () => verifyKnown(token).ok && passwords.isRight(claims, attempt)),
+    ],
+  }
+}
+
+async function everythingATokenCanHold(): Promise<KeySignedClaims> {
+  const iat = unixSeconds(clock.now())
+  const cost = { memoryKib: 19_456, passes: 2, lanes: 1, salt: Buffer.alloc(16, 1) }
+  return {
+    ...{ iat, exp: iat + 86_400, jti: '01890a5d-ac96-774b-bcce-b302099a8057', gen: 1 },
+    ...{ sub: 'x'.repeat(64), address: '2001:db8::7' },
+    passwordHash: { ...cost, digest: await digestTokenPassword(password, cost) },
+  }
+}
+
+/** So many operations between two looks at the clock. */
+const batch = 500
+
+const repeated = (name: string, operation: () => unknown): Subject => ({
+  name,
+  turn: async (seconds): Promise<Turn> => {
+    const before = process.cpuUsage()
+    const started = clock.monotonic()
+    let done = 0
+    let elapsedMs = 0
+    while (elapsedMs < seconds * 1000) {
+      for (let index = 0; index < batch; index += 1) if (!operation()) throw new Error(`${name} failed`)
+      done += batch
+      elapsedMs = clock.monotonic() - started
+    }
+    const { user, system } = process.cpuUsage(before)
+    return { perSecond: (done * 1000) / elapsedMs, cpuMicroseconds: (user + system) / done }
+  },
+})
