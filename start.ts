@@ -25,6 +25,8 @@ import { generatedSecret } from './shared/generated-secrets.ts'
 import { listen } from './shared/http/listen.ts'
 import { createIdSource } from './shared/ids.ts'
 import { createLog } from './shared/log.ts'
+import { createMetrics } from './shared/metrics/metrics.ts'
+import { listenForMetrics } from './shared/metrics/serve-metrics.ts'
 import { closeOnSignal, endWith, requireCertificate, requireSettings } from './shared/process.ts'
 
 const usage = 'Usage: npm start [-- --no-demo]'
@@ -74,7 +76,8 @@ await migrateDatabase(authDatabase, { migrationsFolder: migrationsOf('auth-serve
 await migrateDatabase(dealDatabase, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' })
 await ensureAnonymous({ database: authDatabase, clock, ids })
 
-const resources = { cache, clock, ids, log }
+const metrics = createMetrics()
+const resources = { cache, clock, ids, log, metrics }
 const authServer = createAuthServer(auth.config, {
   ...resources,
   database: authDatabase,
@@ -89,10 +92,13 @@ const newAdminPassword = await createFirstUsers()
 const listenings = [await listenOn(auth.config, authServer.app)]
 await dealServer.start()
 listenings.push(await listenOn(deal.config, dealServer.app))
+const { host, metricsPort } = auth.config
+const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
 process.stdout.write(welcome())
 
 closeOnSignal(log, async () => {
   await Promise.all(listenings.map((listening) => listening.drain()))
+  await endMetrics?.()
   await dealServer.stop()
   await authServer.stop()
   await Promise.all([keyRing.close(), authDatabase.close(), dealDatabase.close(), cache.close()])

@@ -8,6 +8,8 @@ import { generatedSecret } from '../shared/generated-secrets.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog } from '../shared/log.ts'
+import { createMetrics } from '../shared/metrics/metrics.ts'
+import { listenForMetrics } from '../shared/metrics/serve-metrics.ts'
 import { closeOnSignal, endWith, requireCertificate, requireSettings } from '../shared/process.ts'
 import { readAuthConfig } from './config.ts'
 import { createFirstAdmin } from './first-start.ts'
@@ -35,7 +37,18 @@ try {
 }
 const serviceSecrets = config.serviceSecrets ?? [await generatedSecret(config.dataDir, 'service-secret')]
 const secretsKeys = config.secretsKeys ?? [await generatedSecret(config.dataDir, 'secrets-key')]
-const server = createAuthServer(config, { database, cache, clock, ids, log, keyRing, serviceSecrets, secretsKeys })
+const metrics = createMetrics()
+const server = createAuthServer(config, {
+  database,
+  cache,
+  clock,
+  ids,
+  log,
+  metrics,
+  keyRing,
+  serviceSecrets,
+  secretsKeys,
+})
 server.start()
 if (await server.users.isEmpty()) {
   const password = await createFirstAdmin(server.users, ids)
@@ -52,9 +65,12 @@ const listening = await listen({
   certificate,
 })
 log.info(`auth server on ${config.publicOrigin}`)
+const { host, metricsPort } = config
+const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
 
 closeOnSignal(log, async () => {
   await listening.drain()
+  await endMetrics?.()
   await server.stop()
   await Promise.all([keyRing.close(), database.close(), cache.close()])
 })

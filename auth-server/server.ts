@@ -5,25 +5,30 @@ import type { Database } from '../shared/database/database.ts'
 import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
 import { createCursors, cursorPurpose } from '../shared/http/cursors.ts'
-import { healthRoutes } from '../shared/http/health.ts'
-import { createLists, type Lists } from '../shared/http/lists.ts'
+import { type Dependency, healthRoutes } from '../shared/http/health.ts'
+import { createLists } from '../shared/http/lists.ts'
 import { createApp, type Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
 import { createGuesses } from '../shared/limits/count-guesses.ts'
 import type { Log } from '../shared/log.ts'
+import { observeAuthentications } from '../shared/metrics/authentication-metrics.ts'
+import { createMetrics, type Metrics } from '../shared/metrics/metrics.ts'
+import { observeRequests } from '../shared/metrics/request-metrics.ts'
+import { metricsRoute } from '../shared/metrics/serve-metrics.ts'
+import { observeServer } from '../shared/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
-import { type Authenticate, createAuthentication } from '../shared/schemes/authenticate.ts'
-import { createCrossSiteRule, type RefuseCrossSite } from '../shared/schemes/cross-site.ts'
+import { createAuthentication } from '../shared/schemes/authenticate.ts'
+import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { createSessionCookie } from '../shared/schemes/session-cookie.ts'
 import { createUsedSignatureExpiry, createUsedSignatures } from '../shared/schemes/used-signatures.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
-import { type ApiKeys, createApiKeys } from './api-keys/api-keys.ts'
+import { createApiKeys } from './api-keys/api-keys.ts'
 import { createApiKeyExpiry } from './api-keys/housekeeping.ts'
-import type { Audit } from './audit/audit.ts'
 import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
+import { observeAuthServer } from './auth-metrics.ts'
 import type { AuthConfig } from './config.ts'
 import { apiKeysRoutes } from './http/endpoints/api-keys.ts'
 import { auditRoute } from './http/endpoints/audit.ts'
@@ -68,7 +73,7 @@ import { createKeySignedIssuer } from './tokens/key-signed-tokens.ts'
 import { createRefreshTokens } from './tokens/refresh-tokens.ts'
 import { createPrincipalPublisher } from './users/principal-publisher.ts'
 import { readPrincipalRecord } from './users/principal-record.ts'
-import { createUsers, type Users } from './users/users.ts'
+import { createUsers } from './users/users.ts'
 
 /** What differs between production and tests. */
 export interface AuthResources {
@@ -78,6 +83,8 @@ export interface AuthResources {
   readonly ids: IdSource
   readonly log: Log
   readonly keyRing: KeyRing
+  /** Of the process; its own when left out. */
+  readonly metrics?: Metrics
   /** SERVICE_SECRET: all that are accepted. */
   readonly serviceSecrets: readonly string[]
   /** SECRETS_KEY: the first encrypts, all decrypt. */
@@ -88,6 +95,48 @@ export type AuthServer = ReturnType<typeof createAuthServer>
 
 /** An auth server that does not listen yet. */
 export function createAuthServer(config: AuthConfig, resources: AuthResources) {
+  const { clock, ids, log, metrics = createMetrics() } = resources
+  const parts = createParts(config, resources, metrics)
+  const { publisher, housekeeping, audit, users, apiKeys } = parts
+  const problems = createAuthProblems(config.expiredTokenStatus)
+  const documented = [
+    ...openRoutes(config, resources, parts),
+    ...oauthRoutesOf(config, resources, parts),
+    ...callersRoutes(resources, parts),
+    ...sessionRoutesOf(config, parts),
+  ]
+  const app = createApp({
+    routes: [
+      ...documented,
+      ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin, schemes: config.schemes }),
+      ...internalRoutesOf(resources, parts),
+    ],
+    problems,
+    otherProblemForm: oauthProblemForm,
+    transport: config.transport,
+    origin: config.publicOrigin,
+    clock,
+    ids,
+    log,
+    observe: observeRequests(metrics, 'auth'),
+  })
+  const start = () => {
+    publisher.start()
+    housekeeping.start()
+    audit.start()
+  }
+  const stop = async () => {
+    await housekeeping.stop()
+    await audit.stop()
+    await publisher.stop()
+  }
+  return { app, users, apiKeys, start, stop }
+}
+
+type Parts = ReturnType<typeof createParts>
+
+/** What the routes rest on, put together. */
+function createParts(config: AuthConfig, resources: AuthResources, metrics: Metrics) {
   const { database, cache, clock, ids, log, keyRing } = resources
   const publisher = createPrincipalPublisher({
     ...{ database, cache, clock, log },
@@ -105,53 +154,32 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     principals,
     refuseCrossSite,
     clock,
+    observe: observeAuthentications(metrics, 'auth'),
   })
   const housekeeping = housekeepingOf(resources)
-  const problems = createAuthProblems(config.expiredTokenStatus)
   const lists = createLists({ origin: config.publicOrigin, cursors: cursorsUnder(resources.secretsKeys) })
-  const documented = [
-    ...healthOf(resources, publisher),
-    ...documentationRoutes({ ...config, server: 'auth' }),
-    ...keyDocumentRoutes(keyRing),
-    ...loginRoutes({ ...logins, audit }),
-    ...(config.schemes.includes('key-signed') ? keySignedTokenRoutes({ ...logins, audit }) : []),
-    ...oauthRoutesOf(config, resources, { authenticate, logins, apiKeys, audit }),
-    ...callersRoutes(resources, { authenticate, logins, users, apiKeys, lists, audit }),
-    ...sessionRoutesOf(config, { authenticate, refuseCrossSite, logins, users, apiKeys, lists, audit }),
-  ]
-  const app = createApp({
-    routes: [
-      ...documented,
-      ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin, schemes: config.schemes }),
-      ...internalRoutesOf(resources, { publisher, apiKeys, logins }),
-    ],
-    problems,
-    otherProblemForm: oauthProblemForm,
-    transport: config.transport,
-    origin: config.publicOrigin,
-    ...{ clock, ids, log },
-  })
-  const start = () => {
-    publisher.start()
-    housekeeping.start()
-    audit.start()
+  const dependencies = dependenciesOf(resources, publisher)
+  observeServer(metrics, 'auth', { dependencies, housekeeping, hashing: () => logins.hashing.withPermit.load() })
+  observeAuthServer(metrics, { keyRing, publisher, audit, clock })
+  return {
+    ...{ publisher, logins, audit, apiKeys, users, authenticate, refuseCrossSite, housekeeping, lists },
+    ...{ dependencies, metrics },
   }
-  const stop = async () => {
-    await housekeeping.stop()
-    await audit.stop()
-    await publisher.stop()
-  }
-  return { app, users, apiKeys, start, stop }
 }
 
-interface Parts {
-  readonly authenticate: Authenticate
-  readonly logins: ReturnType<typeof createLogins>
-  readonly users: Users
-  readonly apiKeys: ApiKeys
-  readonly lists: Lists
-  readonly audit: Audit
-}
+/** The routes that need no caller, or take a credential of their own. */
+const openRoutes = (
+  config: AuthConfig,
+  { keyRing }: AuthResources,
+  { dependencies, metrics, logins, audit }: Parts,
+): Route[] => [
+  ...healthRoutes(dependencies),
+  ...(config.metricsPort === undefined ? [metricsRoute(metrics)] : []),
+  ...documentationRoutes({ ...config, server: 'auth' }),
+  ...keyDocumentRoutes(keyRing),
+  ...loginRoutes({ ...logins, audit }),
+  ...(config.schemes.includes('key-signed') ? keySignedTokenRoutes({ ...logins, audit }) : []),
+]
 
 /** The routes that need a caller. */
 const callersRoutes = (
@@ -169,7 +197,7 @@ const callersRoutes = (
 function oauthRoutesOf(
   config: AuthConfig,
   { database, clock, keyRing }: AuthResources,
-  { authenticate, logins, apiKeys, audit }: Pick<Parts, 'authenticate' | 'logins' | 'apiKeys' | 'audit'>,
+  { authenticate, logins, apiKeys, audit }: Parts,
 ): Route[] {
   const { issuer, publicOrigin: origin, accessTokenTtlSeconds } = config
   const oauth = createOAuth({
@@ -184,7 +212,7 @@ function oauthRoutesOf(
 }
 
 /** The routes of sessions and of lists of logins. */
-function sessionRoutesOf(config: AuthConfig, parts: Parts & { readonly refuseCrossSite: RefuseCrossSite }): Route[] {
+function sessionRoutesOf(config: AuthConfig, parts: Parts): Route[] {
   const { logins } = parts
   const ports = {
     ...parts,
@@ -211,15 +239,9 @@ const housekeepingOf = ({ database, clock, log }: AuthResources) =>
   })
 
 /** The routes for deal servers. */
-interface InternalParts {
-  readonly publisher: ReturnType<typeof createPrincipalPublisher>
-  readonly apiKeys: ApiKeys
-  readonly logins: ReturnType<typeof createLogins>
-}
-
 const internalRoutesOf = (
   { serviceSecrets: secrets, clock, keyRing }: AuthResources,
-  { publisher, apiKeys, logins }: InternalParts,
+  { publisher, apiKeys, logins }: Parts,
 ): Route[] =>
   internalRoutes({ secrets, clock, publishedKeys: () => keyRing.publishedKeys() }, [
     ...principalEndpoints({
@@ -234,20 +256,19 @@ const internalRoutesOf = (
 const cursorsUnder = (secretsKeys: readonly string[]) =>
   createCursors(parseSecretsKeys(secretsKeys.join(',')).map((key) => key.derive(cursorPurpose)))
 
-const healthOf = (
+const dependenciesOf = (
   { database, cache, keyRing }: AuthResources,
   publisher: ReturnType<typeof createPrincipalPublisher>,
-): Route[] =>
-  healthRoutes([
-    { name: 'database', required: true, check: () => database.ping() },
-    { name: 'cache', required: false, check: () => cache.ping() },
-    { name: 'key-ring', required: false, check: () => requireNoProblem('key-ring', keyRing.problem()) },
-    {
-      name: 'principal-feed',
-      required: false,
-      check: () => requireNoProblem('principal-feed', publisher.health().problem),
-    },
-  ])
+): Dependency[] => [
+  { name: 'database', required: true, check: () => database.ping() },
+  { name: 'cache', required: false, check: () => cache.ping() },
+  { name: 'key-ring', required: false, check: () => requireNoProblem('key-ring', keyRing.problem()) },
+  {
+    name: 'principal-feed',
+    required: false,
+    check: () => requireNoProblem('principal-feed', publisher.health().problem),
+  },
+]
 
 function createLogins(
   config: AuthConfig,

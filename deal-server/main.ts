@@ -8,6 +8,8 @@ import { generatedSecret } from '../shared/generated-secrets.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog } from '../shared/log.ts'
+import { createMetrics } from '../shared/metrics/metrics.ts'
+import { listenForMetrics } from '../shared/metrics/serve-metrics.ts'
 import { closeOnSignal, endWith, requireCertificate, requireSettings } from '../shared/process.ts'
 import { readDealConfig } from './config.ts'
 import { createDealServer } from './server.ts'
@@ -27,7 +29,8 @@ try {
   endWith(1, 'The database of the deal server cannot be reached or prepared: see the log.')
 }
 const serviceSecret = config.serviceSecrets?.[0] ?? (await generatedSecret(config.dataDir, 'service-secret'))
-const server = createDealServer(config, { database, cache, clock: systemClock, ids, log, serviceSecret })
+const metrics = createMetrics()
+const server = createDealServer(config, { database, cache, clock: systemClock, ids, log, metrics, serviceSecret })
 await server.start()
 const listening = await listen({
   app: server.app,
@@ -38,9 +41,12 @@ const listening = await listen({
   certificate,
 })
 log.info(`deal server on ${config.publicOrigin}`)
+const { host, metricsPort } = config
+const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
 
 closeOnSignal(log, async () => {
   await listening.drain()
+  await endMetrics?.()
   await server.stop()
   await Promise.all([database.close(), cache.close()])
 })

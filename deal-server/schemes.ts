@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../shared/clock.ts'
 import type { Guesses } from '../shared/limits/guesses.ts'
-import { createHashingPermits } from '../shared/passwords/hashing-permits.ts'
+import type { WithHashingPermit } from '../shared/passwords/hashing-permits.ts'
 import type { Principals } from '../shared/schemes/authenticate.ts'
 import { createBasicScheme } from '../shared/schemes/basic.ts'
 import { createBearerScheme } from '../shared/schemes/bearer.ts'
@@ -31,6 +31,7 @@ export interface DealSchemePorts {
   readonly guesses: Guesses
   readonly apiKeys: ApiKeyStore
   readonly useSignature: UseSignature
+  readonly withPermit: WithHashingPermit
   readonly clock: Clock
   readonly principals: Principals
   readonly authClient: AuthClient
@@ -47,7 +48,7 @@ export function createDealSchemes(config: DealConfig, ports: DealSchemePorts): S
   const makers: Partial<Record<SchemeName, () => Scheme>> = {
     bearer: () =>
       createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey }),
-    'key-signed': () => keySigned(config, ports),
+    'key-signed': () => keySigned(ports),
     basic: () => createBasicScheme(holdPasswords({ ...ports, verify: askForPasswords(ports) })),
     session: () => createSessionScheme({ ...sessionBasics(config), sessions: ports.sessions }),
     'signed-request': () => signedRequest(config, ports),
@@ -55,9 +56,8 @@ export function createDealSchemes(config: DealConfig, ports: DealSchemePorts): S
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }
 
-function keySigned(config: DealConfig, { keys: { keySigned: keys }, guesses, clock }: DealSchemePorts): Scheme {
+function keySigned({ keys: { keySigned: keys }, guesses, clock, withPermit }: DealSchemePorts): Scheme {
   const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
-  const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
   const passwords = createTokenPasswords({ withPermit, guesses, clock })
   return createKeySignedScheme({ verify, findKey: keys.findKey, passwords })
 }

@@ -5,12 +5,18 @@ import type { Database } from '../shared/database/database.ts'
 import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
 import { createCursors, cursorKeyOf } from '../shared/http/cursors.ts'
-import { healthRoutes } from '../shared/http/health.ts'
+import { type Dependency, healthRoutes } from '../shared/http/health.ts'
 import type { Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
 import { createGuesses } from '../shared/limits/count-guesses.ts'
 import type { Log } from '../shared/log.ts'
+import { observeAuthentications } from '../shared/metrics/authentication-metrics.ts'
+import { createMetrics, type Metrics } from '../shared/metrics/metrics.ts'
+import { observeRequests } from '../shared/metrics/request-metrics.ts'
+import { metricsRoute } from '../shared/metrics/serve-metrics.ts'
+import { observeServer } from '../shared/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
+import { createHashingPermits } from '../shared/passwords/hashing-permits.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
 import { createUsedSignatures } from '../shared/schemes/used-signatures.ts'
@@ -22,6 +28,7 @@ import { createPrincipalFeed, type PrincipalFeed } from './access/principal-feed
 import { createPrincipalRecords } from './access/principal-records.ts'
 import { followPublishedKeys } from './access/published-keys.ts'
 import type { DealConfig } from './config.ts'
+import { observeDealServer } from './deal-metrics.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createNudges } from './events/nudges.ts'
 import { createDealApp } from './http/app.ts'
@@ -39,6 +46,8 @@ export interface DealResources {
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: Log
+  /** Of the process; its own when left out. */
+  readonly metrics?: Metrics
   /** SERVICE_SECRET: the one that is used. */
   readonly serviceSecret: string
   readonly fetch?: typeof globalThis.fetch
@@ -50,36 +59,12 @@ export type DealServer = ReturnType<typeof createDealServer>
 
 /** A deal server that does not listen yet. */
 export function createDealServer(config: DealConfig, resources: DealResources) {
-  const { database, cache, clock, ids, log, serviceSecret } = resources
-  const { authClient, keys, apiKeys, feed, principals } = followAuthServer(config, resources)
-  const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secret: serviceSecret })
-  const sessions = createHeldSessions({ ...config, feed, principals, authClient, cache, clock })
-  const useSignature = createUsedSignatures(resources, 'deals')
-  const { authenticate, recheck } = createAuthentication({
-    schemes: createDealSchemes(config, {
-      keys,
-      apiKeys,
-      guesses,
-      sessions,
-      useSignature,
-      clock,
-      principals,
-      authClient,
-      serviceSecret,
-    }),
-    principals,
-    refuseCrossSite: createCrossSiteRule(config),
-    clock,
-    handsOnReusedSignatures: true,
-  })
-  const events = createEventStreams(
-    { log: createEventLog(database), represent: representEvent, clock, logger: log },
-    resources.eventStreams,
-  )
-  const nudges = createNudges({ cache, ids, installationId: () => feed.installationId(), onNudge: events.nudge })
-  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
+  const { database, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
+  const parts = createParts(config, resources, metrics)
+  const { keys, feed, principals, events, nudges, housekeeping, authenticate, recheck } = parts
   const app = createDealApp(config, {
-    openRoutes: [...healthOf(resources, { keys, feed, events }), ...documentationRoutes({ ...config, server: 'deal' })],
+    openRoutes: openRoutes(config, parts, metrics),
+    observe: observeRequests(metrics, 'deal'),
     authenticate,
     recheck,
     repository: createDealRepository(database, () => nudges.send()),
@@ -107,6 +92,42 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   }
 }
 
+type Parts = ReturnType<typeof createParts>
+
+/** What the surface rests on, put together. */
+function createParts(config: DealConfig, resources: DealResources, metrics: Metrics) {
+  const { database, cache, clock, ids, log, serviceSecret, eventStreams } = resources
+  const followed = followAuthServer(config, resources)
+  const { authClient, keys, feed, principals } = followed
+  const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
+  const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secret: serviceSecret })
+  const sessions = createHeldSessions({ ...config, feed, principals, authClient, cache, clock })
+  const useSignature = createUsedSignatures(resources, 'deals')
+  const schemePorts = { ...followed, guesses, withPermit, sessions, useSignature, clock, serviceSecret }
+  const authentication = createAuthentication({
+    schemes: createDealSchemes(config, schemePorts),
+    principals,
+    refuseCrossSite: createCrossSiteRule(config),
+    clock,
+    handsOnReusedSignatures: true,
+    observe: observeAuthentications(metrics, 'deal'),
+  })
+  const eventLog = createEventLog(database)
+  const events = createEventStreams({ log: eventLog, represent: representEvent, clock, logger: log }, eventStreams)
+  const nudges = createNudges({ cache, ids, installationId: () => feed.installationId(), onNudge: events.nudge })
+  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
+  const dependencies = dependenciesOf(resources, { keys, feed, events })
+  observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
+  observeDealServer(metrics, { keys, feed, events })
+  return { ...followed, ...authentication, events, nudges, housekeeping, dependencies }
+}
+
+const openRoutes = (config: DealConfig, { dependencies }: Parts, metrics: Metrics): Route[] => [
+  ...healthRoutes(dependencies),
+  ...(config.metricsPort === undefined ? [metricsRoute(metrics)] : []),
+  ...documentationRoutes({ ...config, server: 'deal' }),
+]
+
 /** What this server knows of the auth server: its keys and its principals, kept fresh. */
 function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: DealConfig, resources: DealResources) {
   const { cache, clock, ids, log, serviceSecret: secret, fetch = globalThis.fetch } = resources
@@ -121,17 +142,17 @@ function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: DealConfig, reso
   return { authClient, keys, apiKeys, feed, principals }
 }
 
-function healthOf(
+function dependenciesOf(
   { database, cache }: DealResources,
   { keys, feed, events }: { keys: KeyStores; feed: PrincipalFeed; events: EventStreams },
-): Route[] {
-  return healthRoutes([
+): Dependency[] {
+  return [
     { name: 'database', required: true, check: () => database.ping() },
     { name: 'cache', required: false, check: () => cache.ping() },
     { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
     { name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') },
     { name: 'events', required: false, check: events.check },
-  ])
+  ]
 }
 
 function requireThat(condition: boolean, dependency: string): void {

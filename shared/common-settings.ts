@@ -10,6 +10,7 @@ import {
   oneOf,
   origin,
   originOf,
+  port,
   rate,
   type Setting,
   type SettingProblem,
@@ -73,6 +74,7 @@ export const commonSettings = {
     fallback: [],
     part: originOf,
   }),
+  METRICS_PORT: port('serve /metrics there and nowhere else'),
   TLS_CERT: text(
     'PEM file of the certificate, and the chain behind it, to serve HTTPS with; read again when it is renewed. A deal server that reaches the auth server by a certificate of a private authority is told of that one by NODE_EXTRA_CA_CERTS',
     undefined,
@@ -131,6 +133,7 @@ export function sharedConfig(values: CommonValues) {
     loginFailures: { perAccount: values.LOGIN_FAILURES_PER_ACCOUNT, perAddress: values.LOGIN_FAILURES_PER_ADDRESS },
     hashConcurrency: values.HASH_CONCURRENCY,
     corsOrigins: values.CORS_ORIGINS,
+    metricsPort: values.METRICS_PORT,
     tls: certificateFile === undefined || keyFile === undefined ? undefined : { certificateFile, keyFile },
     expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
     transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },

@@ -67,6 +67,12 @@ export function integer(
   }
 }
 
+/** A port; none when left out. */
+export const port = (meaning: string): Setting<number | undefined> => ({
+  ...integer(meaning, { fallback: 0, min: 1, max: 65_535 }),
+  fallback: undefined,
+})
+
 /** `true` or `false`. */
 export const flag = (meaning: string, fallback: boolean): Setting<boolean> => ({
   meaning,

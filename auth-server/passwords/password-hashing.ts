@@ -7,7 +7,7 @@ import { hash as argon2Hash, verify as argon2Verify, parseOptions } from '@node-
 import {
   createHashingPermits,
   type HashingBounds,
-  type WithHashingPermit,
+  type HashingPermits,
 } from '../../shared/passwords/hashing-permits.ts'
 
 /** Argon2id's cost. OWASP's floor is 19 456 KiB, two passes, one lane. */
@@ -36,7 +36,7 @@ export interface PasswordHashing {
   /** What a new hash costs. */
   readonly parameters: HashParameters
   /** Runs other Argon2 work of this process within the same bounds. */
-  readonly withPermit: WithHashingPermit
+  readonly withPermit: HashingPermits
 }
 
 /** Creates the hashing of one process; all logins of the process must share it. */

@@ -21,12 +21,18 @@ export interface KeyStore extends VerificationKeys {
   holds(modulus: string): boolean
   /** Which keys the document had that was loaded last (`shared/tokens/key-set.ts`). */
   digest(): string
+  /** An auth server said that what is held is what is published. */
+  confirm(): void
+  /** Milliseconds since the keys were loaded or confirmed; infinite before. */
+  ageMs(): number
   start(): void
   stop(): void
 }
 
 /** The set is fetched anew this often, in milliseconds: the `max-age` of the key document. */
 const refreshIntervalMs = 300_000
+/** Keys that nobody has confirmed for this long verify nothing any more, in milliseconds. */
+const maxAgeMs = 86_400_000
 /** After a load, whatever came of it, unknown kids start no other one for this long, in milliseconds. */
 const coolDownMs = 1_000
 /** A kid that a fresh set did not have is not looked for again for this long, in milliseconds. */
@@ -72,6 +78,7 @@ class FetchedKeys implements KeyStore {
   #moduli: ReadonlySet<string> = new Set()
   #digest = ''
   #isFailing = false
+  #confirmedAt = Number.NEGATIVE_INFINITY
   #loading: Promise<boolean> | undefined
   #loadedAt = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
@@ -85,7 +92,7 @@ class FetchedKeys implements KeyStore {
 
   // Bound, since schemes are handed these alone.
   readonly key = (kid: string): KeyObject | undefined => {
-    const key = this.#keys.get(kid)
+    const key = this.ageMs() <= maxAgeMs ? this.#keys.get(kid) : undefined
     return key && !this.#ports.servesElsewhere?.(key.modulus) ? key.publicKey : undefined
   }
 
@@ -120,6 +127,14 @@ class FetchedKeys implements KeyStore {
     return this.#digest
   }
 
+  confirm(): void {
+    this.#confirmedAt = this.#ports.clock.monotonic()
+  }
+
+  ageMs(): number {
+    return this.#ports.clock.monotonic() - this.#confirmedAt
+  }
+
   start(): void {
     if (this.#stopped) return
     const wait = this.#keys.size === 0 ? emptyRetryMs : refreshIntervalMs
@@ -140,6 +155,7 @@ class FetchedKeys implements KeyStore {
       this.#keys = next
       this.#moduli = new Set([...next.values()].map((key) => key.modulus))
       this.#isFailing = false
+      this.confirm()
       this.#digest = keySetDigest(published.map(({ kid }) => String(kid)))
       return true
     } catch (error) {

@@ -5,9 +5,16 @@ import type { KeyStore } from './key-store.ts'
  * differ, because one has noticed a change before the other, it loads more than once and ends with what all of them say.
  */
 export const followPublishedKeys =
-  (jwt: Pick<KeyStore, 'digest' | 'refresh'>, keySigned?: Pick<KeyStore, 'digest' | 'refresh'>) =>
+  (jwt: Followed, keySigned: Followed) =>
   (published: string): void => {
     const [jwtDigest, keySignedDigest] = published.split('.')
-    if (jwtDigest !== jwt.digest()) void jwt.refresh()
-    if (keySigned && keySignedDigest !== keySigned.digest()) void keySigned.refresh()
+    follow(jwt, jwtDigest)
+    follow(keySigned, keySignedDigest)
   }
+
+type Followed = Pick<KeyStore, 'digest' | 'refresh' | 'confirm'>
+
+function follow(store: Followed, published: string | undefined): void {
+  if (published === store.digest()) store.confirm()
+  else void store.refresh()
+}

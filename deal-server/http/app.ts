@@ -5,7 +5,7 @@
 import { Refused } from '../../shared/errors.ts'
 import type { Cursors } from '../../shared/http/cursors.ts'
 import { createLists } from '../../shared/http/lists.ts'
-import { createApp, type Route } from '../../shared/http/routes.ts'
+import { type AppOptions, createApp, type Route } from '../../shared/http/routes.ts'
 import type { TransportSettings } from '../../shared/http/transport.ts'
 import type { Log } from '../../shared/log.ts'
 import { problemDocument } from '../../shared/problems.ts'
@@ -23,6 +23,8 @@ export interface DealAppPorts extends Omit<PipelinePorts, 'queue' | 'defaultCurr
   readonly openRoutes: readonly Route[]
   readonly cursors: Cursors
   readonly log: Log
+  /** Told of every request when it is answered. */
+  readonly observe?: AppOptions['observe']
 }
 
 /** Of the settings, what the surface reads. */
@@ -59,6 +61,7 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
     clock,
     ids,
     log,
+    ...(ports.observe ? { observe: ports.observe } : {}),
     unknownPath: refuseUnknownPath,
   })
 }

@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts'
 import { Refused, Unavailable } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
 import type { Log } from '../log.ts'
+import type { AnsweredRequest } from '../metrics/request-metrics.ts'
 import type { Describe } from '../openapi/operation.ts'
 import {
   occurrenceOf,
@@ -51,6 +52,8 @@ export interface AppOptions {
   readonly ids: IdSource
   readonly log: Log
   readonly otherProblemForm?: OtherProblemForm
+  /** Told of every request when it is answered. */
+  readonly observe?: (request: AnsweredRequest) => void
   /** The refusal for a path that no route has; the default is `not-found`. */
   readonly unknownPath?: (path: string) => Refused
 }
@@ -105,13 +108,16 @@ async function serve(context: Context<Env>, options: AppOptions, handle: Route['
   }
   const call = createCall(origin)
   const answer = await answerOrProblem(call, options, handle)
+  const { routePath: route } = context.req
+  const durationMs = options.clock.monotonic() - started
+  options.observe?.({ method: call.method, route, status: answer.status, durationMs })
   if (options.log.isLevelEnabled('info')) {
     options.log.info({
       requestId: call.requestId,
       method: call.method,
-      route: context.req.routePath,
+      route,
       status: answer.status,
-      ms: Math.round((options.clock.monotonic() - started) * 10) / 10,
+      ms: Math.round(durationMs * 10) / 10,
       address: call.peer.address,
     })
   }

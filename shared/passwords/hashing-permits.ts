@@ -6,6 +6,17 @@ import { Unavailable } from '../errors.ts'
  */
 export type WithHashingPermit = <Result>(work: () => Promise<Result>) => Promise<Result>
 
+/** How busy hashing is. */
+export interface HashingLoad {
+  readonly running: number
+  readonly waiting: number
+  /** How many found the queue full since the process started. */
+  readonly refused: number
+}
+
+/** The permits, and how many are taken. */
+export type HashingPermits = WithHashingPermit & { load(): HashingLoad }
+
 /** How hashing is bounded. */
 export interface HashingBounds {
   /** `HASH_CONCURRENCY`: hashes at once. More than there are cores only makes each slower. */
@@ -15,13 +26,17 @@ export interface HashingBounds {
 }
 
 /** So many works at once and so many waiting, in order of arrival. All hashing of a process must share them. */
-export function createHashingPermits({ concurrency, maxQueued = concurrency * 100 }: HashingBounds): WithHashingPermit {
+export function createHashingPermits({ concurrency, maxQueued = concurrency * 100 }: HashingBounds): HashingPermits {
   const waiting: (() => void)[] = []
   let free = concurrency
-  return async (work) => {
+  let refused = 0
+  const withPermit: WithHashingPermit = async (work) => {
     if (free > 0) free -= 1
     else if (waiting.length < maxQueued) await new Promise<void>((resolve) => waiting.push(resolve))
-    else throw new Unavailable('hashing', { retryAfterSeconds: 1 })
+    else {
+      refused += 1
+      throw new Unavailable('hashing', { retryAfterSeconds: 1 })
+    }
     try {
       return await work()
     } finally {
@@ -30,4 +45,5 @@ export function createHashingPermits({ concurrency, maxQueued = concurrency * 10
       else free += 1
     }
   }
+  return Object.assign(withPermit, { load: () => ({ running: concurrency - free, waiting: waiting.length, refused }) })
 }

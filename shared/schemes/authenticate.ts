@@ -49,20 +49,24 @@ export interface AuthenticationPorts {
   readonly clock: Clock
   /** Let reused signatures through, for a pipeline that answers them with a stored command or not at all. */
   readonly handsOnReusedSignatures?: boolean
+  /** Told of every outcome: `accepted`, `unavailable`, or the code of the refusal. */
+  readonly observe?: (scheme: SchemeName | 'none', outcome: string) => void
 }
 
 /** Authentication as both servers do it. */
 export function createAuthentication(ports: AuthenticationPorts): { authenticate: Authenticate; recheck: Recheck } {
-  const { principals, clock, refuseCrossSite } = ports
+  const { principals, clock, observe = () => undefined } = ports
   return {
     authenticate: async (call) => {
-      const { scheme, credential } = await findCredential(call, ports)
-      const verified = await scheme.verify(credential, call)
-      if (scheme.name !== 'signed-request') await refuseFalseClaims(call)
-      const record = requireLive(await principals.get(verified.username), verified, () => scheme.refusalHeaders(call))
-      if (scheme.isSentByBrowsers) refuseCrossSite(call)
-      if (verified.signature?.isReused && !ports.handsOnReusedSignatures) throw signatureUsed(clock)
-      return callerOf(record, verified, scheme.name)
+      const tried: { scheme?: SchemeName } = {}
+      try {
+        const caller = await identify(call, ports, tried)
+        observe(caller.scheme, 'accepted')
+        return caller
+      } catch (error) {
+        observe(tried.scheme ?? 'none', error instanceof Refused ? error.code : 'unavailable')
+        throw error
+      }
     },
     recheck: async ({ credential, scheme, userId }) => {
       if (credential.expiresAt !== undefined && credential.expiresAt <= clock.now()) {
@@ -74,6 +78,18 @@ export function createAuthentication(ports: AuthenticationPorts): { authenticate
       return callerOf(record, credential, scheme)
     },
   }
+}
+
+async function identify(call: HttpCall, ports: AuthenticationPorts, tried: { scheme?: SchemeName }): Promise<Caller> {
+  const { scheme, credential } = await findCredential(call, ports)
+  tried.scheme = scheme.name
+  const verified = await scheme.verify(credential, call)
+  if (scheme.name !== 'signed-request' && call.rawQuery !== '') await refuseFalseClaims(call)
+  const record = await ports.principals.get(verified.username)
+  const live = requireLive(record, verified, () => scheme.refusalHeaders(call))
+  if (scheme.isSentByBrowsers) ports.refuseCrossSite(call)
+  if (verified.signature?.isReused && !ports.handsOnReusedSignatures) throw signatureUsed(ports.clock)
+  return callerOf(live, verified, scheme.name)
 }
 
 /** Without a signature too, what a request says of itself must be true. @throws Refused `invalid-parameter` */

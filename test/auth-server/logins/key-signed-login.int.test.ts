@@ -48,10 +48,13 @@ describeOnDatabases('a login for a key-signed token', (open) => {
         once = { ...once, compared: async () => undefined }
         return matches
       },
-      withPermit: async (work) => {
-        await once.hashing?.()
-        return core.hashing.withPermit(work)
-      },
+      withPermit: Object.assign(
+        async <Result>(work: () => Promise<Result>): Promise<Result> => {
+          await once.hashing?.()
+          return core.hashing.withPermit(work)
+        },
+        { load: core.hashing.withPermit.load },
+      ),
     }
     const issueKeySignedToken = createKeySignedIssuer({ signingKey: () => testKey })
     return createKeySignedLogin({ ...core, clock, hashing, issueKeySignedToken, keySignedTokenTtlSeconds: 600 })

@@ -33,7 +33,7 @@ const expansions: Readonly<Record<string, readonly string[]>> = {
 
 /** What the composition root adds to the app: routes that need no caller. */
 const openRoutes = [
-  ...['GET /healthz', 'GET /readyz', 'GET /problems', 'GET /problems/{code}'],
+  ...['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /problems', 'GET /problems/{code}'],
   ...['GET /docs', 'GET /docs/assets/{file}', 'GET /rest/docs', 'GET /rest/docs/assets/{file}'],
 ]
 

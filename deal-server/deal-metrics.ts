@@ -1,0 +1,40 @@
+import type { Metrics } from '../shared/metrics/metrics.ts'
+import type { KeyStores } from './access/key-stores.ts'
+import type { PrincipalFeed } from './access/principal-feed.ts'
+import type { EventStreams } from './events/event-streams.ts'
+
+/** What the deal server tells beside what both servers do. */
+export interface DealMetricsParts {
+  readonly keys: KeyStores
+  readonly feed: Pick<PrincipalFeed, 'ageMs'>
+  readonly events: Pick<EventStreams, 'health'>
+}
+
+/** Gauges of the keys that are held, the feed of principals and the streams of events. */
+export function observeDealServer(metrics: Metrics, { keys, feed, events }: DealMetricsParts): void {
+  const stores = [
+    ['jwt', keys.jwt],
+    ['key-signed', keys.keySigned],
+  ] as const
+  metrics.gauge({ name: 'held_keys', help: 'Public keys that tokens are checked with.', labels: ['use'] }, 'deal', () =>
+    stores.map(([use, store]) => ({ labels: { use }, value: store.size() })),
+  )
+  metrics.gauge(
+    { name: 'held_keys_age_seconds', help: 'Time since the key document was loaded.', labels: ['use'] },
+    'deal',
+    () => stores.map(([use, store]) => ({ labels: { use }, value: store.ageMs() / 1000 })),
+  )
+  metrics.gauge(
+    { name: 'principal_feed_age_seconds', help: 'Time since the feed of principals was published, or heard.' },
+    'deal',
+    () => [{ value: feed.ageMs() / 1000 }],
+  )
+  metrics.gauge({ name: 'event_streams', help: 'Streams of events that are open.' }, 'deal', () => [
+    { value: events.health().streams },
+  ])
+  metrics.gauge(
+    { name: 'event_lag_seconds', help: 'How long events have been held back by an older transaction.' },
+    'deal',
+    () => [{ value: events.health().lagMs / 1000 }],
+  )
+}

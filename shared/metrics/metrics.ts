@@ -1,0 +1,87 @@
+/**
+ * What a process tells Prometheus. One registry for the process: where both servers run in one, the label `server` tells them apart. Names
+ * follow Prometheus's conventions (base units, `_total`, `_seconds`); no label ever has a value that a client could choose.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Which server a measure is of. */
+export type ServerName = 'auth' | 'deal'
+
+/** One value, with the labels beside `server`. */
+export interface Reading {
+  readonly labels?: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** What is measured and how it reads. */
+export interface Measured {
+  /** Behind `keyhold_`. */
+  readonly name: string
+  readonly help: string
+  /** The labels beside `server`. */
+  readonly labels?: readonly string[]
+}
+
+/** The metrics of a process. Asking twice for one name gives the same one. */
+export interface Metrics {
+  /** What `/metrics` answers, in Prometheus's text format. */
+  text(): Promise<string>
+  readonly contentType: string
+  counter(measured: Measured): Counter
+  histogram(measured: Measured & { readonly buckets: readonly number[] }): Histogram
+  /** A value that is looked up whenever it is asked for; a reading that fails is left out. */
+  gauge(measured: Measured, server: ServerName, read: () => readonly Reading[] | Promise<readonly Reading[]>): void
+  /** A total that is kept elsewhere and only grows. */
+  total(measured: Measured, server: ServerName, read: () => readonly Reading[]): void
+}
+
+/** The metrics of one process, with those of Node.js itself. */
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const readers = new Map<string, (() => Promise<void>)[]>()
+  const once = <Metric>(name: string, make: () => Metric): Metric =>
+    (registry.getSingleMetric(name) as Metric | undefined) ?? make()
+
+  const configurationOf = ({ name, help, labels = [] }: Measured) => ({
+    name: `keyhold_${name}`,
+    help,
+    labelNames: ['server', ...labels],
+    registers: [registry],
+  })
+  const collected = (name: string) => {
+    const all = readers.get(name) ?? []
+    readers.set(name, all)
+    return { all, collect: async () => void (await Promise.all(all.map((read) => read().catch(() => undefined)))) }
+  }
+
+  return {
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+    counter: (measured) => once(`keyhold_${measured.name}`, () => new Counter(configurationOf(measured))),
+    histogram: (measured) =>
+      once(
+        `keyhold_${measured.name}`,
+        () => new Histogram({ ...configurationOf(measured), buckets: [...measured.buckets] }),
+      ),
+    gauge: (measured, server, read) => {
+      const { all, collect } = collected(measured.name)
+      const gauge = once(`keyhold_${measured.name}`, () => new Gauge({ ...configurationOf(measured), collect }))
+      all.push(async () => {
+        for (const { labels = {}, value } of await read()) gauge.set({ server, ...labels }, value)
+      })
+    },
+    total: (measured, server, read) => {
+      const { all, collect } = collected(measured.name)
+      const counter = once(`keyhold_${measured.name}`, () => new Counter({ ...configurationOf(measured), collect }))
+      const seen = new Map<string, number>()
+      all.push(async () => {
+        for (const { labels = {}, value } of read()) {
+          const key = JSON.stringify(labels)
+          counter.inc({ server, ...labels }, Math.max(0, value - (seen.get(key) ?? 0)))
+          seen.set(key, value)
+        }
+      })
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import type { Metrics, ServerName } from './metrics.ts'
+
+/** A request that was answered. */
+export interface AnsweredRequest {
+  readonly method: string
+  /** The pattern of the route, not the path. */
+  readonly route: string
+  readonly status: number
+  readonly durationMs: number
+}
+
+/** From a cached read of a deal to a request that is about to be cut off, in seconds. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** Methods that have a label of their own; clients can send any other. */
+const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
+
+/** Counts and times requests by method, route and status. */
+export function observeRequests(metrics: Metrics, server: ServerName): (request: AnsweredRequest) => void {
+  const total = metrics.counter({
+    name: 'http_requests_total',
+    help: 'Requests answered.',
+    labels: ['method', 'route', 'status'],
+  })
+  const duration = metrics.histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the head of a request to its answer; for a stream, to its beginning.',
+    labels: ['method', 'route'],
+    buckets,
+  })
+  return ({ method: sent, route, status, durationMs }) => {
+    const method = knownMethods.has(sent) ? sent : 'other'
+    total.inc({ server, method, route, status })
+    duration.observe({ server, method, route }, durationMs / 1000)
+  }
+}

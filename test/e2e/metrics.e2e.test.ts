@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createMetrics } from '../../shared/metrics/metrics.ts'
+import { listenForMetrics } from '../../shared/metrics/serve-metrics.ts'
+import { describeBackends } from '../support/backends.ts'
+import { freePort } from '../support/free-port.ts'
+import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+
+/** A line of Prometheus's text format. */
+const sample =
+  /^(?<name>[a-zA-Z_:][\w:]*)(?:\{(?<labels>(?:\w+="[^"\\\n]*",?)*)\})? (?<value>-?[\d.]+(?:e[+-]?\d+)?|\+Inf|NaN|Nan)$/i
+
+describeBackends('/metrics', (openBackend) => {
+  let stack: Stack
+
+  beforeAll(async () => {
+    stack = await openStack(openBackend)
+  }, 60_000)
+  afterAll(() => stack.close())
+
+  const read = async (server: TestServer): Promise<string> => {
+    const { status, headers, text } = await server.send('/metrics')
+    expect({ status, type: headers.get('content-type') }).toEqual({
+      status: 200,
+      type: 'text/plain; version=0.0.4; charset=utf-8',
+    })
+    return text
+  }
+  const readingOf = (text: string, series: string): number | undefined => {
+    const line = text.split('\n').find((one) => one.startsWith(`${series} `))
+    return line === undefined ? undefined : Number(line.slice(series.length + 1))
+  }
+
+  it('is text that Prometheus reads, on both servers', async () => {
+    for (const server of [stack.auth, stack.deal]) {
+      const lines = (await read(server)).trimEnd().split('\n')
+      expect(lines.length).toBeGreaterThan(50)
+      for (const line of lines.filter((one) => one !== '' && !one.startsWith('#'))) expect(line).toMatch(sample)
+      const types = lines.filter((line) => line.startsWith('# TYPE ')).map((line) => line.split(' ')[2])
+      expect(new Set(types).size).toBe(types.length)
+    }
+  })
+
+  it('counts requests by route, and credentials by scheme and outcome', async () => {
+    const { access: token } = await stack.logIn('alice')
+    const before = await read(stack.deal)
+    const accepted = 'keyhold_authentications_total{server="deal",scheme="bearer",outcome="accepted"}'
+    await stack.deal.send('/rest/v1/deals', { token })
+    await stack.deal.send('/rest/v1/deals', { token: `${token}x` })
+    await stack.deal.send('/rest/v1/deals')
+    const after = await read(stack.deal)
+    expect((readingOf(after, accepted) ?? 0) - (readingOf(before, accepted) ?? 0)).toBe(1)
+    const refused = (scheme: string, outcome: string) =>
+      readingOf(after, `keyhold_authentications_total{server="deal",scheme="${scheme}",outcome="${outcome}"}`)
+    expect(refused('bearer', 'invalid-token')).toBe(1)
+    expect(refused('none', 'unauthenticated')).toBe(1)
+    const ofRoute = after.match(
+      /keyhold_http_requests_total\{server="deal",method="GET",route="\/rest\/v1\/deals",status="200"\} 1/,
+    )
+    expect(ofRoute).not.toBeNull()
+  })
+
+  it('has no label that a client could choose', async () => {
+    const made = ['/made-up-1', '/rest/v1/deals/made-up-2', '/query/made-up-3/x', '/problems/made-up-4']
+    for (const path of made) await stack.deal.send(path, { method: 'GET' })
+    await stack.deal.send('/made-up-5', { method: 'PROPFIND' })
+    await stack.auth.send('/login', { json: { username: 'made-up-6', password: 'made-up-7' } })
+    for (const server of [stack.auth, stack.deal]) {
+      const text = await read(server)
+      expect(text).not.toContain('made-up')
+      expect(text).not.toContain('PROPFIND')
+    }
+  })
+
+  it('tells how keys, feed, hashing and dependencies are', async () => {
+    const auth = await read(stack.auth)
+    expect(readingOf(auth, 'keyhold_keys{server="auth",use="jwt",state="active"}')).toBe(1)
+    expect(readingOf(auth, 'keyhold_key_ring_problem{server="auth"}')).toBe(0)
+    expect(readingOf(auth, 'keyhold_dependency_up{server="auth",dependency="database"}')).toBe(1)
+    expect(readingOf(auth, 'keyhold_password_hashes{server="auth",state="waiting"}')).toBe(0)
+    expect(readingOf(auth, 'keyhold_audit_entries{server="auth"}')).toBeGreaterThan(0)
+    const deal = await read(stack.deal)
+    expect(readingOf(deal, 'keyhold_held_keys{server="deal",use="jwt"}')).toBeGreaterThan(0)
+    expect(readingOf(deal, 'keyhold_held_keys_age_seconds{server="deal",use="jwt"}')).toBeLessThan(60)
+    expect(readingOf(deal, 'keyhold_principal_feed_age_seconds{server="deal"}')).toBeLessThan(5)
+    expect(readingOf(deal, 'keyhold_event_streams{server="deal"}')).toBe(0)
+  })
+
+  it('moves to a listener of its own', async () => {
+    const port = await freePort()
+    const end = await listenForMetrics(createMetrics(), { host: '127.0.0.1', port })
+    const own = await fetch(`http://127.0.0.1:${port}/metrics`)
+    expect([own.status, (await fetch(`http://127.0.0.1:${port}/`)).status]).toEqual([200, 404])
+    expect(await own.text()).toContain('process_cpu_seconds_total')
+    await end()
+    const elsewhere = await openStack(openBackend, { environment: { METRICS_PORT: String(await freePort()) } })
+    const statuses = [elsewhere.auth, elsewhere.deal].map(async (server) => (await server.send('/metrics')).status)
+    expect(await Promise.all(statuses)).toEqual([404, 404])
+    await elsewhere.close()
+  })
+})
