@@ -62,6 +62,7 @@ import { createSessionStore } from './logins/session-store.ts'
 import { createStartSession } from './logins/start-session.ts'
 import { createStoredSessions } from './logins/use-session.ts'
 import { verifyBasic } from './logins/verify-password.ts'
+import { createEndedTokenExpiry } from './oauth/end-key-token.ts'
 import { createOAuth } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createAuthSchemes } from './schemes.ts'
@@ -234,6 +235,7 @@ const housekeepingOf = ({ database, clock, log }: AuthResources) =>
       createLoginExpiry(clock),
       createSessionExpiry(clock),
       createApiKeyExpiry(clock),
+      createEndedTokenExpiry(clock),
       createUsedSignatureExpiry(usedSignatures),
     ],
   })

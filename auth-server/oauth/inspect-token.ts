@@ -37,7 +37,7 @@ async function liveAccessToken(ports: InspectPorts, token: string): Promise<Live
   if (!verdict.ok) return undefined
   const { scope, sub, gen, sid, client_id, ...claims } = verdict.claims
   const owner = await ports.principal(sub)
-  if (!owner || refusalOf(owner, { generation: gen, loginId: sid })) return undefined
+  if (!owner || refusalOf(owner, { generation: gen, loginId: sid, tokenId: claims.jti })) return undefined
   const carried = scope?.split(' ')
   const rights = owner.rights.filter((right) => carried?.includes(right) ?? true)
   const { exp, iat, iss, aud, jti } = claims

@@ -222,6 +222,23 @@ export const apiKeys = authSchema.table(
   ],
 )
 
+/** Access tokens of API keys that were revoked one by one (RFC 7009), until they expire. */
+export const endedTokens = authSchema.table(
+  'ended_tokens',
+  {
+    /** The claim `jti`. */
+    id: uuid().primaryKey(),
+    /** Outlives the user: the token expires soon. */
+    userId: uuid('user_id').notNull(),
+    endedAt: moment('ended_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [
+    index('ended_tokens_user_id').on(table.userId, table.expiresAt),
+    index('ended_tokens_expires_at').on(table.expiresAt),
+  ],
+)
+
 /** What HTTP Digest needs of a user (RFC 7616 §3.4.2, §3.4.4); never anything of the password. */
 export const digestSecrets = authSchema.table(
   'digest_secrets',

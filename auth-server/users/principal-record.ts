@@ -49,7 +49,9 @@ export const principalFactsSql = (aliveSince: string): string => `json_build_obj
       and (s.generation = p.generation or s.id::text = p.kept_login_id)
     union all
     select k.id, k.revoked_at from auth.api_keys k
-    where k.user_id = p.user_id and k.revoked_at is not null and k.tokens_expire_at > ${aliveSince}) e), '[]'))`
+    where k.user_id = p.user_id and k.revoked_at is not null and k.tokens_expire_at > ${aliveSince}
+    union all select t.id, t.ended_at from auth.ended_tokens t
+    where t.user_id = p.user_id and t.expires_at > ${aliveSince}) e), '[]'))`
 
 const readSql = `select c.installation_id::text as "installationId",
   (select ${principalFactsSql('$2::text::timestamptz')} from auth.principals p where p.username_folded = $1) as facts

@@ -185,7 +185,7 @@ function refuse(
 }
 
 /** What a credential carries that its user's record may refuse it for. */
-type Mortal = Pick<VerifiedCredential, 'generation' | 'loginId'>
+type Mortal = Pick<VerifiedCredential, 'generation' | 'loginId' | 'tokenId'>
 
 interface Refusal {
   readonly code: 'principal-disabled' | 'login-ended'
@@ -193,10 +193,13 @@ interface Refusal {
 }
 
 /** Why the record refuses a credential: disabled or unknown user, another generation, an ended login. Undefined for a live one. */
-export function refusalOf(record: PrincipalRecord, { generation, loginId }: Mortal): Refusal | undefined {
+export function refusalOf(record: PrincipalRecord, credential: Mortal): Refusal | undefined {
+  const { generation, loginId, tokenId } = credential
   if (!record.enabled) return noSuchUser
   if (generation !== undefined && generation !== generationOf(record, loginId)) return otherGeneration
-  return loginId !== undefined && record.endedLogins.includes(loginId) ? endedLogin : undefined
+  const ids = record.endedLogins
+  const hasEnded = (id: string | undefined) => id !== undefined && ids.includes(id)
+  return ids.length > 0 && (hasEnded(loginId) || hasEnded(tokenId)) ? endedLogin : undefined
 }
 
 const noSuchUser: Refusal = {

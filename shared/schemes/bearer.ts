@@ -33,8 +33,9 @@ export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => 
 function credentialOf(verdict: AccessTokenVerdict): VerifiedCredential {
   const headers = refusalHeaders
   if (verdict.ok) {
-    const { sub, gen, sid, exp, scope } = verdict.claims
-    return { username: sub, generation: gen, loginId: sid, expiresAt: exp * 1000, rights: scope?.split(' ') }
+    const { sub, gen, sid, jti, exp, scope } = verdict.claims
+    const rights = scope?.split(' ')
+    return { username: sub, generation: gen, loginId: sid, tokenId: jti, expiresAt: exp * 1000, rights }
   }
   if (verdict.problem === 'token-expired') {
     throw new Refused('token-expired', 'The access token has expired. Get a new one with the refresh token.', {

@@ -29,6 +29,8 @@ export interface VerifiedCredential {
   readonly generation: number | undefined
   /** The login, session or API key it belongs to, by public id: dead when the principal record says that this id has ended. */
   readonly loginId: string | undefined
+  /** Its own id, where it may end alone: dead likewise. */
+  readonly tokenId?: string | undefined
   /** When it ends by itself, in milliseconds since the epoch. */
   readonly expiresAt: number | undefined
   /** All that it may do of what its user may; undefined: everything. */

@@ -37,7 +37,8 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   ],
   'auth-server/api-keys': ['auth-server/store', 'auth-server/users', 'shared', '*'],
   'auth-server/oauth': [
-    ...['auth-server/api-keys', 'auth-server/logins', 'auth-server/tokens', 'auth-server/users', 'shared', '*'],
+    ...['auth-server/api-keys', 'auth-server/logins', 'auth-server/tokens', 'auth-server/users', 'auth-server/store'],
+    ...['shared', '*'],
   ],
   'auth-server/http': [
     ...[

@@ -3,6 +3,7 @@ import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createEndedTokenExpiry } from '../../auth-server/oauth/end-key-token.ts'
 import { describeBackends } from '../support/backends.ts'
 import { expectProblem, rememberSecret } from '../support/http-client.ts'
 import {
@@ -13,7 +14,7 @@ import {
   makeApiKey,
   postForm,
 } from '../support/oauth-requests.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { openStack, passwordOf, type Stack } from '../support/stack.ts'
 
 let stack: Stack
 let alice: string
@@ -287,10 +288,38 @@ describeBackends('OAuth', (openBackend) => {
       expectProblem(await stack.auth.send('/me', { token: tokens.access }), 401, 'login-ended')
       expect((await postForm(stack, '/oauth/revoke', { token: tokens[kind] })).status).toBe(200)
     }
-    const token = await keyToken()
+  })
+
+  it('ends one token of a key, for that key alone, within a second and on both servers', async () => {
+    const [token, sister] = [await keyToken(), await keyToken()]
+    expect((await deals(token)).status).toBe(200)
     expectOAuthError(await postForm(stack, '/oauth/revoke', { token }), 401, 'invalid_client')
-    expectOAuthError(await asKey({ token }, '/oauth/revoke'), 400, 'unsupported_token_type')
+    const other = await makeApiKey(stack, alice, { kind: 'hmac' })
+    expectOAuthError(await asKey({ token }, '/oauth/revoke', other), 400, 'unauthorized_client')
+    expect((await deals(token)).status).toBe(200)
+    expect((await asKey({ token }, '/oauth/revoke')).status).toBe(200)
+    expectProblem(await stack.auth.send('/me', { token }), 401, 'login-ended')
+    await expect.poll(async () => (await deals(token)).status, { timeout: 1000 }).toBe(401)
+    expect((await introspect(token)).body).toEqual({ active: false })
+    expect((await deals(sister)).status).toBe(200)
+    expect((await asKey({ token }, '/oauth/revoke')).status).toBe(200)
     expect((await asKey({ token: 'nonsense' }, '/oauth/revoke')).status).toBe(200)
+    const { token: keySigned } = (
+      await stack.auth.send('/key-signed-tokens', { json: { username: 'alice', password: passwordOf('alice') } })
+    ).body
+    expectOAuthError(await asKey({ token: String(keySigned) }, '/oauth/revoke'), 400, 'unsupported_token_type')
+    expect((await introspect(String(keySigned))).body).toMatchObject({ active: true, token_type: 'KeySigned' })
+  })
+
+  it('remembers a revoked token as long as any server may take it for alive', async () => {
+    const token = await keyToken()
+    await asKey({ token }, '/oauth/revoke')
+    const removedAfter = (seconds: number) => {
+      const later = { ...stack.clock, now: () => stack.clock.now() + seconds * 1000 }
+      return createEndedTokenExpiry(later).removeBatch(stack.database.drizzle, { now: '', limit: 10 })
+    }
+    expect(await removedAfter(1830)).toBe(0)
+    expect(await removedAfter(1900)).toBeGreaterThan(0)
   })
 
   it('is written down: issue, refusal, revocation', async () => {

@@ -3,6 +3,7 @@ import type { HttpCall } from '../../../shared/http/call.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { loginClientId } from '../../../shared/tokens/access-token.ts'
 import type { LogOut } from '../../logins/logout.ts'
+import type { EndKeyToken } from '../../oauth/end-key-token.ts'
 import { invalidClient, OAuthRefused } from '../../oauth/oauth-refused.ts'
 import { eventOf } from '../audited.ts'
 import { oauthAnswer } from '../oauth/oauth-answers.ts'
@@ -12,6 +13,7 @@ import { describeOAuthRevoke } from '../openapi/oauth-operations.ts'
 
 export interface OAuthRevokePorts extends ClientAtEndpointPorts {
   readonly logOut: LogOut
+  readonly endKeyToken: EndKeyToken
   /** Which client a token was issued to; undefined for what is no token. */
   clientOfToken(token: string): Promise<string | undefined>
 }
@@ -27,8 +29,8 @@ export const oauthRevokeRoute = (ports: OAuthRevokePorts): Route =>
   })
 
 /**
- * Either token of a login ends that login, as a logout does: whoever has one of them is the public client of logins. What is no token, or
- * has ended, is no error (RFC 7009 §2.2).
+ * Either token of a login ends that login, as a logout does: whoever has one of them is the public client of logins. A token of an API key
+ * ends alone. What is no token, or has ended, is no error (RFC 7009 §2.2).
  */
 async function revoke(call: HttpCall, form: OAuthForm, ports: OAuthRevokePorts): Promise<void> {
   const presented = presentedClient(call, form)
@@ -42,10 +44,10 @@ async function revoke(call: HttpCall, form: OAuthForm, ports: OAuthRevokePorts):
   if (issuedTo !== clientId) {
     throw client ? new OAuthRefused('unauthorized_client', 'The token was issued to another client.') : invalidClient()
   }
-  if (client) throw notRevocable('Access tokens of an API key end with the key: revoke that one.')
-  const ended = await ports.logOut(token)
+  const ended = await (client ? ports.endKeyToken(token) : ports.logOut(token))
   if (!ended) return
-  const about = { call, actor: ended.username, action: 'login.ended', target: ended.id }
+  const action = client ? 'token.revoked' : 'login.ended'
+  const about = { call, actor: ended.username, action, target: ended.id }
   await ports.audit.record(eventOf(about, 'succeeded'))
 }
 

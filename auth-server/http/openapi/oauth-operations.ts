@@ -53,7 +53,7 @@ export const describeOAuthToken = (): Operation => ({
 export const describeOAuthRevoke = (): Operation => ({
   ...ofOAuth,
   id: 'oauthRevoke',
-  summary: 'End the login that either of its tokens names',
+  summary: 'End a login by either of its tokens, or one token of an API key',
   body: formOf({ token: z.string(), token_type_hint: text }),
   answers: { 200: { description: 'It is no token, or none any more.', schema: { type: 'object' } }, ...errors },
   security: [],
