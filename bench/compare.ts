@@ -20,11 +20,15 @@ export interface Comparison {
   readonly unit: string
   readonly floor: Subject
   readonly subjects: readonly Subject[]
+  /** Printed below the figures. */
+  readonly notes?: readonly string[]
+  /** Lets go of what was opened for it. */
+  close?(): Promise<unknown>
 }
 
 /** A round that is not counted, then `rounds` of them. Gives lines to print: medians, each with its ratio to the floor. */
 export async function compare(
-  { title, unit, floor, subjects }: Comparison,
+  { title, unit, floor, subjects, notes = [] }: Comparison,
   { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<string> {
   const all = [floor, ...subjects]
@@ -37,7 +41,7 @@ export async function compare(
   }
   const [floorTurns = []] = turns
   const lines = all.map((subject, index) => line(subject.name, turns[index] ?? [], floorTurns))
-  return [`${title}  (${unit}; median of ${rounds} rounds of ${seconds} s)`, ...lines, ''].join('\n')
+  return [`${title}  (${unit}; median of ${rounds} rounds of ${seconds} s)`, ...lines, ...notes, ''].join('\n')
 }
 
 function line(name: string, turns: readonly Turn[], floor: readonly Turn[]): string {

@@ -4,6 +4,8 @@ import { makeDeals } from './deals.ts'
 import { NotPossible, openEnvironment } from './environment.ts'
 import { holdDeals } from './hold-deals.ts'
 import { verifyKeySigned } from './key-signed.ts'
+import { type ListDatabases, openListDatabases } from './list-databases.ts'
+import { listComparisons } from './lists.ts'
 import { startLoad } from './load/load.ts'
 import { readOneDeal } from './read-one-deal.ts'
 import { startServers } from './servers.ts'
@@ -14,6 +16,7 @@ const settings = {
   rounds: Number(process.env.BENCH_ROUNDS ?? 21),
   seconds: Number(process.env.BENCH_SECONDS ?? 1),
   deals: Number(process.env.BENCH_DEALS ?? 100_000),
+  listedDeals: Math.min(1_000_000, Number(process.env.BENCH_DEALS ?? 1_000_000)),
 }
 
 try {
@@ -27,6 +30,11 @@ try {
 async function main(filter: string): Promise<void> {
   const environment = await openEnvironment(process.env)
   const load = startLoad()
+  let lists: Promise<ListDatabases> | undefined
+  const openLists = () => {
+    lists ??= openListDatabases(environment.database.url, settings.listedDeals)
+    return lists
+  }
   try {
     const servers = await startServers(environment)
     await makeDeals(servers, settings.deals)
@@ -37,14 +45,18 @@ async function main(filter: string): Promise<void> {
       'hold-deals': holdDeals,
       styles: compareStyles,
       'named-styles': compareNamedStyles,
+      ...listComparisons(openLists),
     }
     for (const [name, comparison] of Object.entries(comparisons)) {
       if (!name.includes(filter)) continue
-      process.stdout.write(`${await compare(await comparison(bench), settings)}\n`)
+      const compared = await comparison(bench)
+      process.stdout.write(`${await compare(compared, settings)}\n`)
+      await compared.close?.()
     }
     await servers.close()
   } finally {
     load.close()
+    await (await lists)?.close()
     await environment.database.drop()
   }
 }

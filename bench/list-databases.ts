@@ -1,0 +1,98 @@
+/** Two databases full of deals and tasks, one a hundred times as large as the other: what a list costs must not hang on that. */
+import { join } from 'node:path'
+import postgres from 'postgres'
+import type { DealRepository } from '../deal-server/domain/repository.ts'
+import { createDealRepository } from '../deal-server/store/deals.ts'
+import type { Database } from '../shared/database/database.ts'
+import { migrateDatabase } from '../shared/database/migrate.ts'
+import { openPostgres } from '../shared/database/postgres.ts'
+import { createScratchDatabase } from '../test/support/scratch-database.ts'
+import { recordStatement } from './recorded-list.ts'
+
+/** One read of a list. */
+export type ReadList = (repository: DealRepository) => Promise<unknown>
+
+export interface ListDatabase {
+  readonly deals: number
+  /** So many users own and are assigned what there is: as many in one as in the other. */
+  readonly users: number
+  readonly repository: DealRepository
+  /** How PostgreSQL carries out the statement of `read`, rows and buffers counted. */
+  plan(read: ReadList): Promise<string>
+}
+
+export interface ListDatabases {
+  readonly small: ListDatabase
+  readonly big: ListDatabase
+  close(): Promise<void>
+}
+
+export const userName = (n: number): string => `user${n}`
+
+const migrationsFolder = join(import.meta.dirname, '../deal-server/store/migrations')
+
+/** Fills both. Takes about half a minute for a million deals. */
+export async function openListDatabases(url: string, largest: number): Promise<ListDatabases> {
+  const sizes = [Math.min(10_000, Math.ceil(largest / 10)), largest] as const
+  const users = Math.ceil(sizes[0] / 100)
+  const [small, big] = await Promise.all(sizes.map((deals) => openOne(url, { deals, users })))
+  if (!small || !big) throw new TypeError('two sizes make two databases')
+  return {
+    small: small.database,
+    big: big.database,
+    close: async () => {
+      await Promise.all([small.close(), big.close()])
+    },
+  }
+}
+
+async function openOne(
+  serverUrl: string,
+  size: { deals: number; users: number },
+): Promise<{ database: ListDatabase; close(): Promise<void> }> {
+  const scratch = await createScratchDatabase(serverUrl)
+  const database = openPostgres(scratch.url)
+  await migrateDatabase(database, { migrationsFolder, schema: 'deals' })
+  await fill(database, size)
+  return {
+    database: { ...size, repository: createDealRepository(database), plan: (read) => planOf(scratch.url, read) },
+    close: async () => {
+      await database.close()
+      await scratch.drop()
+    },
+  }
+}
+
+/** A deal in five has no completion date, three in five are open, and each has a task of its own. */
+const fill = (database: Database, { deals: count, users }: { deals: number; users: number }): Promise<void> =>
+  database.exclusively('benchmark', async (drizzle) => {
+    await drizzle.execute(`
+      insert into deals.deals (id, name, price, currency, completion_date, owner_id, status, held, cancel_reason, penalty_total, task_count,
+        version, sequence, created_at, created_by, updated_at, updated_by)
+      select gen_random_uuid(), 'Deal ' || n, n * 7919 % 10000000, (array['EUR', 'USD', 'JPY', 'CHF'])[1 + n % 4],
+        case when n % 5 > 0 then date '2025-01-01' + (n * 31 % 1500)::int end, 'user' || n / 5 % ${users},
+        (array['open', 'open', 'open', 'completed', 'cancelled'])[1 + n / 7 % 5], false,
+        case when n / 7 % 5 = 4 then 'the customer went away' end, 0, 1, 1, 1,
+        now() - n * interval '1 minute', 'user0', now() - n * interval '1 minute', 'user0'
+      from generate_series(1::bigint, ${count}) n`)
+    await drizzle.execute(`
+      insert into deals.tasks (deal_id, id, ordinal, title, due_date, assignee_id, status, created_at, assigned_at)
+      select id, gen_random_uuid(), 1, 'Call the customer', completion_date, owner_id, 'open', created_at, created_at from deals.deals`)
+    await drizzle.execute('vacuum analyze deals.deals')
+    await drizzle.execute('vacuum analyze deals.tasks')
+    await drizzle.execute('checkpoint')
+  })
+
+async function planOf(url: string, read: ReadList): Promise<string> {
+  const { text, parameters } = await recordStatement(read)
+  const client = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    const rows = await client.unsafe(
+      `explain (analyze, buffers, costs off, timing off, summary off) ${text}`,
+      parameters,
+    )
+    return rows.map((row) => String(row['QUERY PLAN'])).join('\n')
+  } finally {
+    await client.end()
+  }
+}

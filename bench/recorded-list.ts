@@ -1,0 +1,16 @@
+import { drizzle } from 'drizzle-orm/pg-proxy'
+import { createDealRepository } from '../deal-server/store/deals.ts'
+import type { Database } from '../shared/database/database.ts'
+import type { ReadList } from './list-databases.ts'
+
+/** The statement and its parameters that the repository sends for a list. */
+export async function recordStatement(read: ReadList): Promise<{ text: string; parameters: string[] }> {
+  let sent: { text: string; parameters: string[] } | undefined
+  const recording = drizzle(async (text, parameters) => {
+    sent = { text, parameters }
+    return { rows: [] }
+  })
+  await read(createDealRepository({ drizzle: recording } as unknown as Database))
+  if (!sent) throw new Error('the repository has sent no statement')
+  return sent
+}
