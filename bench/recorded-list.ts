@@ -10,7 +10,11 @@ export async function recordStatement(read: ReadList): Promise<{ text: string; p
     sent = { text, parameters }
     return { rows: [] }
   })
-  await read(createDealRepository({ drizzle: recording } as unknown as Database))
+  const query = async (text: string, parameters: readonly unknown[]) => {
+    sent = { text, parameters: parameters.map(String) }
+    return []
+  }
+  await read(createDealRepository({ drizzle: recording, query } as unknown as Database))
   if (!sent) throw new Error('the repository has sent no statement')
   return sent
 }

@@ -5,7 +5,7 @@
  * for a walk; each page costs what it would alone, and a look at the events since the first.
  */
 import { and, eq, inArray, isNull, not, or, type SQL, sql } from 'drizzle-orm'
-import type { Database } from '../../shared/database/database.ts'
+import type { Database, Parameter } from '../../shared/database/database.ts'
 import { type Page, type Position, pageOfRows } from '../../shared/pages.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEventType } from '../domain/events.ts'
@@ -75,23 +75,38 @@ interface ListedRow {
 }
 
 /** See `DealRepository.list`. A position is the value sorted by, the deal's id and, where the value may change, the walk's snapshot. */
-export async function listDeals({ drizzle }: Database, { filter, sort, page }: DealList): Promise<Page<Deal>> {
+export async function listDeals(database: Database, { filter, sort, page }: DealList): Promise<Page<Deal>> {
   const { limit, after } = page
   const { changes } = sortedBy[sort.by]
   const snapshot = changes && (after?.[2] ?? undefined)
-  const rows: ListedRow[] = await drizzle
+  const statement = database.drizzle
     .select({
-      deal: sql<DealRow>`to_json(listed.deal)`,
-      key: sql<ListedRow['key']>`to_json(listed.key)`,
-      snapshot: changes && !snapshot ? sql<string>`pg_current_snapshot()::text` : sql<null>`null`,
+      deal: sql<DealRow>`to_json(listed.deal)`.as('deal'),
+      key: sql<ListedRow['key']>`to_json(listed.key)`.as('key'),
+      snapshot: sql<string | null>`${sql.raw(changes && !snapshot ? 'pg_current_snapshot()::text' : 'null')}`.as(
+        'snapshot',
+      ),
     })
     .from(sql`(${listed({ filter, sort, page }, snapshot)}) listed`)
     .orderBy(orderOf(keysetOf(sort, { key: sql`listed.key`, id: sql`listed.id` })))
     .limit(limit + 1)
+  const rows: ListedRow[] = isFrequent({ filter, sort }) ? await runPrepared(database, statement) : await statement
   return pageOfRows(rows, limit, {
     item: ({ deal }) => dealOfRow(deal),
     position: (row): Position => [row.key, row.deal.id, ...(changes ? [snapshot ?? row.snapshot] : [])],
   })
+}
+
+/**
+ * The lists that are asked for most, newest first, all or of one status: planned once, they take half the time. Others are planned for what
+ * is asked: the best way to an owner's deals hangs on whose they are.
+ */
+const isFrequent = ({ filter: { status: _status, ...rest }, sort }: Pick<DealList, 'filter' | 'sort'>): boolean =>
+  sort.by === 'createdAt' && Object.values(rest).every((condition) => condition === undefined)
+
+function runPrepared(database: Database, statement: { toSQL(): { sql: string; params: unknown[] } }) {
+  const { sql: text, params } = statement.toSQL()
+  return database.query<ListedRow>(text, params as Parameter[])
 }
 
 const keysetOf = ({ by, descending }: DealSort, { key, id }: { key: SQL; id: SQL }): Keyset => ({
