@@ -22,20 +22,22 @@ export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => 
   find: (call) => authorizationOf(call, 'bearer'),
   verify: (token) => {
     const verdict = verify(token)
+    // Only the verifier knows when a key is revoked.
+    const recheck = async () => void credentialOf(verify(token))
     if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
-      return findKey(verdict.unknownKid).then((found) => credentialOf(found ? verify(token) : verdict))
+      return findKey(verdict.unknownKid).then((found) => credentialOf(found ? verify(token) : verdict, recheck))
     }
-    return credentialOf(verdict)
+    return credentialOf(verdict, recheck)
   },
 })
 
 /** @throws Refused `token-expired`, `invalid-token`; neither repeats anything of the token */
-function credentialOf(verdict: AccessTokenVerdict): VerifiedCredential {
+function credentialOf(verdict: AccessTokenVerdict, recheck?: VerifiedCredential['recheck']): VerifiedCredential {
   const headers = refusalHeaders
   if (verdict.ok) {
     const { sub, gen, sid, jti, exp, scope } = verdict.claims
     const rights = scope?.split(' ')
-    return { username: sub, generation: gen, loginId: sid, tokenId: jti, expiresAt: exp * 1000, rights }
+    return { username: sub, generation: gen, loginId: sid, tokenId: jti, expiresAt: exp * 1000, rights, recheck }
   }
   if (verdict.problem === 'token-expired') {
     throw new Refused('token-expired', 'The access token has expired. Get a new one with the refresh token.', {

@@ -42,12 +42,12 @@ export const createKeySignedScheme = ({ verify, findKey, passwords }: KeySignedP
   find: (call) => authorizationOf(call, 'keysigned'),
   verify: (token, call) => {
     const verdict = verify(token)
+    // Only the verifier knows when a key is revoked.
+    const use = { call, passwords, recheck: async () => void claimsOf(verify(token)) }
     if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
-      return findKey(verdict.unknownKid).then((found) =>
-        requireUser(claimsOf(found ? verify(token) : verdict), { call, passwords }),
-      )
+      return findKey(verdict.unknownKid).then((found) => requireUser(claimsOf(found ? verify(token) : verdict), use))
     }
-    return requireUser(claimsOf(verdict), { call, passwords })
+    return requireUser(claimsOf(verdict), use)
   },
 })
 
@@ -63,6 +63,7 @@ function claimsOf(verdict: KeySignedVerdict): KeySignedClaims {
 interface Use {
   readonly call: HttpCall
   readonly passwords: TokenPasswords
+  readonly recheck: () => Promise<void>
 }
 
 /**
@@ -72,7 +73,7 @@ interface Use {
  */
 function requireUser(
   claims: KeySignedClaims,
-  { call, passwords }: Use,
+  { call, passwords, recheck }: Use,
 ): VerifiedCredential | Promise<VerifiedCredential> {
   const { address } = call.peer
   if (claims.address !== null && claims.address !== address) {
@@ -80,7 +81,7 @@ function requireUser(
   }
   const field = call.header('x-key-signed-password')
   if (claims.passwordHash === null) {
-    if (field === undefined) return credentialOf(claims)
+    if (field === undefined) return credentialOf(claims, recheck)
     throw new Refused('invalid-token', 'The key-signed token holds no password: send it without one.', { headers })
   }
   if (field === undefined) {
@@ -88,20 +89,22 @@ function requireUser(
       headers,
     })
   }
+  const credential = credentialOf(claims, recheck)
   const isRight = passwords.isRight(claims, { field, address })
   return typeof isRight === 'boolean'
-    ? requireRight(isRight, claims)
-    : isRight.then((right) => requireRight(right, claims))
+    ? requireRight(isRight, credential)
+    : isRight.then((right) => requireRight(right, credential))
 }
 
-function requireRight(isRight: boolean, claims: KeySignedClaims): VerifiedCredential {
-  if (isRight) return credentialOf(claims)
+function requireRight(isRight: boolean, credential: VerifiedCredential): VerifiedCredential {
+  if (isRight) return credential
   throw new Refused('invalid-credentials', 'The password is not the one of the token.', { headers })
 }
 
-const credentialOf = ({ sub, gen, jti, exp }: KeySignedClaims): VerifiedCredential => ({
+const credentialOf = ({ sub, gen, jti, exp }: KeySignedClaims, recheck: Use['recheck']): VerifiedCredential => ({
   username: sub ?? anonymousUsername,
   generation: gen,
   loginId: jti,
   expiresAt: exp * 1000,
+  recheck,
 })

@@ -12,6 +12,7 @@ import {
 } from '../../auth-server/key-ring/operate-key-ring.ts'
 import { systemClock } from '../../shared/clock.ts'
 import { describeBackends } from '../support/backends.ts'
+import { openEvents } from '../support/event-client.ts'
 import { preparedKeysDir } from '../support/prepared-keys.ts'
 import { openStack, type Stack } from '../support/stack.ts'
 
@@ -63,13 +64,16 @@ describeBackends('changes of the key ring', (openBackend) => {
     expect(kidOf(token)).toBe(kid)
   })
 
-  it('lets the tokens of a revoked key die everywhere within a second, and no others', async () => {
+  it('lets the tokens of a revoked key die everywhere within a second, streams too, and no others', async () => {
     const kid = await activeKid()
     const token = (await stack.logIn('bob')).access
     expect(kidOf(token)).toBe(kid)
     expect(await statuses(token)).toEqual([200, 200])
+    const stream = await openEvents(stack.deal, { token })
+    expect(stream.status).toBe(200)
     await revokeKey(operation, kid, 'test')
     expect(await untilAll(token, 401)).toBeLessThan(1_000)
+    await stream.until(({ hasEnded }) => hasEnded, 3_000)
     expect((await stack.auth.send('/me', { token })).status).toBe(401)
     const next = (await stack.logIn('bob')).access
     expect(await statuses(next)).toEqual([200, 200])

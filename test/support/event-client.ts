@@ -28,7 +28,9 @@ export interface EventClient {
 
 /** How it is opened. */
 export interface EventClientOptions {
-  readonly token: string
+  /** Becomes `Authorization: Bearer`. */
+  readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
   /** Such as `?after=0`. */
   readonly query?: string
   readonly lastEventId?: string
@@ -36,7 +38,8 @@ export interface EventClientOptions {
 
 /** Opens a stream; resolves with the head of the answer, whatever its status. */
 export function openEvents(server: Pick<TestServer, 'port'>, options: EventClientOptions): Promise<EventClient> {
-  rememberSecret(options.token)
+  const { token } = options
+  if (token !== undefined) rememberSecret(token)
   return new Promise((resolve, reject) => {
     const sent = request({
       port: server.port,
@@ -44,7 +47,8 @@ export function openEvents(server: Pick<TestServer, 'port'>, options: EventClien
       path: `/rest/v1/events${options.query ?? ''}`,
       agent: false,
       headers: {
-        authorization: `Bearer ${options.token}`,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...options.headers,
         ...(options.lastEventId === undefined ? {} : { 'last-event-id': options.lastEventId }),
       },
     })

@@ -1,0 +1,74 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  generateKey,
+  type KeyRingOperation,
+  promoteKey,
+  revokeKey,
+} from '../../auth-server/key-ring/operate-key-ring.ts'
+import { systemClock } from '../../shared/clock.ts'
+import { describeBackends } from '../support/backends.ts'
+import { openEvents } from '../support/event-client.ts'
+import { preparedKeysDir } from '../support/prepared-keys.ts'
+import { keySignedHeaders, keySignedToken } from '../support/scheme-clients/key-signed.ts'
+import { openStack, type Stack } from '../support/stack.ts'
+
+const rules = { maxAgeMs: 86_400_000, longestTokenLifeMs: { jwt: 1_800_000, 'key-signed': 1_800_000 } }
+
+describeBackends('changes of the keys of key-signed tokens', (openBackend) => {
+  let stack: Stack
+  let operation: KeyRingOperation
+
+  beforeAll(async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'keyhold-keys-'))
+    await cp(await preparedKeysDir(), directory, { recursive: true })
+    operation = { directory, bits: 2048, rules, clock: systemClock }
+    stack = await openStack(openBackend, { dealServers: 2, environment: { KEYS_DIR: directory } })
+  }, 60_000)
+  afterAll(async () => {
+    await stack.close()
+    await rm(operation.directory, { recursive: true, force: true })
+  })
+
+  const newToken = () => keySignedToken(stack.auth, { username: 'bob' })
+  const kidOf = (token: string): string => token.split('.')[1] ?? ''
+  const statuses = async (token: string): Promise<number[]> => {
+    const headers = keySignedHeaders(token)
+    const ofDeals = stack.deals.map(async (deal) => (await deal.send('/rest/v1/deals', { headers })).status)
+    return Promise.all([...ofDeals, stack.auth.send('/me', { headers }).then(({ status }) => status)])
+  }
+
+  it('fail no request when a key takes over the moment it was made, of 3072 bits', async () => {
+    const before = await newToken()
+    const { kid } = await generateKey({ ...operation, bits: 3072 }, 'key-signed')
+    await promoteKey(operation, kid, { early: true })
+    const started = systemClock.monotonic()
+    let token = before
+    while (systemClock.monotonic() - started < 5_000 && kidOf(token) !== kid) {
+      token = await newToken()
+      expect(await statuses(token)).toEqual([200, 200, 200])
+      expect(await statuses(before)).toEqual([200, 200, 200])
+    }
+    expect(kidOf(token)).toBe(kid)
+    expect(token.length).toBeGreaterThan(before.length)
+  }, 20_000)
+
+  it('let the tokens of a revoked key die everywhere within a second, streams too, and no others', async () => {
+    const token = await newToken()
+    const { access } = await stack.logIn('bob')
+    const stream = await openEvents(stack.deal, { headers: keySignedHeaders(token) })
+    expect({ stream: stream.status, others: await statuses(token) }).toEqual({ stream: 200, others: [200, 200, 200] })
+    await revokeKey(operation, kidOf(token), 'test')
+    const started = systemClock.monotonic()
+    while ((await statuses(token)).some((status) => status !== 401)) {
+      expect(systemClock.monotonic() - started).toBeLessThan(1_000)
+      await sleep(20)
+    }
+    await stream.until(({ hasEnded }) => hasEnded, 3_000)
+    expect(await statuses(await newToken())).toEqual([200, 200, 200])
+    expect((await stack.deal.send('/rest/v1/deals', { token: access })).status).toBe(200)
+  }, 20_000)
+})
