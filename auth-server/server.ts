@@ -4,6 +4,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { Database } from '../shared/database/database.ts'
 import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
+import { createCors } from '../shared/http/cors.ts'
 import { createCursors, cursorPurpose } from '../shared/http/cursors.ts'
 import { type Dependency, healthRoutes } from '../shared/http/health.ts'
 import { createLists } from '../shared/http/lists.ts'
@@ -18,7 +19,7 @@ import { metricsRoute } from '../shared/metrics/serve-metrics.ts'
 import { observeServer } from '../shared/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
-import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
+import { createCrossSiteRule, trustedOrigins } from '../shared/schemes/cross-site.ts'
 import { createSessionCookie } from '../shared/schemes/session-cookie.ts'
 import { createUsedSignatureExpiry, createUsedSignatures } from '../shared/schemes/used-signatures.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
@@ -116,6 +117,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     otherProblemForm: oauthProblemForm,
     transport: config.transport,
     origin: config.publicOrigin,
+    cors: createCors(trustedOrigins(config)),
     clock,
     ids,
     log,

@@ -4,6 +4,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { Database } from '../shared/database/database.ts'
 import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
+import { createCors } from '../shared/http/cors.ts'
 import { createCursors, cursorKeyOf } from '../shared/http/cursors.ts'
 import { type Dependency, healthRoutes } from '../shared/http/health.ts'
 import type { Route } from '../shared/http/routes.ts'
@@ -18,7 +19,7 @@ import { observeServer } from '../shared/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createHashingPermits } from '../shared/passwords/hashing-permits.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
-import { createCrossSiteRule } from '../shared/schemes/cross-site.ts'
+import { createCrossSiteRule, trustedOrigins } from '../shared/schemes/cross-site.ts'
 import { createUsedSignatures } from '../shared/schemes/used-signatures.ts'
 import { createApiKeyStore } from './access/api-key-store.ts'
 import { createAuthClient } from './access/auth-client.ts'
@@ -71,6 +72,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     events,
     cursors: createCursors((config.serviceSecrets ?? [serviceSecret]).map(cursorKeyOf)),
     findEmployees: createFindEmployees(principals),
+    cors: createCors(trustedOrigins(config)),
     clock,
     ids,
     log,

@@ -49,7 +49,8 @@ export function createHeldSessions(ports: HeldSessionsPorts): Sessions {
   const look = async (keyHash: string): Promise<KnownSession | undefined> => {
     const known = await held.get(keyHash, () => load(keyHash))
     if (!known || !isOverNow(known)) return known
-    // Its time may have been moved by way of another server.
+    if (known.expiresAt <= clock.now()) return undefined
+    // Its last-action time may have been moved by way of another server.
     held.delete(keyHash)
     const anew = await held.get(keyHash, () => load(keyHash))
     return anew && !isOverNow(anew) ? anew : undefined

@@ -3,6 +3,7 @@
  * stores the deals.
  */
 import { Refused } from '../../shared/errors.ts'
+import type { Cors } from '../../shared/http/cors.ts'
 import type { Cursors } from '../../shared/http/cursors.ts'
 import { createLists } from '../../shared/http/lists.ts'
 import { type AppOptions, createApp, type Route } from '../../shared/http/routes.ts'
@@ -25,6 +26,7 @@ export interface DealAppPorts extends Omit<PipelinePorts, 'queue' | 'defaultCurr
   readonly log: Log
   /** Told of every request when it is answered. */
   readonly observe?: AppOptions['observe']
+  readonly cors?: Cors
 }
 
 /** Of the settings, what the surface reads. */
@@ -58,6 +60,7 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
     problems,
     transport: settings.transport,
     origin: settings.publicOrigin,
+    cors: ports.cors,
     clock,
     ids,
     log,

@@ -19,6 +19,7 @@ import {
 } from '../problems.ts'
 import type { Answer } from './answer.ts'
 import { type CallOrigin, createCall, type HttpCall } from './call.ts'
+import type { Cors } from './cors.ts'
 import { type ServerBindings, sendStream } from './stream.ts'
 import { peerOf, type TransportSettings } from './transport.ts'
 
@@ -51,6 +52,8 @@ export interface AppOptions {
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: Log
+  /** Which pages' scripts may call; without it none but the server's own. */
+  readonly cors?: Cors | undefined
   readonly otherProblemForm?: OtherProblemForm
   /** Told of every request when it is answered. */
   readonly observe?: (request: AnsweredRequest) => void
@@ -107,7 +110,8 @@ async function serve(context: Context<Env>, options: AppOptions, handle: Route['
     peer: peerOf(incoming, options.transport),
   }
   const call = createCall(origin)
-  const answer = await answerOrProblem(call, options, handle)
+  const handled = await answerOrProblem(call, options, handle)
+  const answer = options.cors?.(call, handled) ?? handled
   const { routePath: route } = context.req
   const durationMs = options.clock.monotonic() - started
   options.observe?.({ method: call.method, route, status: answer.status, durationMs })
