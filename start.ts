@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readAuthConfig } from './auth-server/config.ts'
-import { createDemoUsers, createFirstAdmin, demoUsers } from './auth-server/first-start.ts'
+import { createDemoApiKeys, createDemoUsers, createFirstAdmin, demoUsers } from './auth-server/first-start.ts'
 import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
 import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from './auth-server/server.ts'
@@ -123,7 +123,8 @@ async function createFirstUsers(): Promise<string | undefined> {
   if (!(await authServer.users.isEmpty())) return undefined
   if (!withDemo) return createFirstAdmin(authServer.users, ids)
   await createDemoUsers(authServer.users)
-  const demo = { authUrl: auth.config.publicOrigin, dealUrl: deal.config.publicOrigin, users: demoUsers, apiKeys: [] }
+  const apiKeys = await createDemoApiKeys(authServer.apiKeys)
+  const demo = { authUrl: auth.config.publicOrigin, dealUrl: deal.config.publicOrigin, users: demoUsers, apiKeys }
   await writeFile(`${demoFile}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
   await rename(`${demoFile}.new`, demoFile)
   return undefined

@@ -1,6 +1,8 @@
-/** What an auth server does once, on an empty database: its first users. */
+/** What an auth server does once, on an empty database: its first users, and what the demo needs. */
 import { Refused } from '../shared/errors.ts'
 import type { IdSource } from '../shared/ids.ts'
+import type { ApiKeyKind } from './api-keys/api-key.ts'
+import type { ApiKeys } from './api-keys/api-keys.ts'
 import type { Users } from './users/users.ts'
 
 /** A user of the demo, as `data/demo.json` lists it for scripts. */
@@ -25,6 +27,38 @@ export const demoUsers: readonly DemoUser[] = Object.entries(demoRoles).map(([us
 /** Creates the demo's users. */
 export async function createDemoUsers(users: Users): Promise<void> {
   for (const { username, password, roles } of demoUsers) await createUnlessThere(users, { username, password, roles })
+}
+
+/** An API key of the demo, as `data/demo.json` lists it. */
+export interface DemoApiKey {
+  readonly id: string
+  readonly kind: ApiKeyKind
+  /** Of kind `hmac`. */
+  readonly secret?: string
+  /** Of kind `rsa`. */
+  readonly privateKeyPem?: string
+  readonly username: string
+  readonly requireBodyHash: boolean
+}
+
+/** One key of each kind, one of the specification's plain form, and one of a user who only reads. */
+const demoApiKeys = [
+  { kind: 'hmac', username: 'alice', requireBodyHash: true },
+  { kind: 'hmac', username: 'alice', requireBodyHash: false },
+  { kind: 'rsa', username: 'alice', requireBodyHash: true },
+  { kind: 'hmac', username: 'bob', requireBodyHash: true },
+  { kind: 'hmac', username: 'admin', requireBodyHash: true },
+] as const
+
+/** Creates the demo's API keys, for users that are there. */
+export async function createDemoApiKeys(apiKeys: Pick<ApiKeys, 'create'>): Promise<DemoApiKey[]> {
+  const made: DemoApiKey[] = []
+  for (const request of demoApiKeys) {
+    const { key, ...shownOnce } = await apiKeys.create({ ...request, name: 'demo' })
+    const { id, kind, username, requireBodyHash } = key
+    made.push({ id, kind, ...shownOnce, username, requireBodyHash })
+  }
+  return made
 }
 
 /** Creates the user `admin` with a generated password and gives the password; undefined when another instance was faster. */

@@ -56,7 +56,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** `+` is a space; all else by RFC 3986 §2.1, strictly. */
 function decode(text: string): string {
-  if (!/^(?:[!-$&-~]|%[0-9A-Fa-f]{2})*$/.test(text)) throw invalid('the query is not well percent-encoded')
+  if (!/^(?:[!"$&-~]|%[0-9A-Fa-f]{2})*$/.test(text)) throw invalid('the query is not well percent-encoded')
   const octets = text
     .replaceAll('+', ' ')
     .replace(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))

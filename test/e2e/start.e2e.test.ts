@@ -8,8 +8,9 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { answering, type ChildServer, startChild } from '../support/child-server.ts'
 import { freePort } from '../support/free-port.ts'
-import { expectProblem } from '../support/http-client.ts'
+import { expectProblem, send } from '../support/http-client.ts'
 import { preparedKeysDir } from '../support/prepared-keys.ts'
+import { signUrl } from '../support/signing.ts'
 import { logIn, passwordOf, type TestServer, testServer } from '../support/stack.ts'
 
 const run = promisify(execFile)
@@ -101,6 +102,14 @@ describe('npm start', () => {
       })),
     )
     for (const { username, password } of demo.users) await logIn(first.auth, username, password)
+    expect(demo.apiKeys.map(({ kind, username }: { kind: string; username: string }) => `${kind} ${username}`)).toEqual(
+      ['hmac alice', 'hmac alice', 'rsa alice', 'hmac bob', 'hmac admin'],
+    )
+    for (const key of demo.apiKeys) {
+      const timestamp = Math.floor(Date.now() / 1000)
+      const url = signUrl(key, { method: 'GET', url: `${first.deal.url}/rest/v1/deals` }, { timestamp })
+      expect((await send(url)).status).toBe(200)
+    }
 
     const beside = await refused('demo', { AUTH_PORT: String(await freePort()), DEAL_PORT: String(await freePort()) })
     expect(beside).toContain(`is in use by process ${first.child.pid} `)
