@@ -6,6 +6,7 @@ import { holdDeals } from './hold-deals.ts'
 import { verifyKeySigned } from './key-signed.ts'
 import { type ListDatabases, openListDatabases } from './list-databases.ts'
 import { listComparisons } from './lists.ts'
+import { measureLiveEvents } from './live-events.ts'
 import { startLoad } from './load/load.ts'
 import { readOneDeal } from './read-one-deal.ts'
 import { startServers } from './servers.ts'
@@ -52,6 +53,10 @@ async function main(filter: string): Promise<void> {
       const compared = await comparison(bench)
       process.stdout.write(`${await compare(compared, settings)}\n`)
       await compared.close?.()
+    }
+    if ('events'.includes(filter)) {
+      const { redisUrl } = environment
+      process.stdout.write(`${await measureLiveEvents({ ...bench, redisUrl }, settings)}\n`)
     }
     await servers.close()
   } finally {

@@ -52,6 +52,8 @@ export async function startServers({ database: { url }, redisUrl }: Environment)
     openPort: deal.openPort,
     /** Listens with such a surface over another repository. */
     listenOpenly: deal.listenOpenly,
+    /** Starts one more deal server beside the real one. */
+    listenAsAnother: deal.listenAsAnother,
     accessToken: await logIn(auth.origin),
     /** Header fields of callers by key-signed tokens: one with a user name alone, one with everything that a token can hold. */
     keySigned: {
@@ -91,9 +93,17 @@ async function startAuth(variables: Record<string, string>, shared: Shared) {
 async function startDeals(variables: Record<string, string>, shared: Shared) {
   const { config } = readDealConfig('alone', { ...variables, ISSUER: readAuthConfig('alone', {}).config.issuer })
   await migrateDatabase(shared.database, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' })
-  const server = createDealServer(config, { ...shared, clock, ids, log, serviceSecret: secrets.SERVICE_SECRET })
-  await server.start()
   const place = { host: '127.0.0.1', port: 0, origin: config.publicOrigin, ids }
+  const startServer = async () => {
+    const server = createDealServer(config, { ...shared, clock, ids, log, serviceSecret: secrets.SERVICE_SECRET })
+    await server.start()
+    const { port, drain } = await listen({ ...place, app: server.app })
+    const close = async () => {
+      await drain(100)
+      await server.stop()
+    }
+    return { port, close }
+  }
   const listenOpenly = async (repository: DealRepository) => {
     const findEmployees = () => Promise.resolve(new Map())
     const events = { open: () => Promise.resolve(undefined) }
@@ -105,13 +115,12 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
     })
     return { port, close: () => drain(100) }
   }
-  const listening = await listen({ ...place, app: server.app })
+  const server = await startServer()
   const open = await listenOpenly(createDealRepository(shared.database))
   const close = async () => {
-    await Promise.all([listening.drain(100), open.close()])
-    await server.stop()
+    await Promise.all([server.close(), open.close()])
   }
-  return { port: listening.port, openPort: open.port, listenOpenly, close }
+  return { port: server.port, openPort: open.port, listenOpenly, listenAsAnother: startServer, close }
 }
 
 const recheck = (caller: Caller) => Promise.resolve(caller)

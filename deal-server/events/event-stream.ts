@@ -166,11 +166,14 @@ export class EventStream implements Follower {
   /** Sends what the shared reader hands on, until the client falls behind. */
   async #follow(): Promise<void> {
     while (!this.#hasEnded()) {
-      const batch = this.#queue.shift()
-      if (batch) {
-        this.#waitingBytes -= lengthOf(batch.texts)
-        await this.#send(batch.texts)
-        if (isBefore(this.#place, batch.end)) this.#place = batch.end
+      const last = this.#queue.at(-1)
+      if (last) {
+        // All that waits goes out together: one look at the caller's right, however long it takes.
+        const texts = this.#queue.flatMap((batch) => batch.texts)
+        this.#queue = []
+        this.#waitingBytes = 0
+        await this.#send(texts)
+        if (isBefore(this.#place, last.end)) this.#place = last.end
       } else if (this.#isBehind) return
       else await this.#woken()
     }

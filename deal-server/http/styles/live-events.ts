@@ -24,7 +24,8 @@ const positionPattern = /^(0|[1-9]\d{0,14})$/
 
 const parameters = z.strictObject({
   after: z.string().optional().meta({
-    description: 'The position of an event: begin after it; `0`: at the beginning. `Last-Event-ID` goes before.',
+    description:
+      'The position of an event: begin after it; `0`: at the beginning. One that no event has is refused. `Last-Event-ID` goes before.',
   }),
   deal: z
     .uuid({ error: 'Expected the id of a deal, a UUID' })
