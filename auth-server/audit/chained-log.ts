@@ -7,6 +7,7 @@ import { auditEntries, auditHead } from '../store/schema.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import type { Audit, AuditEntry, AuditEvent, AuditHead } from './audit.ts'
 import { macUnder } from './chain.ts'
+import { formatAuditHead } from './verify-chain.ts'
 
 /** What the log is written with. */
 export interface ChainedLogPorts {
@@ -52,7 +53,8 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   const head = () => readHead(database)
   const logHead = async () => {
     try {
-      log.info({ auditHead: await head() }, 'audit log')
+      const now = await head()
+      log.info({ auditHead: now }, `audit head ${formatAuditHead(now)}`)
     } catch (err) {
       log.warn({ err }, 'the head of the audit log could not be read')
     }

@@ -104,7 +104,10 @@ function faultOf(
   return macOf(entry, sound.digest) === mac ? undefined : { fault: 'broken', seq }
 }
 
-/** A head as it is given on the command line, `count:digest`; undefined when it is none. */
+/** A head as it stands in the server's log and is given on the command line: `count:digest`. */
+export const formatAuditHead = ({ count, digest }: AuditHead): string => `${count}:${digest}`
+
+/** The head that this text is; undefined when it is none. */
 export function parseAuditHead(text: string): AuditHead | undefined {
   const [, count, digest] = /^(\d{1,15}):([A-Za-z0-9_-]{43})?$/.exec(text) ?? []
   if (count === undefined || (Number(count) === 0) !== (digest === undefined)) return undefined

@@ -1,4 +1,4 @@
-import { createPrivateKey } from 'node:crypto'
+import { createHmac, createPrivateKey, randomUUID } from 'node:crypto'
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
@@ -272,6 +272,23 @@ describeBackends('OAuth', (openBackend) => {
     expect((await introspect(refresh)).body).toEqual({ active: false })
     await stack.auth.send('/logout', { method: 'POST', token: access })
     expect((await introspect(access)).body).toEqual({ active: false })
+  })
+
+  it('tells it to callers of other schemes too: a user by Basic, an API key by its signature', async () => {
+    const { access } = await stack.logIn('carol')
+    const user = Buffer.from(`carol:${passwordOf('carol')}`).toString('base64')
+    const asCarol = await postForm(stack, '/oauth/introspect', { token: access }, { authorization: `Basic ${user}` })
+    expect(asCarol.body).toMatchObject({ active: true, username: 'carol' })
+    const wrong = Buffer.from('carol:not her password').toString('base64')
+    const refused = await postForm(stack, '/oauth/introspect', { token: access }, { authorization: `Basic ${wrong}` })
+    expectOAuthError(refused, 401, 'invalid_client')
+    const keyless = await postForm(stack, '/oauth/introspect', { token: access }, basicOf(randomUUID(), 'secret'))
+    expectOAuthError(keyless, 401, 'invalid_client')
+    const carolsKey = await makeApiKey(stack, access, { kind: 'hmac', requireBodyHash: false })
+    const query = `apikey=${carolsKey.id}&timestamp=${Math.floor(stack.clock.now() / 1000)}`
+    const signature = createHmac('sha256', carolsKey.secret).update(`/oauth/introspect?${query}`).digest('hex')
+    const signed = await postForm(stack, `/oauth/introspect?${query}&signature=${signature}`, { token: access })
+    expect(signed.body, signed.text).toMatchObject({ active: true, username: 'carol' })
   })
 
   it('ends a login by either of its tokens, whichever the hint, and only for its own client', async () => {

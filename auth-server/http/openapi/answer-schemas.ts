@@ -115,10 +115,16 @@ export const oauthMetadataSchema = z
     revocation_endpoint: z.string(),
     introspection_endpoint: z.string(),
     jwks_uri: z.string(),
+    service_documentation: z.string(),
     grant_types_supported: names,
     response_types_supported: names,
     scopes_supported: names,
     token_endpoint_auth_methods_supported: names,
+    token_endpoint_auth_signing_alg_values_supported: names,
+    revocation_endpoint_auth_methods_supported: names,
+    revocation_endpoint_auth_signing_alg_values_supported: names,
+    introspection_endpoint_auth_methods_supported: names,
+    introspection_endpoint_auth_signing_alg_values_supported: names,
   })
   .meta({ description: 'RFC 8414 §2.' })
 

@@ -25,6 +25,7 @@ const event = (target: string, changes: Partial<AuditEvent> = {}): AuditEvent =>
 interface Line {
   readonly level: string
   readonly content: object
+  readonly text?: string
 }
 
 describeOnDatabases('the audit log', (open) => {
@@ -33,7 +34,7 @@ describeOnDatabases('the audit log', (open) => {
   let lines: Line[] = []
 
   const logger = {
-    info: (content: object) => void lines.push({ level: 'info', content }),
+    info: (content: object, text: string) => void lines.push({ level: 'info', content, text }),
     warn: (content: object) => void lines.push({ level: 'warn', content }),
     error: (content: object) => void lines.push({ level: 'error', content }),
   }
@@ -187,7 +188,9 @@ describeOnDatabases('the audit log', (open) => {
     const log = createLog()
     log.start()
     await log.stop()
-    expect(lines).toEqual([{ level: 'info', content: { auditHead: await log.head() } }])
+    const head = await log.head()
+    expect(lines).toMatchObject([{ level: 'info', content: { auditHead: head } }])
+    expect(parseAuditHead(lines[0]?.text?.replace('audit head ', '') ?? '')).toEqual(head)
     const away = { ...opened.database, transaction: () => Promise.reject(new Unavailable('database')) }
     const broken = createChainedLog({ database: away as never, clock, log: logger as never, secretsKeys })
     await expect(broken.record(event('alice'))).rejects.toBeInstanceOf(Unavailable)

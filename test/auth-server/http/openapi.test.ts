@@ -110,6 +110,29 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
     expect(document.security).toContainEqual({ keySigned: [], keySignedPassword: [] })
   })
 
+  it('describes the answers of OAuth, in both forms of errors', async () => {
+    const { access, refresh } = await stack.logIn('alice')
+    const made = await stack.auth.send('/api-keys', { token: access, json: { kind: 'hmac' } })
+    const client = { client_id: String(made.body.id), client_secret: String(made.body.secret) }
+    const post = (path: string, status: number, form: Record<string, string>) => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      return ask('POST', path, { status, body: new URLSearchParams(form).toString(), headers })
+    }
+    const { body } = await post('/oauth/token', 200, { grant_type: 'client_credentials', ...client })
+    const token = String(body.access_token)
+    await post('/oauth/token', 200, { grant_type: 'refresh_token', refresh_token: refresh })
+    await post('/oauth/token', 400, { grant_type: 'password' })
+    await post('/oauth/token', 401, { grant_type: 'client_credentials' })
+    await ask('POST', '/oauth/token', { status: 413, body: 'x'.repeat(300_000) })
+    await post('/oauth/introspect', 200, { token, ...client })
+    await post('/oauth/introspect', 401, { token })
+    await post('/oauth/revoke', 200, { token, ...client })
+    await post('/oauth/introspect', 200, { token, ...client })
+    await post('/oauth/revoke', 400, {})
+    await ask('GET', '/.well-known/oauth-authorization-server', { status: 200 })
+    await ask('GET', '/.well-known/oauth-authorization-server', { status: 304, headers: { 'if-none-match': '*' } })
+  })
+
   it('describes the answers about users', async () => {
     const user = { username: 'erin', password: 'a long enough secret', roles: ['viewer'] }
     const asAdmin = (method: string, path: string, expected: { status: number; json?: unknown }) =>
