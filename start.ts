@@ -122,7 +122,7 @@ async function listenOn(
 async function createFirstUsers(): Promise<string | undefined> {
   if (!(await authServer.users.isEmpty())) return undefined
   if (!withDemo) return createFirstAdmin(authServer.users, ids)
-  await createDemoUsers(authServer.users)
+  await createDemoUsers(authServer.users, authServer.digestSecrets)
   const apiKeys = await createDemoApiKeys(authServer.apiKeys)
   const demo = { authUrl: auth.config.publicOrigin, dealUrl: deal.config.publicOrigin, users: demoUsers, apiKeys }
   await writeFile(`${demoFile}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })

@@ -3,6 +3,7 @@ import { Refused } from '../shared/errors.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { ApiKeyKind } from './api-keys/api-key.ts'
 import type { ApiKeys } from './api-keys/api-keys.ts'
+import type { DigestSecrets } from './users/digest-secrets.ts'
 import type { Users } from './users/users.ts'
 
 /** A user of the demo, as `data/demo.json` lists it for scripts. */
@@ -10,23 +11,25 @@ export interface DemoUser {
   readonly username: string
   readonly password: string
   readonly roles: readonly string[]
-  /** For HTTP Digest; null as long as the user has none. */
-  readonly digestSecret: string | null
+  /** For HTTP Digest. */
+  readonly digestSecret: string
 }
 
 const demoRoles = { admin: ['admin'], alice: ['manager'], carol: ['agent'], bob: ['viewer'], dave: [] }
 
-/** The demo's users. Their passwords are no secret: while they exist, no address but loopback is listened on. */
+/** The demo's users. Their passwords and Digest secrets are no secret: while they exist, no address but loopback is listened on. */
 export const demoUsers: readonly DemoUser[] = Object.entries(demoRoles).map(([username, roles]) => ({
   username,
   password: `${username}-demo-password`,
   roles,
-  digestSecret: null,
+  digestSecret: `${username}-demo-digest-secret`,
 }))
 
 /** Creates the demo's users. */
-export async function createDemoUsers(users: Users): Promise<void> {
-  for (const { username, password, roles } of demoUsers) await createUnlessThere(users, { username, password, roles })
+export async function createDemoUsers(users: Users, digestSecrets: Pick<DigestSecrets, 'renew'>): Promise<void> {
+  for (const { username, password, roles, digestSecret } of demoUsers) {
+    if (await createUnlessThere(users, { username, password, roles })) await digestSecrets.renew(username, digestSecret)
+  }
 }
 
 /** An API key of the demo, as `data/demo.json` lists it. */

@@ -2,11 +2,16 @@
  * The authentication schemes of the auth server: who fulfils their ports, its own database foremost. `server.ts` mounts what comes
  * out.
  */
+import type { Cache } from '../shared/cache/cache.ts'
 import type { Clock } from '../shared/clock.ts'
+import type { IdSource } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
 import type { Principals } from '../shared/schemes/authenticate.ts'
 import { createBasicScheme } from '../shared/schemes/basic.ts'
 import { createBearerScheme } from '../shared/schemes/bearer.ts'
+import { createDigestScheme } from '../shared/schemes/digest.ts'
+import { createDigestCounts } from '../shared/schemes/digest-counts.ts'
+import { createDigestNonces } from '../shared/schemes/digest-nonce.ts'
 import { holdPasswords } from '../shared/schemes/held-passwords.ts'
 import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
 import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
@@ -24,6 +29,7 @@ import type { AuthConfig } from './config.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { type VerifyPasswordPorts, verifyBasic } from './logins/verify-password.ts'
 import type { PasswordHashing } from './passwords/password-hashing.ts'
+import type { DigestSecrets } from './users/digest-secrets.ts'
 
 /** What the schemes rest on. */
 export interface AuthSchemePorts extends VerifyPasswordPorts {
@@ -36,6 +42,11 @@ export interface AuthSchemePorts extends VerifyPasswordPorts {
   readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
   readonly useSignature: UseSignature
   readonly log: Pick<Log, 'debug'>
+  readonly cache: Cache
+  readonly ids: IdSource
+  readonly digestSecrets: Pick<DigestSecrets, 'find'>
+  /** SERVICE_SECRET: all that are accepted. */
+  readonly serviceSecrets: readonly string[]
 }
 
 /** The enabled schemes (AUTH_SCHEMES). */
@@ -46,6 +57,7 @@ export function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): S
     basic: () => createBasicScheme(holdPasswords({ ...ports, verify: (presented) => verifyBasic(ports, presented) })),
     session: () => createSessionScheme({ ...sessionBasics(config), sessions: ports.sessions }),
     'signed-request': () => signedRequest(config, ports),
+    digest: () => digest(config, ports),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }
@@ -72,3 +84,13 @@ const signedRequest = (config: AuthConfig, ports: AuthSchemePorts): Scheme =>
     ttlSeconds: config.signatureTtlSeconds,
     publicOrigin: config.publicOrigin,
   })
+
+function digest(config: AuthConfig, ports: AuthSchemePorts): Scheme {
+  return createDigestScheme({
+    ...ports,
+    find: ports.digestSecrets.find,
+    nonces: createDigestNonces({ ...ports, secrets: ports.serviceSecrets }),
+    counts: createDigestCounts({ ...ports, schema: 'auth' }),
+    origin: config.publicOrigin,
+  })
+}

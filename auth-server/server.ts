@@ -20,6 +20,7 @@ import { observeServer } from '../shared/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
 import { createCrossSiteRule, trustedOrigins } from '../shared/schemes/cross-site.ts'
+import { createDigestCountExpiry } from '../shared/schemes/digest-count-expiry.ts'
 import { createSessionCookie } from '../shared/schemes/session-cookie.ts'
 import { createUsedSignatureExpiry, createUsedSignatures } from '../shared/schemes/used-signatures.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
@@ -33,8 +34,10 @@ import { observeAuthServer } from './auth-metrics.ts'
 import type { AuthConfig } from './config.ts'
 import { apiKeysRoutes } from './http/endpoints/api-keys.ts'
 import { auditRoute } from './http/endpoints/audit.ts'
+import { digestSecretRoute } from './http/endpoints/digest-secret.ts'
 import { internalRoutes, principalEndpoints } from './http/endpoints/internal.ts'
 import { apiKeyEndpoints } from './http/endpoints/internal-api-keys.ts'
+import { digestSecretEndpoint } from './http/endpoints/internal-digest-secrets.ts'
 import { passwordEndpoint } from './http/endpoints/internal-passwords.ts'
 import { sessionEndpoints } from './http/endpoints/internal-sessions.ts'
 import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
@@ -67,12 +70,13 @@ import { createEndedTokenExpiry } from './oauth/end-key-token.ts'
 import { createOAuth } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createAuthSchemes } from './schemes.ts'
-import { usedSignatures } from './store/schema.ts'
+import { digestCounts, usedSignatures } from './store/schema.ts'
 import { createSealing } from './store/sealing.ts'
 import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createAccessTokenIssuer } from './tokens/access-tokens.ts'
 import { createKeySignedIssuer } from './tokens/key-signed-tokens.ts'
 import { createRefreshTokens } from './tokens/refresh-tokens.ts'
+import { createDigestSecrets } from './users/digest-secrets.ts'
 import { createPrincipalPublisher } from './users/principal-publisher.ts'
 import { readPrincipalRecord } from './users/principal-record.ts'
 import { createUsers } from './users/users.ts'
@@ -99,7 +103,7 @@ export type AuthServer = ReturnType<typeof createAuthServer>
 export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const { clock, ids, log, metrics = createMetrics() } = resources
   const parts = createParts(config, resources, metrics)
-  const { publisher, housekeeping, audit, users, apiKeys } = parts
+  const { publisher, housekeeping, audit, users, apiKeys, logins } = parts
   const problems = createAuthProblems(config.expiredTokenStatus)
   const documented = [
     ...openRoutes(config, resources, parts),
@@ -133,7 +137,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     await audit.stop()
     await publisher.stop()
   }
-  return { app, users, apiKeys, start, stop }
+  return { app, users, apiKeys, digestSecrets: logins.digestSecrets, start, stop }
 }
 
 type Parts = ReturnType<typeof createParts>
@@ -153,7 +157,7 @@ function createParts(config: AuthConfig, resources: AuthResources, metrics: Metr
   const refuseCrossSite = createCrossSiteRule(config)
   const principals = { get: (username: string) => readPrincipalRecord({ database, clock }, username) }
   const { authenticate } = createAuthentication({
-    schemes: createAuthSchemes(config, { ...logins, keyRing, principals, apiKeys }),
+    schemes: createAuthSchemes(config, { ...resources, ...logins, principals, apiKeys }),
     principals,
     refuseCrossSite,
     clock,
@@ -192,6 +196,7 @@ const callersRoutes = (
   meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
   ...usersRoutes({ authenticate, users, passwords: logins.passwords, lists, audit }),
   ...apiKeysRoutes({ authenticate, apiKeys, lists, audit }),
+  digestSecretRoute({ authenticate, digestSecrets: logins.digestSecrets, audit }),
   keyStatusRoute({ authenticate, keyRing }),
   auditRoute({ authenticate, readEntries: (page) => readEntries(database, page) }),
 ]
@@ -239,6 +244,7 @@ const housekeepingOf = ({ database, clock, log }: AuthResources) =>
       createApiKeyExpiry(clock),
       createEndedTokenExpiry(clock),
       createUsedSignatureExpiry(usedSignatures),
+      createDigestCountExpiry(digestCounts),
     ],
   })
 
@@ -253,6 +259,7 @@ const internalRoutesOf = (
       installationId: () => publisher.installationId(),
     }),
     ...apiKeyEndpoints({ apiKeys }),
+    digestSecretEndpoint(logins.digestSecrets),
     passwordEndpoint({ secrets, verify: (presented) => verifyBasic(logins, presented) }),
     ...sessionEndpoints(logins.sessions),
   ])
@@ -322,6 +329,7 @@ function createLogins(
     refresh: createRefresh(ports),
     logOut: createLogOut(ports),
     passwords: createPasswordChanges(ports),
+    digestSecrets: createDigestSecrets(ports),
   }
 }
 

@@ -2,12 +2,18 @@
  * The authentication schemes of the deal server: who fulfils their ports. Caches first, then the auth server; nothing of a credential is
  * ever kept on disk. `server.ts` mounts what comes out.
  */
+import type { Cache } from '../shared/cache/cache.ts'
 import type { Clock } from '../shared/clock.ts'
+import type { Database } from '../shared/database/database.ts'
+import type { IdSource } from '../shared/ids.ts'
 import type { Guesses } from '../shared/limits/guesses.ts'
 import type { WithHashingPermit } from '../shared/passwords/hashing-permits.ts'
 import type { Principals } from '../shared/schemes/authenticate.ts'
 import { createBasicScheme } from '../shared/schemes/basic.ts'
 import { createBearerScheme } from '../shared/schemes/bearer.ts'
+import { createDigestScheme } from '../shared/schemes/digest.ts'
+import { createDigestCounts } from '../shared/schemes/digest-counts.ts'
+import { createDigestNonces } from '../shared/schemes/digest-nonce.ts'
 import { holdPasswords } from '../shared/schemes/held-passwords.ts'
 import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
 import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
@@ -21,6 +27,7 @@ import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-toke
 import type { ApiKeyStore } from './access/api-key-store.ts'
 import { askForPasswords } from './access/ask-for-passwords.ts'
 import type { AuthClient } from './access/auth-client.ts'
+import { followDigestSecrets } from './access/digest-secrets.ts'
 import type { KeyStores } from './access/key-stores.ts'
 import type { DealConfig } from './config.ts'
 
@@ -37,6 +44,9 @@ export interface DealSchemePorts {
   readonly authClient: AuthClient
   /** SERVICE_SECRET. */
   readonly serviceSecret: string
+  readonly cache: Cache
+  readonly database: Database
+  readonly ids: IdSource
 }
 
 /** The enabled schemes (AUTH_SCHEMES). */
@@ -52,6 +62,7 @@ export function createDealSchemes(config: DealConfig, ports: DealSchemePorts): S
     basic: () => createBasicScheme(holdPasswords({ ...ports, verify: askForPasswords(ports) })),
     session: () => createSessionScheme({ ...sessionBasics(config), sessions: ports.sessions }),
     'signed-request': () => signedRequest(config, ports),
+    digest: () => digest(config, ports),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }
@@ -71,3 +82,13 @@ const signedRequest = (config: DealConfig, { apiKeys, useSignature: use, clock }
     ttlSeconds: config.signatureTtlSeconds,
     publicOrigin: config.publicOrigin,
   })
+
+function digest(config: DealConfig, ports: DealSchemePorts): Scheme {
+  return createDigestScheme({
+    ...ports,
+    find: followDigestSecrets(ports),
+    nonces: createDigestNonces({ ...ports, secrets: config.serviceSecrets ?? [ports.serviceSecret] }),
+    counts: createDigestCounts({ ...ports, schema: 'deals' }),
+    origin: config.publicOrigin,
+  })
+}

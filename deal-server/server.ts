@@ -105,7 +105,7 @@ function createParts(config: DealConfig, resources: DealResources, metrics: Metr
   const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secret: serviceSecret })
   const sessions = createHeldSessions({ ...config, feed, principals, authClient, cache, clock })
   const useSignature = createUsedSignatures(resources, 'deals')
-  const schemePorts = { ...followed, guesses, withPermit, sessions, useSignature, clock, serviceSecret }
+  const schemePorts = { ...resources, ...followed, guesses, withPermit, sessions, useSignature }
   const authentication = createAuthentication({
     schemes: createDealSchemes(config, schemePorts),
     principals,

@@ -48,6 +48,7 @@ export function authOpenApiRoutes(documented: Documented): Route[] {
         KeySignedToken: answers.keySignedTokenSchema,
         Me: answers.meSchema,
         User: answers.userSchema,
+        DigestSecret: answers.digestSecretAnswerSchema,
         UserPage: answers.userPageSchema,
         Session: answers.sessionSchema,
         Login: answers.loginSchema,

@@ -39,6 +39,13 @@ export type AttemptVerdict =
 /** How long an attempt that never ended counts as one in flight, in milliseconds. */
 export const attemptLifeMs = 30_000
 
+/** The use of one of a key's numbers. */
+export interface NumberUse {
+  readonly number: number
+  /** How long the key is remembered from this use on. */
+  readonly ttlSeconds: number
+}
+
 export interface Cache {
   /**
    * Counts the attempt `id` as in flight, if failures and attempts in flight leave room for it. One atomic step. It must be ended with
@@ -51,6 +58,16 @@ export interface Cache {
     key: string,
     attempt: { readonly id: string; readonly limit: AttemptLimit; readonly failed: boolean },
   ): Promise<void>
+
+  /**
+   * Remembers that `number` is used, of numbers that a client counts up and each of which is good once: not yet used, and at most 64 away
+   * from the highest one (`number-window.ts`). `unknown` when this incarnation was told of none: only whoever knows that none was ever used
+   * may start them. One atomic step. @throws Unavailable
+   */
+  useNumber(key: string, use: NumberUse): Promise<'used' | 'refused' | 'unknown'>
+
+  /** Starts the numbers of a key with its first use; forgets what was there. @throws Unavailable */
+  startNumbers(key: string, use: NumberUse): Promise<void>
 
   /**
    * Keeps `entry` unless one of a higher version is there (an equal version is replaced); false when it was not kept. One atomic

@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import { Unavailable } from '../errors.ts'
 import { AttemptCounts } from './attempt-counts.ts'
-import type { AttemptLimit, AttemptVerdict, Cache, CacheMoment, PutOptions, Versioned } from './cache.ts'
+import type { AttemptLimit, AttemptVerdict, Cache, CacheMoment, NumberUse, PutOptions, Versioned } from './cache.ts'
 import { ChannelListeners } from './channel-listeners.ts'
+import { firstOfWindow, type NumberWindow, useInWindow } from './number-window.ts'
 import { assertVersion, lifetimeMs } from './versions.ts'
 
 export interface MemoryCacheOptions {
@@ -31,6 +32,7 @@ class MemoryCache implements Cache {
   readonly #clock: Clock
   readonly #entries: LRUCache<string, MemoryEntry>
   readonly #attempts: AttemptCounts
+  readonly #numbers: LRUCache<string, { readonly window: NumberWindow; readonly expiresAtMs: number }>
   readonly #listeners: ChannelListeners
   readonly #incarnation = `memory-${++incarnations}`
   #closed = false
@@ -39,6 +41,7 @@ class MemoryCache implements Cache {
     this.#clock = clock
     this.#entries = new LRUCache({ max: options.maxEntries ?? 50_000 })
     this.#attempts = new AttemptCounts(clock)
+    this.#numbers = new LRUCache({ max: options.maxEntries ?? 50_000 })
     this.#listeners = new ChannelListeners(options.onListenerError ?? (() => undefined))
   }
 
@@ -50,6 +53,21 @@ class MemoryCache implements Cache {
   async endAttempt(key: string, attempt: { id: string; limit: AttemptLimit; failed: boolean }): Promise<void> {
     this.#assertOpen()
     this.#attempts.end(key, attempt)
+  }
+
+  async useNumber(key: string, { number, ttlSeconds }: NumberUse): Promise<'used' | 'refused' | 'unknown'> {
+    this.#assertOpen()
+    const present = this.#numbers.get(key)
+    if (present === undefined || present.expiresAtMs <= this.#clock.monotonic()) return 'unknown'
+    const window = useInWindow(present.window, number)
+    if (window === undefined) return 'refused'
+    this.#keepNumbers(key, window, ttlSeconds)
+    return 'used'
+  }
+
+  async startNumbers(key: string, { number, ttlSeconds }: NumberUse): Promise<void> {
+    this.#assertOpen()
+    this.#keepNumbers(key, firstOfWindow(number), ttlSeconds)
   }
 
   async putVersioned(key: string, { version, value }: Versioned, options: PutOptions): Promise<boolean> {
@@ -99,6 +117,11 @@ class MemoryCache implements Cache {
   async close(): Promise<void> {
     this.#closed = true
     this.#entries.clear()
+    this.#numbers.clear()
+  }
+
+  #keepNumbers(key: string, window: NumberWindow, ttlSeconds: number): void {
+    this.#numbers.set(key, { window, expiresAtMs: this.#clock.monotonic() + lifetimeMs(ttlSeconds) })
   }
 
   #present(key: string): MemoryEntry | undefined {

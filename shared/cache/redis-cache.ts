@@ -5,6 +5,7 @@ import {
   attemptLifeMs,
   type Cache,
   type CacheMoment,
+  type NumberUse,
   type PutOptions,
   type Versioned,
 } from './cache.ts'
@@ -70,6 +71,18 @@ class RedisCache implements Cache {
     const { commands } = this.#connections
     const argv = [id, failed ? '1' : '0', String(limit.seconds * 1000)]
     await this.#ask(commands.keyholdEndAttempt(`${key}:failures`, `${key}:in-flight`, ...argv))
+  }
+
+  async useNumber(key: string, { number, ttlSeconds }: NumberUse): Promise<'used' | 'refused' | 'unknown'> {
+    const argv = [String(number), String(lifetimeMs(ttlSeconds))]
+    const answer = await this.#ask(this.#connections.commands.keyholdUseNumber(key, ...argv))
+    if (answer < 0) return 'unknown'
+    return answer === 1 ? 'used' : 'refused'
+  }
+
+  async startNumbers(key: string, { number, ttlSeconds }: NumberUse): Promise<void> {
+    const argv = [String(number), String(lifetimeMs(ttlSeconds))]
+    await this.#ask(this.#connections.commands.keyholdStartNumbers(key, ...argv))
   }
 
   async putVersioned(key: string, { version, value }: Versioned, options: PutOptions): Promise<boolean> {

@@ -83,12 +83,40 @@ if ARGV[2] == '1' and redis.call('INCR', KEYS[1]) == 1 then redis.call('PEXPIRE'
 return 1
 `
 
+// KEYS: numbers used, as incarnation, highest number and 64 marks, the first of which stands for the highest. ARGV: number, time to live in
+// milliseconds. Returns 1 used now, 0 refused, -1 unknown.
+const useNumber = `${prelude}
+local here = incarnation()
+local there, highest, marks = (redis.call('GET', KEYS[1]) or ''):match('^(%S+) (%d+) ([01]+)$')
+if there ~= here then return -1 end
+local number = tonumber(ARGV[1])
+local ahead = number - tonumber(highest)
+if ahead > 64 or ahead <= -64 then return 0 end
+if ahead > 0 then
+  highest = string.format('%.0f', number)
+  marks = ('1' .. ('0'):rep(ahead - 1) .. marks):sub(1, 64)
+else
+  if marks:sub(1 - ahead, 1 - ahead) == '1' then return 0 end
+  marks = marks:sub(1, -ahead) .. '1' .. marks:sub(2 - ahead)
+end
+redis.call('SET', KEYS[1], here .. ' ' .. highest .. ' ' .. marks, 'PX', ARGV[2])
+return 1
+`
+
+// As before.
+const startNumbers = `${prelude}
+redis.call('SET', KEYS[1], incarnation() .. ' ' .. ARGV[1] .. ' 1' .. ('0'):rep(63), 'PX', ARGV[2])
+return 1
+`
+
 /** The scripts in the form that ioredis takes them: it sends EVALSHA, and EVAL to a server that does not know the script yet. */
 export const cacheScripts = {
   keyholdPutVersioned: { lua: putVersioned, numberOfKeys: 1 },
   keyholdGetVersioned: { lua: getVersioned, numberOfKeys: 1 },
   keyholdMoment: { lua: moment, numberOfKeys: 1 },
   keyholdPublish: { lua: publish, numberOfKeys: 1 },
+  keyholdUseNumber: { lua: useNumber, numberOfKeys: 1 },
+  keyholdStartNumbers: { lua: startNumbers, numberOfKeys: 1 },
   keyholdBeginAttempt: { lua: beginAttempt, numberOfKeys: 2 },
   keyholdEndAttempt: { lua: endAttempt, numberOfKeys: 2 },
 }
@@ -99,6 +127,8 @@ export interface CacheScripts {
   keyholdGetVersioned(key: string): Promise<[version: string, value: string] | null>
   keyholdMoment(key: string): Promise<string>
   keyholdPublish(key: string, ...argv: string[]): Promise<number>
+  keyholdUseNumber(key: string, ...argv: string[]): Promise<number>
+  keyholdStartNumbers(key: string, ...argv: string[]): Promise<number>
   keyholdBeginAttempt(failures: string, inFlight: string, ...argv: string[]): Promise<number>
   keyholdEndAttempt(failures: string, inFlight: string, ...argv: string[]): Promise<number>
 }

@@ -70,6 +70,16 @@ const schemes: Partial<Record<SchemeName, DescribedScheme>> = {
     },
     alternatives: [['session'], ['plainSession']],
   },
+  digest: {
+    components: {
+      digest: {
+        type: 'http',
+        scheme: 'digest',
+        description: "The user's own Digest secret (RFC 7616): SHA-256, qop=auth; the realm is `keyhold`.",
+      },
+    },
+    alternatives: [['digest']],
+  },
   basic: {
     components: {
       basic: { type: 'http', scheme: 'basic', description: 'User name and password, in UTF-8 (RFC 7617).' },

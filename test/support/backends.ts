@@ -33,6 +33,8 @@ export async function openEmbedded(): Promise<Backend> {
   const engine = await openTestEngine()
   const cache = createMemoryCache(systemClock)
   const shared: Cache = {
+    useNumber: (...args) => cache.useNumber(...args),
+    startNumbers: (...args) => cache.startNumbers(...args),
     beginAttempt: (...args) => cache.beginAttempt(...args),
     endAttempt: (...args) => cache.endAttempt(...args),
     putVersioned: (...args) => cache.putVersioned(...args),

@@ -160,6 +160,15 @@ export class SimulatedCacheClient implements Cache {
     this.#connect()
   }
 
+  /** This server knows of none. */
+  useNumber(): Promise<'unknown'> {
+    return this.link.call(() => 'unknown')
+  }
+
+  startNumbers(): Promise<void> {
+    return this.link.call(() => undefined)
+  }
+
   beginAttempt(key: string, attempt: { id: string; limit: AttemptLimit }): Promise<AttemptVerdict> {
     return this.link.call(() => this.#server.attempts.begin(key, attempt))
   }

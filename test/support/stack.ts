@@ -83,6 +83,10 @@ const secretsKey = Buffer.alloc(32, 7).toString('base64url')
 export const passwordOf = (username: string): string =>
   demoUsers.find((user) => user.username === username)?.password ?? 'nobody has this password'
 
+/** The Digest secret of a demo user. */
+export const digestSecretOf = (username: string): string =>
+  demoUsers.find((user) => user.username === username)?.digestSecret ?? 'nobody has this secret'
+
 /** Starts a stack with the demo's users in it. */
 export async function openStack(openBackend: OpenBackend, options: StackOptions = {}): Promise<Stack> {
   const backend = await openBackend()
@@ -139,7 +143,7 @@ async function startAuthServer({ backend, clock, log, environment }: Common, und
   const secrets = { serviceSecrets: config.serviceSecrets ?? [], secretsKeys: config.secretsKeys ?? [] }
   const server = createAuthServer(config, { database, cache, clock, ids, log, keyRing, ...secrets })
   server.start()
-  await createDemoUsers(server.users)
+  await createDemoUsers(server.users, server.digestSecrets)
   const listening = await listen({
     app: server.app,
     host: config.host,

@@ -17,3 +17,6 @@ export const patchSchema = creationSchema.pick({ roles: true, rights: true, enab
 
 /** A new password; one's own needs the old one. */
 export const passwordSchema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })
+
+/** A new Digest secret: there is nothing to choose. */
+export const digestSecretSchema = z.strictObject({})

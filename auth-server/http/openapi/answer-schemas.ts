@@ -184,3 +184,9 @@ export const newApiKeySchema = apiKeySchema.extend({
 })
 
 export const apiKeyPageSchema = z.object({ items: z.array(apiKeySchema), nextCursor: z.string().nullable() })
+
+export const digestSecretAnswerSchema = z.object({
+  username: z.string().meta({ description: 'To be spelt exactly so.' }),
+  realm: z.string(),
+  secret: z.string(),
+})

@@ -4,7 +4,7 @@ import { pageParameters } from '../../../shared/http/query-parameters.ts'
 import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
 import type { DescribedBody, Operation } from '../../../shared/openapi/operation.ts'
 import { bodyProblems, callerProblems } from '../../../shared/openapi/problem-answers.ts'
-import { creationSchema, passwordSchema, patchSchema } from '../endpoints/user-bodies.ts'
+import { creationSchema, digestSecretSchema, passwordSchema, patchSchema } from '../endpoints/user-bodies.ts'
 
 const user = { description: 'The user.', schema: ref('User') }
 const done = (description: string) => ({ 204: { description } })
@@ -60,6 +60,14 @@ const operations: Readonly<Record<string, Described>> = {
     body: bodyOf(passwordSchema),
     answers: done('The password is changed.'),
     problems: [...bodyProblems, 'not-found', 'wrong-password', 'reserved-user', 'too-many-attempts', 'too-many-logins'],
+  },
+  'PUT /users/:username/digest-secret': {
+    id: 'putDigestSecret',
+    summary: "Make one's own secret for HTTP Digest, or with the right to, another user's",
+    description: 'Generated, shown only now; the one before no longer works.',
+    body: bodyOf(digestSecretSchema, false),
+    answers: { 200: { description: 'The secret.', schema: ref('DigestSecret') } },
+    problems: [...bodyProblems, 'not-found', 'reserved-user'],
   },
 }
 

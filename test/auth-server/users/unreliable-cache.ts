@@ -46,6 +46,8 @@ export async function createUnreliableCache(
     get reliable() {
       return inner
     },
+    useNumber: (key, use) => call((real) => real.useNumber(key, use)),
+    startNumbers: (key, use) => call((real) => real.startNumbers(key, use)),
     beginAttempt: (key, attempt) => call((real) => real.beginAttempt(key, attempt)),
     endAttempt: (key, attempt) => call((real) => real.endAttempt(key, attempt)),
     putVersioned: (key, entry, options) => call((real) => real.putVersioned(key, entry, options)),

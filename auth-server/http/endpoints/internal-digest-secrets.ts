@@ -1,0 +1,23 @@
+import { Refused } from '../../../shared/errors.ts'
+import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
+import { queryOf } from '../../../shared/http/call.ts'
+import { sealInternally } from '../../../shared/internal-sealing.ts'
+import type { DigestPorts } from '../../../shared/schemes/digest.ts'
+import { digestSecretPurpose, type InternalDigestSecret } from '../../../shared/schemes/internal-digest-secrets.ts'
+import type { InternalEndpoint } from './internal.ts'
+
+/** GET /internal/digest-secrets?username= or ?userhash=: what deal servers verify HTTP Digest with. */
+export const digestSecretEndpoint = ({ find }: Pick<DigestPorts, 'find'>): InternalEndpoint => ({
+  method: 'GET',
+  path: '/digest-secrets',
+  handle: async (call, serviceSecret) => {
+    const query = queryOf(call)
+    const userhash = query.get('userhash')
+    const found = await find(userhash === null ? { username: query.get('username') ?? '' } : { userhash })
+    if (!found) throw new Refused('not-found', 'There is no such Digest secret.')
+    const { ha1, ...owner } = found
+    const sealing = { secret: serviceSecret, purpose: digestSecretPurpose(owner.userId) }
+    const answer: InternalDigestSecret = { ...owner, ha1Sealed: sealInternally(ha1, sealing) }
+    return jsonAnswer(200, answer, noStore)
+  },
+})
