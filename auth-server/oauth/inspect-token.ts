@@ -62,7 +62,7 @@ async function liveKeySigned(ports: InspectPorts, token: string): Promise<LiveTo
   if (!verdict?.ok) return undefined
   const { sub, gen, jti, exp, iat } = verdict.claims
   const owner = await ports.principal(sub ?? anonymousUsername)
-  if (!owner || refusalOf(owner, { generation: gen, loginId: jti })) return undefined
+  if (!owner || refusalOf(owner, { generation: gen, loginId: undefined, tokenId: jti })) return undefined
   const identity = { username: owner.username, sub: owner.username, token_type: 'KeySigned' }
   return { owner, members: { scope: owner.rights.join(' '), ...identity, exp, iat, jti } }
 }

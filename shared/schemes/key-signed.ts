@@ -104,7 +104,9 @@ function requireRight(isRight: boolean, credential: VerifiedCredential): Verifie
 const credentialOf = ({ sub, gen, jti, exp }: KeySignedClaims, recheck: Use['recheck']): VerifiedCredential => ({
   username: sub ?? anonymousUsername,
   generation: gen,
-  loginId: jti,
+  // It belongs to no login: a change of the own password keeps none of these tokens alive.
+  loginId: undefined,
+  tokenId: jti,
   expiresAt: exp * 1000,
   recheck,
 })

@@ -217,9 +217,7 @@ describeBackends('key-signed tokens', (openBackend) => {
 
 describeEmbedded('without the scheme', (openBackend) => {
   it('neither issues nor takes nor names key-signed tokens', async () => {
-    const issuing = await openStack(openBackend)
-    const token = await keySignedToken(issuing.auth, { username: 'alice' })
-    await issuing.close()
+    const token = `kst1.${'k'.repeat(43)}.${'A'.repeat(342)}`
     const environment = { AUTH_SCHEMES: 'bearer' }
     const other = await openStack(openBackend, { environment })
     try {

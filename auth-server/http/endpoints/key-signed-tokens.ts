@@ -50,7 +50,7 @@ async function handle(call: HttpCall, { logInKeySigned, audit }: KeySignedTokenP
   const { username, password, include: asked } = await readBodyAs(call, bodySchema)
   const include = keySignedParts.filter((part) => asked.includes(part))
   const login = { username, password, include, clientAddress: call.peer.address }
-  const about = { call, actor: username, action: 'key-signed-token.issued' }
+  const about = { call, actor: username, action: 'key-signed-token.issued', target: username }
   try {
     const { token, kid, expiresAt } = await audited(audit, about, () => logInKeySigned(login))
     return jsonAnswer(201, { token, token_type: 'KeySigned', kid, expires_at: expiresAt, include }, noStore)

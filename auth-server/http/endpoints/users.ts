@@ -128,8 +128,6 @@ async function changePassword(
   return emptyAnswer(204, noStore)
 }
 
-/** The login or session that calls. A key-signed token is neither: it may hold the hash of the old password. */
-function loginOf({ scheme, credential: { loginId, generation } }: Caller): OwnPasswordChange['login'] {
-  if (scheme === 'key-signed' || loginId === undefined || generation === undefined) return null
-  return { id: loginId, generation }
-}
+/** The login or session that calls, where the credential belongs to one. */
+const loginOf = ({ credential: { loginId, generation } }: Caller): OwnPasswordChange['login'] =>
+  loginId === undefined || generation === undefined ? null : { id: loginId, generation }
