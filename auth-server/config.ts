@@ -2,12 +2,13 @@
 import {
   commonSettings,
   halfCertificate,
+  isLoopbackHost,
   type Mode,
   missingSecrets,
   missingSettings,
   sharedConfig,
 } from '../shared/common-settings.ts'
-import { integer, readSettings, type SettingProblem, secrets, text, url } from '../shared/settings.ts'
+import { integer, listOf, readSettings, type SettingProblem, secrets, text, url } from '../shared/settings.ts'
 
 const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.from(key, 'base64url').length === 32
 
@@ -41,7 +42,12 @@ export const authSettings = {
 const operatorSettings = {
   AUTH_URL: url('where the tool finds the auth server; by default its public origin', ['http:', 'https:']),
   KEYHOLD_ADMIN_USER: text('who the tool logs in as', undefined),
-  KEYHOLD_ADMIN_PASSWORD: text("that user's password", undefined),
+  KEYHOLD_ADMIN_PASSWORD: text("that user's password, spaces included", undefined),
+  FORMER_SECRETS_KEYS: listOf('keys that SECRETS_KEY held formerly, for nothing but checks of the audit log', {
+    expected: 'keys as in SECRETS_KEY, with commas between',
+    fallback: [],
+    part: (key) => (isSecretsKey(key) ? key : undefined),
+  }),
 }
 
 /** The settings of one auth server process, defaults worked out. */
@@ -82,7 +88,9 @@ const dayMs = 86_400_000
 export function readOperatorConfig(environment: Readonly<Record<string, string | undefined>> = process.env) {
   const { config, problems } = readAuthConfig('together', { ...environment, NODE_ENV: undefined })
   const { values, problems: own } = readSettings(operatorSettings, environment)
-  const { KEYHOLD_ADMIN_USER: username, KEYHOLD_ADMIN_PASSWORD: password } = values
+  // As it is: the spaces around a password belong to it.
+  const password = environment.KEYHOLD_ADMIN_PASSWORD || undefined
+  const { KEYHOLD_ADMIN_USER: username, FORMER_SECRETS_KEYS: formerSecretsKeys } = values
   const keyRing = {
     directory: config.keysDir,
     passphrase: config.keysPassphrase,
@@ -96,5 +104,7 @@ export function readOperatorConfig(environment: Readonly<Record<string, string |
     },
   }
   const authUrl = (values.AUTH_URL ?? config.publicOrigin).replace(/\/+$/, '')
-  return { config: { ...config, keyRing, authUrl, admin: { username, password } }, problems: [...problems, ...own] }
+  const isPrivate = !authUrl.startsWith('http:') || isLoopbackHost(new URL(authUrl).hostname)
+  const admin = { username, password, mayTravel: isPrivate || config.transport.allowInsecureHttp }
+  return { config: { ...config, keyRing, authUrl, admin, formerSecretsKeys }, problems: [...problems, ...own] }
 }

@@ -82,7 +82,7 @@ async function rotate(ports: RefreshPorts, family: Family): Promise<TokenAnswer 
   const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
   const successor = family.counter + 1
   const refreshToken = await issueRefreshToken(ports.refreshTokens, family, { counter: successor, times })
-  const sealed = ports.sealing.seal(refreshToken, placeOf(family.id, successor))
+  const sealed = ports.sealing.seal(refreshToken, refreshTokenPlace(family.id, successor))
   const rotation = { counter: family.counter, sealed, times, now }
   if (!(await ports.families.rotate(family.id, rotation))) return undefined
   return answerWith(ports.issueAccessToken, family, { refreshToken, times })
@@ -95,13 +95,16 @@ async function repeat(ports: RefreshPorts, family: Family, counter: number): Pro
   const retry = { counter, rotatedSince: now - retryWindowMs, accessExpiresAt }
   const repeated = await ports.families.repeat(family.id, retry)
   if (!repeated) return undefined
-  const refreshToken = ports.sealing.open(repeated.sealed, placeOf(family.id, counter + 1))
+  const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenPlace(family.id, counter + 1))
   const refreshExpiresAt = unixSeconds(repeated.refreshExpiresAt)
   return answerWith(ports.issueAccessToken, family, { refreshToken, times: { ...times, refreshExpiresAt } })
 }
 
-/** A sealed token belongs to its family and counter. */
-const placeOf = (familyId: string, counter: number) => ({ purpose: 'refresh-token', row: `${familyId}/${counter}` })
+/** Where the sealed token of this family and counter belongs. */
+export const refreshTokenPlace = (familyId: string, counter: number) => ({
+  purpose: 'refresh-token',
+  row: `${familyId}/${counter}`,
+})
 
 const invalidGrant = () =>
   new Refused('invalid_grant', 'the refresh token is not valid, has expired or was used before')

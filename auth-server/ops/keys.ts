@@ -14,7 +14,7 @@ import {
   rotateKeys,
 } from '../key-ring/operate-key-ring.ts'
 import { publishedDifferences } from './published-keys.ts'
-import { duration, type Report, table } from './report.ts'
+import { duration, type Report, type ReportAction, table } from './report.ts'
 
 /** What the commands rest on. */
 export interface KeyCommandPorts {
@@ -22,10 +22,7 @@ export interface KeyCommandPorts {
   /** Where the servers that publish the ring are asked. */
   readonly authUrl: string
   readonly fetch: typeof globalThis.fetch
-  /** Makes an action of something that reports. */
-  report<Parameters extends unknown[]>(
-    work: (...parameters: Parameters) => Promise<Report>,
-  ): (...parameters: Parameters) => Promise<void>
+  readonly report: ReportAction
 }
 
 /** Adds the group to the program. */

@@ -4,13 +4,22 @@
  */
 import { Command } from 'commander'
 import { systemClock } from '../../shared/clock.ts'
-import { DataFolderLocked } from '../../shared/database/data-lock.ts'
+import { createIdSource } from '../../shared/ids.ts'
 import { requireSettings } from '../../shared/process.ts'
 import { readOperatorConfig } from '../config.ts'
-import { KeyRingError } from '../key-ring/keyring-file.ts'
-import { StepRefused } from '../key-ring/life-cycle.ts'
+import { createPasswordHashing } from '../passwords/password-hashing.ts'
+import { createWithAdmin } from './admin-client.ts'
+import { addApiKeyCommands } from './api-keys.ts'
+import { addAuditCommands } from './audit.ts'
+import { createOpenAuthData } from './auth-data.ts'
+import { createAsk } from './http-client.ts'
 import { addKeyCommands } from './keys.ts'
-import { OperationRefused, type Report } from './report.ts'
+import { createOutcome } from './outcome.ts'
+import { addRecovery } from './recovery.ts'
+import { addSecretCommands } from './secrets.ts'
+import { addSessionCommands } from './sessions.ts'
+import { createTerminal } from './terminal.ts'
+import { addUserCommands } from './users.ts'
 
 const { config, problems } = readOperatorConfig()
 requireSettings(problems)
@@ -23,28 +32,34 @@ const program = new Command('ops')
   .showHelpAfterError()
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
 
-/** Refusals that an operator can do something about; anything else is our own fault and shows its stack. */
-const refusals = [OperationRefused, StepRefused, KeyRingError, DataFolderLocked]
-
-const report =
-  <Parameters extends unknown[]>(work: (...parameters: Parameters) => Promise<Report>) =>
-  async (...parameters: Parameters): Promise<void> => {
-    try {
-      const { json, text, exitCode = 0 } = await work(...parameters)
-      process.stdout.write(`${program.opts().json ? JSON.stringify(json, null, 2) : text}\n`)
-      process.exitCode = exitCode
-    } catch (error) {
-      if (!refusals.some((refusal) => error instanceof refusal)) throw error
-      process.stderr.write(`Refused: ${(error as Error).message}\n`)
-      process.exitCode = 1
-    }
-  }
+const clock = systemClock
+const ids = createIdSource(clock)
+const terminal = createTerminal({ input: process.stdin, output: process.stderr })
+const { report, print, warn, interrupted } = createOutcome(() => program.opts().json === true)
+const withAdmin = createWithAdmin({
+  ask: createAsk({ authUrl: config.authUrl, fetch: globalThis.fetch }),
+  admin: config.admin,
+  terminal,
+})
+const openAuthData = createOpenAuthData(config)
 
 addKeyCommands(program, {
-  operation: { ...config.keyRing, clock: systemClock },
+  operation: { ...config.keyRing, clock },
   authUrl: config.authUrl,
   fetch: globalThis.fetch,
   report,
 })
+const users = addUserCommands(program, { withAdmin, terminal, ids, report })
+addRecovery(users, {
+  openAuthData,
+  clock,
+  ids,
+  hashing: { hash: (password) => createPasswordHashing({ concurrency: 1 }).hash(password) },
+  report,
+})
+addApiKeyCommands(program, { withAdmin, clock, report })
+addSessionCommands(program, { withAdmin, report })
+addAuditCommands(program, { withAdmin, openAuthData, report, print, warn, interrupted })
+addSecretCommands(program, { openAuthData, ids, clock, report })
 
 await program.parseAsync()

@@ -15,6 +15,21 @@ export class OperationRefused extends Error {
   override readonly name = 'OperationRefused'
 }
 
+/** Something that the tool needs is away or does not work: exit code 1. */
+export class OperationFailed extends Error {
+  override readonly name = 'OperationFailed'
+}
+
+/** The tool was asked wrongly, or lacks a setting: exit code 2. */
+export class WrongUsage extends Error {
+  override readonly name = 'WrongUsage'
+}
+
+/** Makes an action of something that reports: prints its outcome and sets the exit code. */
+export type ReportAction = <Parameters extends unknown[]>(
+  work: (...parameters: Parameters) => Promise<Report>,
+) => (...parameters: Parameters) => Promise<void>
+
 /** Lines of aligned columns below their titles. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [titles, ...rows]

@@ -1,0 +1,117 @@
+/** The auth server as the tool calls it: problem documents become refusals, and whatever else goes wrong a sentence. */
+import { z } from 'zod'
+import { OperationFailed, OperationRefused, WrongUsage } from './report.ts'
+
+/** One call. */
+export interface Question<Answer> {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Path and query; what stands for a name or an id encoded by `segment`. */
+  readonly path: string
+  /** Sent as JSON. */
+  readonly body?: unknown
+  readonly token?: string
+  /** What a success must look like; `nothing` for 204. */
+  readonly answer: z.ZodType<Answer>
+}
+
+/** @throws ProblemAnswered, OperationFailed, WrongUsage */
+export type Ask = <Answer>(question: Question<Answer>) => Promise<Answer>
+
+/** The answer without a body. */
+export const nothing = z.undefined()
+
+/** What the server refused, with its reason. */
+export class ProblemAnswered extends OperationRefused {
+  /** The problem's `code`. */
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** How long an answer may take, in milliseconds. */
+const deadlineMs = 30_000
+
+const problemSchema = z.object({
+  code: z.string(),
+  detail: z.string(),
+  errors: z.array(z.object({ pointer: z.string(), message: z.string() })).optional(),
+})
+
+/** A name or an id as one segment of a path. @throws WrongUsage for what no URL can carry there */
+export function segment(text: string): string {
+  if (/^\.{0,2}$/.test(text)) throw new WrongUsage(`'${text}' cannot be the name or id of anything here.`)
+  return encodeURIComponent(text)
+}
+
+/** Calls of the server at `authUrl`. */
+export const createAsk =
+  ({ authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch }): Ask =>
+  async ({ method = 'GET', path, body, token, answer }) => {
+    const response = await send(authUrl, async () => {
+      const response = await fetch(authUrl + path, {
+        method,
+        headers: {
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        redirect: 'manual',
+        signal: AbortSignal.timeout(deadlineMs),
+      })
+      return { status: response.status, headers: response.headers, text: await response.text() }
+    })
+    const value = parse(response.text)
+    if (response.status < 200 || response.status > 299) throw refusal(authUrl, { ...response, value })
+    const { success, data } = answer.safeParse(value)
+    if (success) return data
+    throw new OperationFailed(`What ${authUrl} answers to ${method} ${pathOf(path)} is not an answer of this version.`)
+  }
+
+async function send<Result>(authUrl: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new OperationFailed(`The auth server at ${authUrl} cannot be reached: ${reasonOf(error)}`)
+  }
+}
+
+/** fetch keeps the reason in `cause`; of a name with several addresses, in each of its errors. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error'
+  if (error.name === 'TimeoutError') return `no answer within ${deadlineMs / 1000} s.`
+  const cause = error.cause instanceof Error ? error.cause : error
+  const code = 'code' in cause ? String(cause.code) : ''
+  if (/CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)) {
+    return `its certificate is not trusted (${code}). Name the authority's PEM file in NODE_EXTRA_CA_CERTS.`
+  }
+  return `${code || cause.message}.`
+}
+
+interface Refusal {
+  readonly status: number
+  readonly headers: Headers
+  readonly value: unknown
+}
+
+function refusal(authUrl: string, { status, headers, value }: Refusal): Error {
+  const { success, data } = problemSchema.safeParse(value)
+  if (!success) return new OperationFailed(`${authUrl} answers ${status} without saying why: is it the auth server?`)
+  const errors = (data.errors ?? []).map(({ pointer, message }) => `\n  ${pointer}: ${message}`)
+  const wait = headers.get('retry-after')
+  const later = wait === null ? '' : ` Try again in ${wait} s.`
+  return new ProblemAnswered(data.code, `${data.detail} (${data.code})${later}${errors.join('')}`)
+}
+
+const pathOf = (path: string): string => path.replace(/\?.*$/, '')
+
+function parse(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,64 @@
+/** How the tool ends: what it prints, and with which exit code. */
+import { DataFolderLocked } from '../../shared/database/data-lock.ts'
+import { DatabaseError } from '../../shared/database/database.ts'
+import { Refused, Unavailable } from '../../shared/errors.ts'
+import { KeyRingError } from '../key-ring/keyring-file.ts'
+import { StepRefused } from '../key-ring/life-cycle.ts'
+import { OperationFailed, OperationRefused, type ReportAction, WrongUsage } from './report.ts'
+import { Interrupted } from './terminal.ts'
+
+export interface Outcome {
+  readonly report: ReportAction
+  /** Prints what comes while the command runs. */
+  print(json: unknown, text: string): void
+  /** Says that something went wrong and the command goes on. */
+  warn(text: string): void
+  /** Aborted by Ctrl-C from now on, which then ends the process no more. */
+  interrupted(): AbortSignal
+}
+
+/** Refusals that an operator can do something about. */
+const refusals = [OperationRefused, StepRefused, KeyRingError, DataFolderLocked]
+
+const exitCodes = { wrongUsage: 2, refused: 1, interrupted: 130 }
+
+/** Outcomes on standard output, refusals on standard error. */
+export function createOutcome(asJson: () => boolean): Outcome {
+  const report: ReportAction =
+    (work) =>
+    async (...parameters) => {
+      try {
+        const { json, text, exitCode = 0 } = await work(...parameters)
+        if (text !== '') process.stdout.write(`${asJson() ? JSON.stringify(json, null, 2) : text}\n`)
+        process.exitCode = exitCode
+      } catch (error) {
+        const [exitCode, message] = explain(error)
+        process.stderr.write(`${message}\n`)
+        process.exitCode = exitCode
+      }
+    }
+  return {
+    report,
+    print: (json, text) => void process.stdout.write(`${asJson() ? JSON.stringify(json) : text}\n`),
+    warn: (text) => void process.stderr.write(`${text}\n`),
+    interrupted: () => {
+      const abort = new AbortController()
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort())
+      return abort.signal
+    },
+  }
+}
+
+/** Exit code and sentence. What is our own fault is thrown on and shows its stack. */
+function explain(error: unknown): readonly [number, string] {
+  if (error instanceof WrongUsage) return [exitCodes.wrongUsage, error.message]
+  if (error instanceof Interrupted) return [exitCodes.interrupted, error.message]
+  if (error instanceof OperationFailed) return [exitCodes.refused, `Failed: ${error.message}`]
+  if (error instanceof Unavailable) return [exitCodes.refused, `Failed: the ${error.dependency} cannot be reached.`]
+  if (error instanceof DatabaseError) return [exitCodes.refused, `Failed: the database refuses: ${error.message}`]
+  if (error instanceof Refused) return [exitCodes.refused, `Refused: ${error.message} (${error.code})`]
+  if (refusals.some((refusal) => error instanceof refusal)) {
+    return [exitCodes.refused, `Refused: ${(error as Error).message}`]
+  }
+  throw error
+}

@@ -1,0 +1,63 @@
+/** Questions to the person at the terminal. They are written to standard error: standard output is for the outcome alone. */
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+
+/** Who runs the tool, if anybody sits there. */
+export interface Terminal {
+  /** False in a script or from cron, where nobody can answer. */
+  readonly isInteractive: boolean
+  /** The line that was typed. @throws Interrupted */
+  ask(question: string): Promise<string>
+  /** The line that was typed, which nobody sees. @throws Interrupted */
+  askHidden(question: string): Promise<string>
+  /** All of standard input, without the line break at its end: what a script pipes in. */
+  readAll(): Promise<string>
+}
+
+/** Ctrl-C or Ctrl-D instead of an answer. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+}
+
+/** What a terminal is made of: standard input and standard error. */
+export interface TerminalStreams {
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
+  readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean }
+}
+
+/** The terminal over these streams. */
+export function createTerminal({ input, output }: TerminalStreams): Terminal {
+  const ask = async (question: string, hidden: boolean): Promise<string> => {
+    output.write(question)
+    // Line editing needs the terminal's raw mode, in which nothing is echoed but what is written here.
+    const echo = new Writable({
+      write: (chunk, _encoding, done) => (hidden ? done() : output.write(chunk, () => done())),
+    })
+    try {
+      return await readLine(input, echo)
+    } finally {
+      if (hidden) output.write('\n')
+    }
+  }
+  return {
+    isInteractive: input.isTTY === true && output.isTTY === true,
+    ask: (question) => ask(question, false),
+    askHidden: (question) => ask(question, true),
+    readAll: async () => {
+      const chunks: Buffer[] = []
+      for await (const chunk of input) chunks.push(Buffer.from(chunk))
+      return Buffer.concat(chunks)
+        .toString('utf8')
+        .replace(/\r?\n$/, '')
+    },
+  }
+}
+
+function readLine(input: NodeJS.ReadableStream, echo: Writable): Promise<string> {
+  const reading = createInterface({ input, output: echo, terminal: true, historySize: 0, prompt: '' })
+  return new Promise<string>((resolve, reject) => {
+    reading.once('line', resolve)
+    reading.once('SIGINT', () => reading.close())
+    reading.once('close', () => reject(new Interrupted('Interrupted.')))
+  }).finally(() => reading.close())
+}
