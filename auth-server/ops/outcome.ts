@@ -1,4 +1,5 @@
 /** How the tool ends: what it prints, and with which exit code. */
+import { z } from 'zod'
 import { DataFolderLocked } from '../../shared/database/data-lock.ts'
 import { DatabaseError } from '../../shared/database/database.ts'
 import { Refused, Unavailable } from '../../shared/errors.ts'
@@ -9,6 +10,8 @@ import { Interrupted } from './terminal.ts'
 
 export interface Outcome {
   readonly report: ReportAction
+  /** As far as known by now. */
+  exitCode(): number
   /** Prints what comes while the command runs. */
   print(json: unknown, text: string): void
   /** Says that something went wrong and the command goes on. */
@@ -17,30 +20,38 @@ export interface Outcome {
   interrupted(): AbortSignal
 }
 
+export interface OutcomeStreams {
+  readonly output: NodeJS.WritableStream
+  readonly errors: NodeJS.WritableStream
+}
+
 /** Refusals that an operator can do something about. */
 const refusals = [OperationRefused, StepRefused, KeyRingError, DataFolderLocked]
 
-const exitCodes = { wrongUsage: 2, refused: 1, interrupted: 130 }
+/** The exit codes beside 0. */
+export const exitCodes = { wrongUsage: 2, refused: 1, interrupted: 130 }
 
-/** Outcomes on standard output, refusals on standard error. */
-export function createOutcome(asJson: () => boolean): Outcome {
+/** Outcomes go to `output`, refusals and warnings to `errors`. */
+export function createOutcome({ output, errors }: OutcomeStreams, asJson: () => boolean): Outcome {
+  let code = 0
   const report: ReportAction =
     (work) =>
     async (...parameters) => {
       try {
         const { json, text, exitCode = 0 } = await work(...parameters)
-        if (text !== '') process.stdout.write(`${asJson() ? JSON.stringify(json, null, 2) : text}\n`)
-        process.exitCode = exitCode
+        if (text !== '') output.write(`${asJson() ? JSON.stringify(json, null, 2) : text}\n`)
+        code = exitCode
       } catch (error) {
         const [exitCode, message] = explain(error)
-        process.stderr.write(`${message}\n`)
-        process.exitCode = exitCode
+        errors.write(`${message}\n`)
+        code = exitCode
       }
     }
   return {
     report,
-    print: (json, text) => void process.stdout.write(`${asJson() ? JSON.stringify(json) : text}\n`),
-    warn: (text) => void process.stderr.write(`${text}\n`),
+    exitCode: () => code,
+    print: (json, text) => void output.write(`${asJson() ? JSON.stringify(json) : text}\n`),
+    warn: (text) => void errors.write(`${text}\n`),
     interrupted: () => {
       const abort = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort())
@@ -56,9 +67,18 @@ function explain(error: unknown): readonly [number, string] {
   if (error instanceof OperationFailed) return [exitCodes.refused, `Failed: ${error.message}`]
   if (error instanceof Unavailable) return [exitCodes.refused, `Failed: the ${error.dependency} cannot be reached.`]
   if (error instanceof DatabaseError) return [exitCodes.refused, `Failed: the database refuses: ${error.message}`]
-  if (error instanceof Refused) return [exitCodes.refused, `Refused: ${error.message} (${error.code})`]
+  if (error instanceof Refused)
+    return [exitCodes.refused, `Refused: ${error.message} (${error.code})${detailsOf(error)}`]
   if (refusals.some((refusal) => error instanceof refusal)) {
     return [exitCodes.refused, `Refused: ${(error as Error).message}`]
   }
   throw error
 }
+
+const errorsSchema = z.array(z.object({ pointer: z.string(), message: z.string() }))
+
+/** Which values could not be accepted. */
+const detailsOf = ({ members }: Refused): string =>
+  (errorsSchema.safeParse(members.errors).data ?? [])
+    .map(({ pointer, message }) => `\n  ${pointer}: ${message}`)
+    .join('')

@@ -1,0 +1,86 @@
+/**
+ * The operators' tool as a whole. Exit codes: 0 done, 1 refused with the reason, 2 wrong usage or settings, 130 Ctrl-C at a question.
+ * `--json` prints one JSON value for scripts.
+ */
+import { Command, CommanderError } from 'commander'
+import { systemClock } from '../../shared/clock.ts'
+import { createIdSource } from '../../shared/ids.ts'
+import { InvalidSettings } from '../../shared/settings.ts'
+import type { readOperatorConfig } from '../config.ts'
+import { createPasswordHashing } from '../passwords/password-hashing.ts'
+import { createWithAdmin } from './admin-client.ts'
+import { addApiKeyCommands } from './api-keys.ts'
+import { addAuditCommands } from './audit.ts'
+import { createOpenAuthData } from './auth-data.ts'
+import { createAsk } from './http-client.ts'
+import { addKeyCommands } from './keys.ts'
+import { createOutcome, exitCodes, type Outcome } from './outcome.ts'
+import { addRecovery } from './recovery.ts'
+import { addSecretCommands } from './secrets.ts'
+import { addSessionCommands } from './sessions.ts'
+import { createTerminal, type TerminalStreams } from './terminal.ts'
+import { addUserCommands } from './users.ts'
+
+type Configuration = ReturnType<typeof readOperatorConfig>
+
+/** Where the tool reads answers, and where outcomes and everything else are written. */
+export interface OpsStreams {
+  readonly input: TerminalStreams['input']
+  readonly output: NodeJS.WritableStream
+  readonly errors: TerminalStreams['output']
+}
+
+/** Runs one command and resolves to the exit code. */
+export async function runOps(
+  parameters: readonly string[],
+  { config, problems }: Configuration,
+  streams: OpsStreams,
+): Promise<number> {
+  if (problems.length > 0) {
+    streams.errors.write(`${new InvalidSettings(problems).message}\n`)
+    return exitCodes.wrongUsage
+  }
+  const program = new Command('ops')
+    .description(
+      'Keyhold for operators. The settings are those of the servers: run it where they run, with their environment.',
+    )
+    .option('--json', 'print one JSON value')
+    .showHelpAfterError()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void streams.output.write(text),
+      writeErr: (text) => void streams.errors.write(text),
+    })
+  const outcome = createOutcome(streams, () => program.opts().json === true)
+  addGroups(program, config, { streams, outcome })
+  try {
+    await program.parseAsync(parameters, { from: 'user' })
+    return outcome.exitCode()
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return error.exitCode === 0 ? 0 : exitCodes.wrongUsage
+  }
+}
+
+function addGroups(
+  program: Command,
+  config: Configuration['config'],
+  { streams, outcome }: { streams: OpsStreams; outcome: Outcome },
+): void {
+  const { authUrl, admin } = config
+  const { report } = outcome
+  const { fetch } = globalThis
+  const clock = systemClock
+  const ids = createIdSource(clock)
+  const terminal = createTerminal({ input: streams.input, output: streams.errors })
+  const withAdmin = createWithAdmin({ ask: createAsk({ authUrl, fetch }), admin, terminal })
+  const openAuthData = createOpenAuthData(config)
+  const hash = (password: string) => createPasswordHashing({ concurrency: 1 }).hash(password)
+  addKeyCommands(program, { operation: { ...config.keyRing, clock }, authUrl, fetch, report })
+  const users = addUserCommands(program, { withAdmin, terminal, ids, report })
+  addRecovery(users, { openAuthData, clock, ids, hashing: { hash }, report })
+  addApiKeyCommands(program, { withAdmin, clock, report })
+  addSessionCommands(program, { withAdmin, report })
+  addAuditCommands(program, { ...outcome, withAdmin, openAuthData })
+  addSecretCommands(program, { openAuthData, ids, clock, report })
+}
