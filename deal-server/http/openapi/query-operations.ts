@@ -31,8 +31,9 @@ export function describeList({ query = pageParameters, answer, ...list }: ReadLi
 /** What a walk over all pages of the deals promises. */
 const walk = `A walk over all pages, by \`nextCursor\` or \`Link\`, gives each deal that is among those asked for throughout exactly once, whatever is changed
 meanwhile: a deal stays where it was when the walk began, and is shown as it is now. Deals that are created meanwhile may be left out. A cursor is good for the
-same filters and the same order only. Quick however many deals there are: sorted by \`createdAt\`, also with \`status\`; by \`completionDate\`, also with
-\`ownerId\`; by \`price\` with \`currency\`. Any other order reads all deals that the filters leave.`
+same filters and the same order only. Quick however many deals there are: sorted by \`createdAt\`, also with
+\`status\`; by \`name\`; by \`completionDate\`, also with \`ownerId\`; by \`price\` with \`currency\`. Any other order reads all deals that the filters leave; \`held\` and \`q\`
+read deals in their order until the page is full.`
 
 /** GET of the deals, with the parameters in `query`. */
 export const describeDealList = (query: NonNullable<Operation['query']>): Operation =>

@@ -54,6 +54,11 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     await ask('GET', below(), { status: 304, headers: { 'if-none-match': '"1"' } })
     await get('/rest/v1/deals/?limit=3')
     await get('/rest/v1/deals?limit=0', 400)
+    await post('/rest/v1/deals', { name: 'one more, for a second page', price: 1 }, 201)
+    const page = await get('/rest/v1/deals?limit=1&sort=name&status=open')
+    expect(page.headers.get('link')).toContain('rel="next"')
+    await get(`/rest/v1/deals?sort=name&status=open&cursor=${page.body.nextCursor}`)
+    await get(`/rest/v1/deals?cursor=${page.body.nextCursor}`, 400)
     await get(`/rest/v1/deals/${randomUUID()}`, 404)
     await post('/rest/v1/deals', { id, name: 'again', price: 1 }, 409)
     await ask('POST', '/rest/v1/deals', {
@@ -122,8 +127,11 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     await put(below(`/commands/${second}`), { action: 'CompleteDeal', params: {} }, 409)
     await put(below(`/commands/${second}`), { action: 'CompleteDeal', params: {} }, 409)
     await get(below(`/commands/${second}`))
-    await get(below('/commands'))
-    await get(below('/history'))
+    for (const list of ['/commands', '/history']) {
+      await get(below(list))
+      await get(below(`${list}?limit=1`))
+      await get(below(`${list}?cursor=none`), 400)
+    }
     await put(`/commands/${randomUUID()}`, { deal: randomUUID(), ...action }, 404)
   })
 
@@ -136,6 +144,8 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     await get(`/query/Deal/${id}`)
     await get('/query/Deals/held')
     await get('/query/Deals/none', 400)
+    await get('/query/Deals/held?cursor=none', 400)
+    await get(`/query/DealHistory/${id}?limit=1`)
     await get('/query/AssignedTask/alice')
     await get('/query/AssignedTask/bob', 404)
     await get(`/query/DealHistory/${id}`)
