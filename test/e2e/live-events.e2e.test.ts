@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { describeBackends } from '../support/backends.ts'
 import { type EventClient, type EventClientOptions, openEvents } from '../support/event-client.ts'
 import { expectProblem } from '../support/http-client.ts'
-import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
 
 let stack: Stack
 let alice: string
@@ -13,7 +13,7 @@ async function follow(
   options: Partial<EventClientOptions> = {},
   server: TestServer = stack.deal,
 ): Promise<EventClient> {
-  const client = await openEvents(server, { token: alice, ...options })
+  const client = await openEvents(server, options.headers === undefined ? { token: alice, ...options } : options)
   open.push(client)
   return client
 }
@@ -185,6 +185,17 @@ describeBackends('live events', (openBackend) => {
     const { access, refresh } = await stack.logIn('bob')
     const client = await follow({ token: access })
     expect((await stack.auth.send('/logout', { method: 'POST', token: refresh })).status).toBe(204)
+    await client.until(({ hasEnded }) => hasEnded)
+  })
+
+  it('ends with the session whose cookie opened it', async () => {
+    const signedIn = await stack.auth.send('/sessions', { json: { username: 'bob', password: passwordOf('bob') } })
+    const [cookie = ''] = (signedIn.headers.get('set-cookie') ?? '').split(';')
+    const client = await follow({ headers: { cookie } })
+    const id = await createDeal()
+    await client.until((one) => subjects(one).includes(id))
+    const ended = await stack.auth.send('/sessions/current', { method: 'DELETE', headers: { cookie } })
+    expect(ended.status).toBe(204)
     await client.until(({ hasEnded }) => hasEnded)
   })
 
