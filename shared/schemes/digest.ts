@@ -57,7 +57,7 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
       const nonce = credential && fits(credential, call, ports.origin) ? ports.nonces.read(credential.nonce) : undefined
       const secret = credential && nonce ? await prove(credential, call, ports) : undefined
       if (!credential || !nonce || !secret) throw wrong(headersOf(call))
-      await useNonce(ports, { nonce, credential, headers: headersOf(call), staleHeaders: headersOf(call, true) })
+      await useNonce(ports, { nonce, credential, headersOf: (isStale) => headersOf(call, isStale) })
       call.addAnswerHeader('Authentication-Info', authenticationInfo(secret, { credential, nonce }, ports))
       const recheck = async () => {
         if ((await ports.find(credential.user))?.ha1 !== secret.ha1) throw wrong({})
@@ -90,18 +90,17 @@ async function prove(credential: DigestCredential, call: HttpCall, { find, guess
 interface NonceUse {
   readonly nonce: DigestNonce
   readonly credential: DigestCredential
-  readonly headers: AnswerHeaders
-  readonly staleHeaders: AnswerHeaders
+  headersOf(isStale: boolean): AnswerHeaders
 }
 
 /** @throws Refused `stale-nonce`, `invalid-credentials`; Unavailable */
-async function useNonce({ counts, clock }: DigestPorts, { nonce, credential, headers, staleHeaders }: NonceUse) {
+async function useNonce({ counts, clock }: DigestPorts, { nonce, credential, headersOf }: NonceUse) {
   const count = Number.parseInt(credential.nc, 16)
   const verdict = nonce.expiresAt <= clock.now() ? 'stale' : await counts.use(nonce, count)
-  if (verdict === 'refused') throw wrong(headers)
+  if (verdict === 'refused') throw wrong(headersOf(false))
   if (verdict !== 'stale') return
   throw new Refused('stale-nonce', 'The nonce has expired; sign the request with the new one.', {
-    headers: staleHeaders,
+    headers: headersOf(true),
   })
 }
 

@@ -34,6 +34,7 @@ export function describeCache(name: string, open: () => Promise<CacheUnderTest>)
     describeMoments(() => under)
     describeChannels(() => under)
     describeAttempts(() => under)
+    describeNumbers(() => under)
 
     it('answers a ping', async () => {
       await expect(under.cache.ping()).resolves.toBeUndefined()
@@ -194,6 +195,60 @@ function describeAttempts(under: () => CacheUnderTest): void {
     const key = uniqueKey()
     for (const id of ['a', 'b', 'c']) await end(key, id, true)
     expect(await begin(key, 'd')).toBe('exhausted')
+  })
+}
+
+function describeNumbers(under: () => CacheUnderTest): void {
+  const use = (key: string, number: number) => under().cache.useNumber(key, { number, ttlSeconds })
+  const start = (key: string, number: number) => under().other.startNumbers(key, { number, ttlSeconds })
+
+  it('knows nothing of numbers that were not started, or whose time is over', async () => {
+    const key = uniqueKey()
+    expect(await use(key, 1)).toBe('unknown')
+    await under().cache.startNumbers(key, { number: 1, ttlSeconds: 0.1 })
+    expect(await use(uniqueKey(), 2)).toBe('unknown')
+    await under().pass(150)
+    expect(await use(key, 2)).toBe('unknown')
+  })
+
+  it('uses each number once, up to 64 ahead of the highest one and 63 behind it', async () => {
+    const numbers = fc.array(fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 20 })), {
+      minLength: 1,
+      maxLength: 40,
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 70 }), numbers, async (first, others) => {
+        const key = uniqueKey()
+        await start(key, first)
+        const used = new Set([first])
+        let highest = first
+        for (const number of others) {
+          const isGood = !used.has(number) && number > highest - 64 && number <= highest + 64
+          expect(await use(key, number)).toBe(isGood ? 'used' : 'refused')
+          if (!isGood) continue
+          used.add(number)
+          highest = Math.max(highest, number)
+        }
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('uses a number once when it comes to two clients at the same time', async () => {
+    const key = uniqueKey()
+    await start(key, 1)
+    const uses = Array.from({ length: 20 }, (_, at) =>
+      (at % 2 ? under().cache : under().other).useNumber(key, { number: 2 + (at % 5), ttlSeconds }),
+    )
+    expect((await Promise.all(uses)).filter((outcome) => outcome === 'used')).toHaveLength(5)
+  })
+
+  it('counts up to the highest number that eight hexadecimal digits hold', async () => {
+    const key = uniqueKey()
+    await start(key, 0xfffffffe)
+    expect(await use(key, 0xffffffff)).toBe('used')
+    expect(await use(key, 0xffffffff)).toBe('refused')
+    expect(await use(key, 0xfffffffd)).toBe('used')
   })
 }
 

@@ -45,6 +45,8 @@ async function slowestFailure(cache: Cache): Promise<number> {
     cache.ping(),
     cache.moment(),
     cache.getVersioned(key),
+    cache.useNumber(key, { number: 1, ttlSeconds }),
+    cache.startNumbers(key, { number: 1, ttlSeconds }),
     cache.beginAttempt(key, { id: 'a', limit: { count: 1, seconds: 1 } }),
     cache.endAttempt(key, { id: 'a', limit: { count: 1, seconds: 1 }, failed: true }),
     cache.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds }),
