@@ -3,7 +3,7 @@ import NodeRSA from 'node-rsa'
 import { describe, expect, it } from 'vitest'
 import { createKeySignedIssuer } from '../../../auth-server/tokens/key-signed-tokens.ts'
 import { encodeKeySignedPayload, type KeySignedClaims } from '../../../shared/tokens/key-signed-payload.ts'
-import { parseKeySignedToken } from '../../../shared/tokens/key-signed-token.ts'
+import { formatKeySignedToken, parseKeySignedToken } from '../../../shared/tokens/key-signed-token.ts'
 import { createKeySignedVerifier } from '../../../shared/tokens/verify-key-signed-token.ts'
 import { blockOf } from '../../support/key-signed-tokens.ts'
 
@@ -53,3 +53,15 @@ describe.each([2048, 3072, 4096])('with a key of %i bits', (modulusLength) => {
     expect(verdictAt(now + 1800)).toMatchObject({ ok: false, problem: 'token-expired' })
   })
 })
+
+it('a block without its leading zero, or with one more, is refused though it is the same number', () => {
+  // Of 2048 bits, the text would be too short already.
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 3072 })
+  const verify = createKeySignedVerifier({ keys: { key: () => publicKey }, clock })
+  let block: Buffer = Buffer.of(1)
+  for (let gen = 1; block[0] !== 0; gen += 1) block = blockOf(privateKey, encodeKeySignedPayload({ ...claims, gen }))
+  expect(verify(formatKeySignedToken({ kid, block })).ok).toBe(true)
+  for (const other of [block.subarray(1), Buffer.concat([Buffer.of(0), block])]) {
+    expect(verify(formatKeySignedToken({ kid, block: other }))).toEqual({ ok: false, problem: 'invalid-token' })
+  }
+}, 30_000)
