@@ -27,12 +27,12 @@ import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-toke
 import type { ApiKeys } from './api-keys/api-keys.ts'
 import type { AuthConfig } from './config.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
-import { type VerifyPasswordPorts, verifyBasic } from './logins/verify-password.ts'
+import { type VerifyBasicPorts, verifyBasic } from './logins/verify-password.ts'
 import type { PasswordHashing } from './passwords/password-hashing.ts'
 import type { DigestSecrets } from './users/digest-secrets.ts'
 
 /** What the schemes rest on. */
-export interface AuthSchemePorts extends VerifyPasswordPorts {
+export interface AuthSchemePorts extends VerifyBasicPorts {
   readonly clock: Clock
   readonly principals: Principals
   readonly sessions: Sessions

@@ -157,7 +157,7 @@ function createParts(config: AuthConfig, resources: AuthResources, metrics: Metr
   const refuseCrossSite = createCrossSiteRule(config)
   const principals = { get: (username: string) => readPrincipalRecord({ database, clock }, username) }
   const { authenticate } = createAuthentication({
-    schemes: createAuthSchemes(config, { ...resources, ...logins, principals, apiKeys }),
+    schemes: createAuthSchemes(config, { ...resources, ...logins, audit, principals, apiKeys }),
     principals,
     refuseCrossSite,
     clock,
@@ -251,7 +251,7 @@ const housekeepingOf = ({ database, clock, log }: AuthResources) =>
 /** The routes for deal servers. */
 const internalRoutesOf = (
   { serviceSecrets: secrets, clock, keyRing }: AuthResources,
-  { publisher, apiKeys, logins }: Parts,
+  { publisher, apiKeys, logins, audit }: Parts,
 ): Route[] =>
   internalRoutes({ secrets, clock, publishedKeys: () => keyRing.publishedKeys() }, [
     ...principalEndpoints({
@@ -260,7 +260,7 @@ const internalRoutesOf = (
     }),
     ...apiKeyEndpoints({ apiKeys }),
     digestSecretEndpoint(logins.digestSecrets),
-    passwordEndpoint({ secrets, verify: (presented) => verifyBasic(logins, presented) }),
+    passwordEndpoint({ secrets, verify: (presented) => verifyBasic({ ...logins, audit }, presented) }),
     ...sessionEndpoints(logins.sessions),
   ])
 

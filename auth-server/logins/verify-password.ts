@@ -3,10 +3,11 @@
  */
 import { and, eq } from 'drizzle-orm'
 import type { Database } from '../../shared/database/database.ts'
-import { Unavailable } from '../../shared/errors.ts'
+import { Refused, Unavailable } from '../../shared/errors.ts'
 import type { Guesses } from '../../shared/limits/guesses.ts'
 import { foldUsername } from '../../shared/principals/record.ts'
 import type { PresentedBasic, ProvedUser } from '../../shared/schemes/basic.ts'
+import type { Audit, AuditEvent } from '../audit/audit.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
 import { users } from '../store/schema.ts'
@@ -104,14 +105,34 @@ export async function rehashPassword(
   }
 }
 
-/** Checks a password that comes with each request, for either server (RFC 7617). @throws as `verifyPassword` */
-export async function verifyBasic(
-  ports: VerifyPasswordPorts,
-  presented: PresentedBasic,
-): Promise<ProvedUser | undefined> {
-  const holder = await verifyPassword(ports, { ...presented, patienceMs: basicPatienceMs })
+/** What checking a password with each request needs. */
+export interface VerifyBasicPorts extends VerifyPasswordPorts {
+  readonly audit: Audit
+}
+
+/**
+ * Checks a password that comes with each request, for either server (RFC 7617). Of all that comes of it, only the refusal by a limit
+ * is written down. @throws as `verifyPassword`
+ */
+export async function verifyBasic(ports: VerifyBasicPorts, presented: PresentedBasic): Promise<ProvedUser | undefined> {
+  const holder = await verifyPassword(ports, { ...presented, patienceMs: basicPatienceMs }).catch(
+    async (error: unknown) => {
+      if (error instanceof Refused && error.code === 'too-many-attempts') await ports.audit.record(limited(presented))
+      throw error
+    },
+  )
   if (!holder) return undefined
   await rehashPassword(ports, holder, presented.password)
   const { username, userId, version } = holder
   return { username, userId, version }
 }
+
+const limited = ({ username, clientAddress }: PresentedBasic): AuditEvent => ({
+  actor: username,
+  action: 'password.verified',
+  target: username,
+  outcome: 'too-many-attempts',
+  scheme: 'basic',
+  address: clientAddress,
+  requestId: null,
+})

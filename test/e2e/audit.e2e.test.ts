@@ -121,6 +121,33 @@ describeBackends('the audit log', (openBackend) => {
     expectProblem(await stack.auth.send('/audit'), 401, 'unauthenticated')
   })
 
+  it('tells of refusals by a limit, also of passwords that come with each request, to either server', async () => {
+    const limited = await openStack(openBackend, { environment: { LOGIN_FAILURES_PER_ACCOUNT: '2/60' } })
+    try {
+      const { access: token } = await limited.logIn('admin')
+      for (const [server, path, username] of [
+        [limited.auth, '/me', 'alice'],
+        [limited.deal, '/rest/v1/deals', 'bob'],
+      ] as const) {
+        const authorization = `Basic ${Buffer.from(`${username}:not the password`).toString('base64')}`
+        const statuses: number[] = []
+        for (let count = 0; count < 4; count += 1)
+          statuses.push((await server.send(path, { headers: { authorization } })).status)
+        expect(statuses).toEqual([401, 401, 429, 429])
+        await limited.auth.send('/login', { json: { username, password: 'not the password' } })
+        const { body } = await limited.auth.send('/audit?limit=200', { token })
+        const refused = (body.items as Entry[]).filter(({ actor }) => actor === username)
+        expect(told(refused)).toEqual([
+          [username, 'password.verified', username, 'too-many-attempts', 'basic'],
+          [username, 'login.started', username, 'too-many-attempts', null],
+        ])
+        expect(refused[0]?.address).toBe('127.0.0.1')
+      }
+    } finally {
+      await limited.close()
+    }
+  }, 60_000)
+
   it('is one sound chain at the end of all that', async () => {
     const secretsKeys = parseSecretsKeys(stack.environment.SECRETS_KEY ?? '')
     expect((await verifyChain({ database: stack.database, secretsKeys })).fault).toBeUndefined()
