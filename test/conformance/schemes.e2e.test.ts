@@ -1,0 +1,199 @@
+/** What holds for every scheme alike, on both servers: one suite over all of them. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SchemeName } from '../../shared/schemes/scheme.ts'
+import { describeBackends } from '../support/backends.ts'
+import { expectProblem, expectProblemForm, type Reply } from '../support/http-client.ts'
+import { schemeClients } from '../support/scheme-clients/index.ts'
+import type { SchemeClient } from '../support/scheme-clients/scheme-client.ts'
+import { openSender, type SendWith } from '../support/scheme-clients/send-with.ts'
+import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+
+let stack: Stack
+let admin: string
+
+/** Schemes whose credentials carry the credential generation of their making. */
+const generational: readonly SchemeName[] = ['bearer', 'key-signed', 'session']
+
+const asAdmin = async (method: string, path: string, json?: unknown): Promise<void> => {
+  const { status, text } = await stack.auth.send(path, {
+    method,
+    token: admin,
+    ...(json === undefined ? {} : { json }),
+  })
+  if (status >= 300) throw new Error(`${method} ${path} answered ${status}: ${text}`)
+}
+
+const statusesOf = (sendWith: SendWith) =>
+  Promise.all(stack.deals.map(async (deal) => (await sendWith(deal, { path: '/rest/v1/deals', sent: {} })).status))
+
+/** Waits until every deal server refuses; how long it took, in milliseconds. */
+async function untilRefused(sendWith: SendWith): Promise<number> {
+  const started = performance.now()
+  while ((await statusesOf(sendWith)).some((status) => status !== 401)) {
+    if (performance.now() - started > 4_000) throw new Error(`still ${await statusesOf(sendWith)}`)
+    await sleep(10)
+  }
+  return performance.now() - started
+}
+
+/** Changes one character of whatever carries the credential. */
+function tampered(client: SchemeClient): SchemeClient {
+  const change = (text: string) => {
+    const at = text.length - 12
+    return text.slice(0, at) + (text[at] === '7' ? '8' : '7') + text.slice(at + 1)
+  }
+  return {
+    ...client,
+    open: async (...opened) => {
+      const credential = await client.open(...opened)
+      return async (request) => {
+        const { url, headers } = await credential(request)
+        const [name] = ['authorization', 'cookie'].filter((one) => headers[one] !== undefined)
+        if (name === undefined) return { url: change(url), headers }
+        return { url, headers: { ...headers, [name]: change(headers[name] ?? '') } }
+      }
+    },
+  }
+}
+
+describeBackends('every scheme', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend, { dealServers: 2 })
+    admin = (await stack.logIn('admin')).access
+  }, 60_000)
+  afterAll(() => stack.close())
+
+  describe.each(schemeClients.map((client) => [client.name, client] as const))('%s', (name, client) => {
+    let carol: SendWith
+
+    beforeEach(async () => {
+      carol = await openSender(client, stack, 'carol')
+    })
+
+    it('is accepted by both servers, and named as what it is', async () => {
+      const me = await carol(stack.auth, { path: '/me', sent: {} })
+      expect(me.status, me.text).toBe(200)
+      expect(me.body).toMatchObject({ username: 'carol', roles: ['agent'], scheme: name })
+      expect(me.headers.get('cache-control')).toBe('no-store')
+      expect(await statusesOf(carol)).toEqual([200, 200])
+    })
+
+    it('can be used again and again', async () => {
+      for (let time = 0; time < 3; time += 1) expect(await statusesOf(carol)).toEqual([200, 200])
+    })
+
+    it('is refused when one character of it is another', async () => {
+      const sendTampered = await openSender(tampered(client), stack, 'carol')
+      for (const [server, path] of [
+        [stack.auth, '/me'],
+        [stack.deal, '/rest/v1/deals'],
+      ] as const) {
+        const reply: Reply = await sendTampered(server, { path, sent: {} })
+        expect([400, 401], reply.text).toContain(reply.status)
+        expectProblemForm(reply)
+        if (reply.status === 401) expect(reply.headers.get('www-authenticate')).not.toBeNull()
+      }
+    })
+
+    it('gives the rights of its user and no others', async () => {
+      const bob = await openSender(client, stack, 'bob')
+      const creation = { path: '/rest/v1/deals', sent: { json: { name: 'deal', price: 1 } } }
+      const refused = await bob(stack.deal, creation)
+      expectProblem(refused, 403, 'missing-right')
+      expect(refused.body.missingRight).toBe('deal.create')
+      expect((await carol(stack.deal, creation)).status).toBe(201)
+      expect((await carol(stack.auth, { path: '/users', sent: {} })).status).toBe(403)
+    })
+
+    it('follows a change of rights within a second', async () => {
+      const creation = { path: '/rest/v1/deals', sent: { json: { name: 'deal', price: 1 } } }
+      await asAdmin('PATCH', '/users/carol', { roles: ['viewer'] })
+      const started = performance.now()
+      const isRefused = async () => (await carol(stack.deal, creation)).status === 403
+      while (!(await isRefused())) expect(performance.now() - started).toBeLessThan(1_000)
+      await asAdmin('PATCH', '/users/carol', { roles: ['agent'] })
+    })
+
+    it('dies within a second when its user is disabled', async () => {
+      expect(await statusesOf(carol)).toEqual([200, 200])
+      await asAdmin('PATCH', '/users/carol', { enabled: false })
+      expect(await untilRefused(carol)).toBeLessThan(1_000)
+      expect((await carol(stack.auth, { path: '/me', sent: {} })).status).toBe(401)
+      await asAdmin('PATCH', '/users/carol', { enabled: true })
+      const isAlive = (await carol(stack.auth, { path: '/me', sent: {} })).status === 200
+      expect(isAlive).toBe(!generational.includes(name))
+    })
+
+    it('dies with every login of its user, if it is one', async () => {
+      expect(await statusesOf(carol)).toEqual([200, 200])
+      await asAdmin('POST', '/users/carol/logout')
+      if (generational.includes(name)) expect(await untilRefused(carol)).toBeLessThan(1_000)
+      else expect(await statusesOf(carol)).toEqual([200, 200])
+    })
+
+    it('dies with the password, if it came from it', async () => {
+      expect(await statusesOf(carol)).toEqual([200, 200])
+      await asAdmin('PUT', '/users/carol/password', { newPassword: 'quite another long secret' })
+      if (name === 'digest' || name === 'signed-request') expect(await statusesOf(carol)).toEqual([200, 200])
+      else expect(await untilRefused(carol)).toBeLessThan(1_000)
+      await asAdmin('PUT', '/users/carol/password', { newPassword: passwordOf('carol') })
+    })
+
+    it('is of no use beside another credential', async () => {
+      const bearer = (await stack.logIn('carol')).access
+      const credential = await client.open(stack, 'carol')
+      const { url, headers } = await credential({ method: 'GET', url: `${stack.deal.url}/rest/v1/deals` })
+      const other =
+        headers.authorization === undefined ? { authorization: `Bearer ${bearer}` } : { cookie: 'keyhold_session=x' }
+      const path = url.slice(stack.deal.url.length)
+      expectProblem(await stack.deal.send(path, { headers: { ...headers, ...other } }), 400, 'several-credentials')
+    })
+  })
+
+  it('is among those that a 401 names, with its challenge where it has one', async () => {
+    for (const [server, path] of [
+      [stack.auth, '/me'],
+      [stack.deal, '/rest/v1/deals'],
+    ] as const) {
+      const reply = await server.send(path)
+      expectProblem(reply, 401, 'unauthenticated')
+      expect(reply.body.schemes).toEqual(schemeClients.map(({ name }) => name))
+      const challenges = reply.headers.get('www-authenticate') ?? ''
+      const order = ['Bearer ', 'KeySigned ', 'Digest ', 'Basic '].map((scheme) => challenges.indexOf(scheme))
+      expect(order).toEqual(order.toSorted((a, b) => a - b))
+      expect(order[0]).toBe(0)
+      const ofScript = await server.send(path, { headers: { 'sec-fetch-mode': 'cors' } })
+      expect(ofScript.headers.get('www-authenticate')).not.toMatch(/Digest|Basic/)
+    }
+  })
+
+  it('is not served where the operator does not name it', async () => {
+    const only = await openStack(openBackend, { environment: { AUTH_SCHEMES: 'bearer,basic' } })
+    const { body, headers } = await only.deal.send('/rest/v1/deals')
+    expect(body.schemes).toEqual(['bearer', 'basic'])
+    expect(headers.get('www-authenticate')).not.toMatch(/Digest|KeySigned/)
+    const digest = { headers: { authorization: 'Digest username="carol"' } }
+    expectProblem(await only.deal.send('/rest/v1/deals', digest), 401, 'unknown-scheme')
+    await only.close()
+  })
+
+  it('ends in time, where it has one', async () => {
+    const senders = new Map<SchemeName, SendWith>()
+    for (const client of schemeClients) senders.set(client.name, await openSender(client, stack, 'carol'))
+    for (const sendWith of senders.values()) expect(await statusesOf(sendWith)).toEqual([200, 200])
+    stack.clock.advanceSeconds(1_801)
+    const replyOf = async (name: SchemeName) => {
+      const sendWith = senders.get(name)
+      if (!sendWith) throw new TypeError(`no client for ${name}`)
+      return sendWith(stack.deal, { path: '/rest/v1/deals', sent: {} })
+    }
+    for (const name of ['bearer', 'key-signed'] as const) expectProblem(await replyOf(name), 400, 'token-expired')
+    const session = await replyOf('session')
+    expectProblem(session, 401, 'invalid-session')
+    expect(session.headers.get('set-cookie')).toMatch(/^keyhold_session=;.*Max-Age=0/i)
+    for (const name of ['basic', 'signed-request'] as const) expect((await replyOf(name)).status).toBe(200)
+    // Its nonce has; the client is asked to go on with another one, and not for its secret again.
+    expect([200, 401]).toContain((await replyOf('digest')).status)
+  })
+})
