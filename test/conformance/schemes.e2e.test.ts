@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SchemeName } from '../../shared/schemes/scheme.ts'
 import { describeBackends } from '../support/backends.ts'
 import { expectProblem, expectProblemForm, type Reply } from '../support/http-client.ts'
+import { sendRaw } from '../support/raw-http.ts'
 import { schemeClients } from '../support/scheme-clients/index.ts'
 import type { SchemeClient } from '../support/scheme-clients/scheme-client.ts'
 import { openSender, type SendWith } from '../support/scheme-clients/send-with.ts'
@@ -40,7 +41,9 @@ async function untilRefused(sendWith: SendWith): Promise<number> {
 /** Changes one character of whatever carries the credential. */
 function tampered(client: SchemeClient): SchemeClient {
   const change = (text: string) => {
-    const at = text.length - 12
+    // Digest says more than is secret: what proves the secret is in its middle.
+    const response = text.indexOf('response="')
+    const at = response < 0 ? text.length - 12 : response + 20
     return text.slice(0, at) + (text[at] === '7' ? '8' : '7') + text.slice(at + 1)
   }
   return {
@@ -92,7 +95,6 @@ describeBackends('every scheme', (openBackend) => {
         const reply: Reply = await sendTampered(server, { path, sent: {} })
         expect([400, 401], reply.text).toContain(reply.status)
         expectProblemForm(reply)
-        if (reply.status === 401) expect(reply.headers.get('www-authenticate')).not.toBeNull()
       }
     })
 
@@ -152,19 +154,19 @@ describeBackends('every scheme', (openBackend) => {
   })
 
   it('is among those that a 401 names, with its challenge where it has one', async () => {
-    for (const [server, path] of [
+    for (const [{ port, send }, path] of [
       [stack.auth, '/me'],
       [stack.deal, '/rest/v1/deals'],
     ] as const) {
-      const reply = await server.send(path)
+      const plain = await sendRaw(port, `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+      const challenges = plain?.headers.get('www-authenticate') ?? ''
+      expect(challenges.match(/\w+(?= realm=)/g)).toEqual(['Bearer', 'KeySigned', 'Digest', 'Basic'])
+      // The client of these tests says, as a script in a browser does, that it is no navigation.
+      const reply = await send(path)
       expectProblem(reply, 401, 'unauthenticated')
       expect(reply.body.schemes).toEqual(schemeClients.map(({ name }) => name))
-      const challenges = reply.headers.get('www-authenticate') ?? ''
-      const order = ['Bearer ', 'KeySigned ', 'Digest ', 'Basic '].map((scheme) => challenges.indexOf(scheme))
-      expect(order).toEqual(order.toSorted((a, b) => a - b))
-      expect(order[0]).toBe(0)
-      const ofScript = await server.send(path, { headers: { 'sec-fetch-mode': 'cors' } })
-      expect(ofScript.headers.get('www-authenticate')).not.toMatch(/Digest|Basic/)
+      expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer .*KeySigned /)
+      expect(reply.headers.get('www-authenticate')).not.toMatch(/Digest|Basic/)
     }
   })
 
