@@ -34,11 +34,20 @@ it('answers every call of the README as the README says, pasted one after the ot
     const script = calls()
       .replaceAll('127.0.0.1:4000', `127.0.0.1:${auth.port}`)
       .replaceAll('127.0.0.1:4001', `127.0.0.1:${deal.port}`)
+      .replaceAll('data/demo.json', join(environment.DATA_DIR, 'demo.json'))
     const { stdout } = await run('bash', ['-euc', script])
     const statuses = [...stdout.matchAll(/(?:^|[}\]])(\d{3})$/gm)].map(([, status]) => status)
-    expect(statuses).toEqual(['200', '200', '200', '200', '201', '201', '200', '200', '200', '200'])
+    expect(statuses.join(' ')).toBe(
+      [
+        ...['200 200 200 200 201 201 200 200 200 200', '201 200 200'],
+        // Key-signed, the last one without its password; session; Basic; Digest; signed, the last one a second time.
+        ...['200 200 401', '200 200', '200 200', '200 200', '200 200 401'],
+      ].join(' '),
+    )
+    expect(stdout).toContain('event: deal.held')
+    expect(stdout).toMatch(/"action":"session\.\w+"/)
     for (let style = 1; style <= 7; style += 1) expect(stdout).toContain(`${style}: `)
-    expect(stdout.match(/"status":(4|5)\d\d/g)).toEqual(['"status":403'])
+    expect(stdout.match(/"status":(4|5)\d\d/g)).toEqual(['"status":401', '"status":401', '"status":403'])
   } finally {
     await child.end('SIGTERM')
   }
