@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { endByPublicId, endSession } from '../../../auth-server/logins/end-login.ts'
+import { createSessionExpiry } from '../../../auth-server/logins/housekeeping.ts'
+import { createLoginLists } from '../../../auth-server/logins/list-logins.ts'
+import { createSessionStore } from '../../../auth-server/logins/session-store.ts'
+import { createStartSession } from '../../../auth-server/logins/start-session.ts'
+import { createStoredSessions } from '../../../auth-server/logins/use-session.ts'
+import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
+import { systemClock } from '../../../shared/clock.ts'
+import { createHousekeeping } from '../../../shared/housekeeping.ts'
+import { createLog } from '../../../shared/log.ts'
+import { sessionCacheKey, sessionKeyHash } from '../../../shared/schemes/session-times.ts'
+import { createAuthCore, goodPassword } from '../support/auth-core.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+
+describeOnDatabases('sessions in the database', (open) => {
+  const clock = createTestClock()
+  let opened: TestDatabase
+  let world: ReturnType<typeof createWorld>
+  let count = 0
+
+  function createWorld() {
+    const { database } = opened
+    const cache = createMemoryCache(systemClock)
+    const core = createAuthCore({ database, clock, cache })
+    const sessionStore = createSessionStore(database)
+    const limits = { sessionIdleTtlSeconds: 1800, sessionMaxTtlSeconds: 43_200 }
+    const ports = { ...core, cache, sessionStore, ...limits }
+    const sessions = createStoredSessions(ports)
+    return {
+      ...{ ...ports, sessions, loginLists: createLoginLists(ports) },
+      startSession: createStartSession({ ...ports, sessions }),
+    }
+  }
+
+  beforeAll(async () => {
+    opened = await open()
+    world = createWorld()
+  })
+  afterAll(() => opened.dispose())
+
+  const createUser = () =>
+    world.users.create({ username: `user-${++count}`, password: goodPassword, roles: ['viewer'] })
+  const start = async (username: string, replacedKeys: string[] = []) => {
+    const request = { username, password: goodPassword, clientAddress: '127.0.0.1', replacedKeys }
+    const started = await world.startSession(request)
+    return { ...started, hash: sessionKeyHash(started.key) }
+  }
+  const use = (hash: string) => world.sessions.use(hash)
+  const cached = async (hash: string) => {
+    const entry = await world.cache.getVersioned(sessionCacheKey(await world.publisher.installationId(), hash))
+    return entry && JSON.parse(entry.value)
+  }
+
+  it('begin under a key of 256 bits that is nowhere stored, each under its own', async () => {
+    const { username } = await createUser()
+    const [one, other] = [await start(username), await start(username)]
+    expect(Buffer.from(one.key, 'base64url')).toHaveLength(32)
+    expect(other.key).not.toBe(one.key)
+    expect(await world.sessions.look(one.key)).toBeUndefined()
+    expect((await world.sessions.look(one.hash))?.id).toBe(one.id)
+  })
+
+  it('end the one they replace, of whichever user', async () => {
+    const [carol, bob] = [await createUser(), await createUser()]
+    const former = await start(carol.username)
+    const next = await start(bob.username, [former.key, 'nonsense', 'Z'.repeat(43)])
+    expect(await use(former.hash)).toBeUndefined()
+    expect((await world.record(carol.username))?.endedLogins).toEqual([former.id])
+    expect((await world.record(bob.username))?.endedLogins).toEqual([])
+    expect(await use(next.hash)).toBeDefined()
+  })
+
+  it('are in the cache from their beginning, and at each step of their last-action time', async () => {
+    const { username } = await createUser()
+    const { hash, id } = await start(username)
+    const first = await cached(hash)
+    expect(first).toEqual(await world.sessions.look(hash))
+    clock.advance(59 * second)
+    await use(hash)
+    expect(await cached(hash)).toEqual(first)
+    clock.advance(second)
+    await use(hash)
+    expect(await cached(hash)).toEqual({ ...first, lastUsedAt: clock.now() })
+    expect((await world.sessions.look(hash))?.id).toBe(id)
+  })
+
+  it('move forward only, whoever is late', async () => {
+    const { username } = await createUser()
+    const { hash } = await start(username)
+    const now = clock.now() + 10 * minute
+    expect(await world.sessionStore.move(hash, { now, idleSince: 0 })).toBe(true)
+    expect(await world.sessionStore.move(hash, { now: now - minute, idleSince: 0 })).toBe(true)
+    expect((await world.sessionStore.find(hash))?.lastUsedAt).toBe(now)
+    expect(await world.sessionStore.move(hash, { now: now + hour, idleSince: now })).toBe(false)
+    expect((await world.sessionStore.find(hash))?.lastUsedAt).toBe(now)
+  })
+
+  it('that were idle for too long are not brought back by an action', async () => {
+    const { username } = await createUser()
+    const { hash } = await start(username)
+    clock.advance(30 * minute)
+    expect(await use(hash)).toBeUndefined()
+    expect(await use(hash)).toBeUndefined()
+  })
+
+  it('end once, however many ends and actions race', async () => {
+    const { username } = await createUser()
+    for (let round = 0; round < 5; round += 1) {
+      const { hash, id } = await start(username)
+      const before = (await world.record(username))?.version ?? 0
+      clock.advance(minute)
+      const outcomes = await Promise.all([
+        endByPublicId(world, { id, username, reason: 'logout' }),
+        use(hash),
+        endByPublicId(world, { id, username, reason: 'administrator' }),
+        use(hash),
+        endSession(world, { id, username, reason: 'replaced' }),
+      ])
+      expect(outcomes.filter((outcome) => outcome === 'ended').length).toBeLessThanOrEqual(1)
+      const record = await world.record(username)
+      expect(record?.version).toBe(before + 1)
+      expect(record?.endedLogins).toContain(id)
+      expect(await use(hash)).toBeUndefined()
+      expect(((await cached(hash)) ?? { version: 0 }).version).toBeLessThan(record?.version ?? 0)
+    }
+  })
+
+  it('begin for nobody whose password was changed or who was disabled meanwhile', async () => {
+    const { id: userId } = await createUser()
+    const session = { id: world.ids.uuid(), keyHash: 'h', userId, passwordHash: '$argon2id$another' }
+    const times = { createdAt: clock.now(), expiresAt: clock.now() + hour }
+    const about = { clientAddress: '127.0.0.1', userAgent: undefined }
+    expect(await world.sessionStore.start({ ...session, ...times, ...about })).toBeUndefined()
+    const ghost = { ...session, userId: world.ids.uuid() }
+    expect(await world.sessionStore.start({ ...ghost, ...times, ...about })).toBeUndefined()
+  })
+
+  it('are not for others to end', async () => {
+    const [carol, bob] = [await createUser(), await createUser()]
+    const { id, hash } = await start(carol.username)
+    expect(await endByPublicId(world, { id, username: bob.username, reason: 'logout' })).toBeUndefined()
+    expect(await endByPublicId(world, { id: 'nonsense', username: carol.username, reason: 'logout' })).toBeUndefined()
+    expect(await use(hash)).toBeDefined()
+    expect(await world.loginLists.find(bob.id, id)).toBeUndefined()
+    expect((await world.loginLists.find(carol.id, id))?.kind).toBe('session')
+  })
+
+  describe('past their longest life', () => {
+    it('are forgotten, ended or not, when every clock agrees that it is over', async () => {
+      const { username } = await createUser()
+      const [alive, ended] = [await start(username), await start(username)]
+      await endByPublicId(world, { id: ended.id, username, reason: 'logout' })
+      const log = createLog({ level: 'silent', format: 'json' })
+      const ports = { database: opened.database, clock, log, name: 'auth', jobs: [createSessionExpiry(clock)] }
+      const keepHouse = async () => expect(await createHousekeeping(ports, { batchSize: 2 }).runOnce()).toBe(true)
+      clock.advance(12 * hour + 59 * second)
+      await keepHouse()
+      expect((await world.record(username))?.endedLogins).toEqual([ended.id])
+      expect(await world.sessionStore.ownerOf(alive.hash)).toEqual({ id: alive.id, username })
+      clock.advance(second)
+      await keepHouse()
+      expect((await world.record(username))?.endedLogins).toEqual([])
+      for (const { hash } of [alive, ended]) expect(await world.sessionStore.ownerOf(hash)).toBeUndefined()
+    })
+  })
+})
