@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type ApiKeys, createApiKeys } from '../../../auth-server/api-keys/api-keys.ts'
+import { createApiKeyExpiry } from '../../../auth-server/api-keys/housekeeping.ts'
+import { createSealing } from '../../../auth-server/store/sealing.ts'
+import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
+import { readPrincipalRecord } from '../../../auth-server/users/principal-record.ts'
+import type { Database } from '../../../shared/database/database.ts'
+import { createHousekeeping } from '../../../shared/housekeeping.ts'
+import { createIdSource } from '../../../shared/ids.ts'
+import { type Backend, describeBackends } from '../../support/backends.ts'
+import { migrateBoth } from '../../support/migrate-both.ts'
+import { createMovableClock } from '../../support/movable-clock.ts'
+
+let backend: Backend
+let database: Database
+let apiKeys: ApiKeys
+const clock = createMovableClock()
+const settled: number[] = []
+
+const record = () => readPrincipalRecord({ database, clock }, 'erin')
+
+describeBackends('API keys in the database', (openBackend) => {
+  beforeAll(async () => {
+    backend = await openBackend()
+    database = backend.openDatabase()
+    await migrateBoth(database)
+    const ids = createIdSource(clock)
+    await ensureAnonymous({ database, clock, ids })
+    await insertUser(
+      { database, clock, ids },
+      { username: 'Erin', passwordHash: null, roles: [], rights: [], enabled: true },
+    )
+    const sealing = createSealing(parseSecretsKeys(Buffer.alloc(32, 1).toString('base64url')))
+    const publisher = { settle: async (changeNumber: number) => void settled.push(changeNumber) }
+    apiKeys = createApiKeys({ database, clock, ids, sealing, publisher })
+  }, 60_000)
+  afterAll(async () => {
+    await database.close()
+    await backend.close()
+  })
+
+  const make = () => apiKeys.create({ kind: 'hmac', username: 'erin' })
+
+  it('change their principal, and that is settled before anybody is answered', async () => {
+    const before = (await record())?.version ?? 0
+    const { key } = await make()
+    const made = (await record())?.version ?? 0
+    expect(made).toBeGreaterThan(before)
+    expect(settled.at(-1)).toBe(made)
+    expect((await apiKeys.material(key.id))?.version).toBe(made)
+    await apiKeys.revoke(key.id, {})
+    const revoked = (await record())?.version ?? 0
+    expect(revoked).toBeGreaterThan(made)
+    expect(settled.at(-1)).toBe(revoked)
+  })
+
+  it('are revoked once, by however many at the same time', async () => {
+    const { key } = await make()
+    const outcomes = await Promise.allSettled([1, 2, 3].map(() => apiKeys.revoke(key.id, {})))
+    expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true)
+    await expect(apiKeys.revoke(key.id, {})).rejects.toMatchObject({ code: 'not-found' })
+    expect(await apiKeys.material(key.id)).toBeUndefined()
+  })
+
+  it('never stand in the database as they were shown', async () => {
+    const { key, secret = '' } = await make()
+    const [row] = await database.query<{ text: string }>(
+      'select k::text as text from auth.api_keys k where id = $1::text::uuid',
+      [key.id],
+    )
+    expect(row?.text).not.toContain(secret)
+    expect((await apiKeys.material(key.id))?.secret).toBe(secret)
+  })
+
+  it('authenticate OAuth clients by their secret, and no other way', async () => {
+    const [one, other] = [await make(), await make()]
+    expect(await apiKeys.authenticateClient(one.key.id, one.secret ?? '')).toMatchObject({
+      username: 'Erin',
+      kind: 'hmac',
+    })
+    for (const [id, secret] of [
+      [one.key.id, other.secret],
+      [one.key.id, ''],
+      [other.key.id, one.secret],
+      ['00000000-0000-7000-8000-000000000000', one.secret],
+      ['x', 'no API key has this secret'],
+    ]) {
+      expect(await apiKeys.authenticateClient(String(id), String(secret))).toBeUndefined()
+    }
+    const rsa = await apiKeys.create({ kind: 'rsa', username: 'erin' })
+    expect(await apiKeys.authenticateClient(rsa.key.id, 'no API key has this secret')).toBeUndefined()
+  })
+
+  it('end the tokens that were made with them, as long as these live', async () => {
+    const { key } = await make()
+    expect(await apiKeys.keepForTokens(key.id, clock.now() + 1000_000)).toBe(true)
+    expect(await apiKeys.keepForTokens(key.id, clock.now() + 10)).toBe(true)
+    expect((await record())?.endedLogins).not.toContain(key.id)
+    await apiKeys.revoke(key.id, {})
+    expect((await record())?.endedLogins).toContain(key.id)
+    expect(await apiKeys.keepForTokens(key.id, clock.now() + 1000)).toBe(false)
+    clock.advanceSeconds(1100)
+    expect((await record())?.endedLogins).not.toContain(key.id)
+  })
+
+  it('are removed when they have ended, but not while a token of theirs may live', async () => {
+    const count = async () => (await database.query('select 1 from auth.api_keys')).length
+    const jobs = [createApiKeyExpiry(clock)]
+    const log = { info: () => undefined, warn: () => undefined }
+    const clean = () => createHousekeeping({ database, clock, log, name: 'test', jobs }).runOnce()
+    clock.advanceSeconds(100)
+    await clean()
+    const before = await count()
+    const [revoked, withToken, expiring] = [
+      await make(),
+      await make(),
+      await apiKeys.create({ kind: 'hmac', username: 'erin', expiresAt: clock.now() + 10_000 }),
+    ]
+    await apiKeys.keepForTokens(withToken.key.id, clock.now() + 1000_000)
+    await Promise.all([revoked, withToken].map(({ key }) => apiKeys.revoke(key.id, {})))
+    await clean()
+    expect(await count()).toBe(before + 3)
+    clock.advanceSeconds(100)
+    await clean()
+    expect(await count()).toBe(before + 1)
+    await expect(apiKeys.read(expiring.key.id, {})).rejects.toMatchObject({ code: 'not-found' })
+    clock.advanceSeconds(1000)
+    await clean()
+    expect(await count()).toBe(before)
+  })
+})
