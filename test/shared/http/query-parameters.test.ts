@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import type { HttpCall } from '../../../shared/http/call.ts'
+import { isOfSignature, pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
+
+const read = (rawQuery: string) => readQuery({ rawQuery } as HttpCall, pageParameters)
+
+it('passes over the parameters of signed requests, in whatever ASCII case and however often', () => {
+  for (const name of ['timestamp', 'apiKey', 'APIKEY', 'signature', 'nonce', 'bodySha256', 'bodysha256', 'Method']) {
+    expect(isOfSignature(name)).toBe(true)
+    expect(read(`limit=3&${name}=x&${name}=y`)).toEqual({ limit: 3 })
+  }
+  for (const name of ['api_key', 'timestamps', 'tımestamp', 'sort']) {
+    expect(isOfSignature(name)).toBe(false)
+    expect(() => read(`${name}=x`)).toThrow()
+  }
+})
