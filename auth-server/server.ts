@@ -156,7 +156,7 @@ function createParts(config: AuthConfig, resources: AuthResources, metrics: Metr
   const users = createUsers({ database, clock, ids, hashing: logins.hashing, publisher })
   const refuseCrossSite = createCrossSiteRule(config)
   const principals = { get: (username: string) => readPrincipalRecord({ database, clock }, username) }
-  const { authenticate } = createAuthentication({
+  const { authenticate, presented } = createAuthentication({
     schemes: createAuthSchemes(config, { ...resources, ...logins, audit, principals, apiKeys }),
     principals,
     refuseCrossSite,
@@ -169,7 +169,7 @@ function createParts(config: AuthConfig, resources: AuthResources, metrics: Metr
   observeServer(metrics, 'auth', { dependencies, housekeeping, hashing: () => logins.hashing.withPermit.load() })
   observeAuthServer(metrics, { keyRing, publisher, audit, clock })
   return {
-    ...{ publisher, logins, audit, apiKeys, users, authenticate, refuseCrossSite, housekeeping, lists },
+    ...{ publisher, logins, audit, apiKeys, users, authenticate, presented, refuseCrossSite, housekeeping, lists },
     ...{ dependencies, metrics },
   }
 }

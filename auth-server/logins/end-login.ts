@@ -35,11 +35,12 @@ export const endLogin = (ports: EndLoginPorts, login: Ending<EndReason>): Promis
     outcomeOf(undefined, await endFamily(ports, transaction, login)),
   )
 
-/** The same for a cookie session. @throws Unavailable */
-export const endSession = (ports: EndLoginPorts, session: Ending<SessionEndReason>): Promise<void> =>
-  settled(ports, session.username, async (transaction) =>
-    outcomeOf(undefined, await endSessionRow(ports, transaction, session)),
-  )
+/** The same for a cookie session; false when it had ended before. @throws Unavailable */
+export const endSession = (ports: EndLoginPorts, session: Ending<SessionEndReason>): Promise<boolean> =>
+  settled(ports, session.username, async (transaction) => {
+    const hasEnded = await endSessionRow(ports, transaction, session)
+    return outcomeOf(hasEnded, hasEnded)
+  })
 
 /**
  * Ends what a user knows by this id, be it a token login or a session. `dead` when it had ended before, undefined when it is no id of

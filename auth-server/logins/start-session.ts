@@ -4,7 +4,7 @@ import { isSessionKey, sessionKeyBytes, sessionKeyHash } from '../../shared/sche
 import { type EndLoginPorts, endSession } from './end-login.ts'
 import type { FamilyStore } from './family-store.ts'
 import { type LoginRequest, proveAndStart, storedUserAgent } from './login.ts'
-import type { SessionStore } from './session-store.ts'
+import type { SessionOwner, SessionStore } from './session-store.ts'
 import type { StoredSessions } from './use-session.ts'
 import type { PasswordHolder, VerifyPasswordPorts } from './verify-password.ts'
 
@@ -33,6 +33,8 @@ export interface StartedSession {
   readonly username: string
   /** In milliseconds. */
   readonly expiresAt: number
+  /** What it took the place of. */
+  readonly replaced: readonly SessionOwner[]
 }
 
 /**
@@ -48,8 +50,10 @@ const maxReplaced = 2
 export function createStartSession(ports: StartSessionPorts): StartSession {
   return async (request) => {
     const started = await proveAndStart(ports, request, (holder) => start(ports, holder, request))
-    for (const key of request.replacedKeys.filter(isSessionKey).slice(0, maxReplaced)) await replace(ports, key)
-    return started
+    const keys = request.replacedKeys.filter(isSessionKey).slice(0, maxReplaced)
+    const replaced: SessionOwner[] = []
+    for (const key of keys) replaced.push(...(await replace(ports, key)))
+    return { ...started, replaced }
   }
 }
 
@@ -57,7 +61,7 @@ async function start(
   { sessionStore, sessions, clock, ids, sessionMaxTtlSeconds }: StartSessionPorts,
   { userId, username, passwordHash }: PasswordHolder,
   { clientAddress, userAgent }: SessionRequest,
-): Promise<StartedSession | undefined> {
+): Promise<Omit<StartedSession, 'replaced'> | undefined> {
   const [id, key, createdAt] = [ids.uuid(), ids.secret(sessionKeyBytes), clock.now()]
   const keyHash = sessionKeyHash(key)
   const expiresAt = createdAt + sessionMaxTtlSeconds * 1000
@@ -70,7 +74,7 @@ async function start(
   return { id, key, username, expiresAt }
 }
 
-async function replace(ports: StartSessionPorts, key: string): Promise<void> {
+async function replace(ports: StartSessionPorts, key: string): Promise<SessionOwner[]> {
   const former = await ports.sessionStore.ownerOf(sessionKeyHash(key))
-  if (former) await endSession(ports, { ...former, reason: 'replaced' })
+  return former && (await endSession(ports, { ...former, reason: 'replaced' })) ? [former] : []
 }

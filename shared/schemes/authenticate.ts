@@ -53,8 +53,24 @@ export interface AuthenticationPorts {
   readonly observe?: (scheme: SchemeName | 'none', outcome: string) => void
 }
 
+/** Which credentials a request carries, unverified: for routes that have one of their own in the path. */
+export interface Presented {
+  readonly schemes: readonly SchemeName[]
+  /** An `Authorization` field that no scheme here reads. */
+  readonly isForeign: boolean
+  /** The refusal of several credentials, which makes a browser forget a dead one of these. */
+  refuseSeveral(): Promise<Refused<'several-credentials'>>
+}
+
+export interface Authentication {
+  readonly authenticate: Authenticate
+  readonly recheck: Recheck
+  /** @throws Refused for a credential of no possible form */
+  readonly presented: (call: HttpCall) => Presented
+}
+
 /** Authentication as both servers do it. */
-export function createAuthentication(ports: AuthenticationPorts): { authenticate: Authenticate; recheck: Recheck } {
+export function createAuthentication(ports: AuthenticationPorts): Authentication {
   const { principals, clock, observe = () => undefined } = ports
   return {
     authenticate: async (call) => {
@@ -76,6 +92,14 @@ export function createAuthentication(ports: AuthenticationPorts): { authenticate
       if (record.userId !== userId) throw new Refused('principal-disabled', 'The user of this credential was deleted.')
       await credential.recheck?.()
       return callerOf(record, credential, scheme)
+    },
+    presented: (call) => {
+      const found = presentedBy(call, ports.schemes)
+      return {
+        schemes: found.map(({ scheme }) => scheme.name),
+        isForeign: isForeignTo(call, found),
+        refuseSeveral: () => refuseSeveral(found, call, ports),
+      }
     },
   }
 }
@@ -110,18 +134,23 @@ interface Found {
   readonly credential: string
 }
 
+const presentedBy = (call: HttpCall, schemes: readonly Scheme[]): Found[] =>
+  schemes.flatMap((scheme) => {
+    const credential = scheme.find(call)
+    return credential === undefined ? [] : [{ scheme, credential }]
+  })
+
+/** True when the `Authorization` field stands there for nothing that was found. */
+const isForeignTo = (call: HttpCall, found: readonly Found[]): boolean =>
+  call.header('authorization') !== undefined && !found.some(({ scheme }) => authorizationSchemes.includes(scheme.name))
+
 async function findCredential(call: HttpCall, ports: AuthenticationPorts): Promise<Found> {
   const { schemes } = ports
-  const lines = call.headerLines('authorization')
-  const found: Found[] = []
-  for (const scheme of schemes) {
-    const credential = scheme.find(call)
-    if (credential !== undefined) found.push({ scheme, credential })
-  }
+  const found = presentedBy(call, schemes)
   const [only, ...others] = found
-  if (lines.length > 1 || others.length > 0) throw await refuseSeveral(found, call, ports)
-  const isForeign = lines.length === 1 && !authorizationSchemes.includes(only?.scheme.name)
-  if (only && isForeign) throw await refuseSeveral(found, call, ports)
+  const isForeign = isForeignTo(call, found)
+  const isAmbiguous = call.headerLines('authorization').length > 1 || others.length > 0 || (only && isForeign)
+  if (isAmbiguous) throw await refuseSeveral(found, call, ports)
   if (isForeign)
     throw refuse('unknown-scheme', 'The Authorization header is of no scheme served here.', { schemes, call })
   if (!only) throw refuse('unauthenticated', 'The request carries no credential.', { schemes, call })
@@ -129,7 +158,7 @@ async function findCredential(call: HttpCall, ports: AuthenticationPorts): Promi
 }
 
 /** Schemes whose credential stands in the `Authorization` field. */
-const authorizationSchemes: readonly (SchemeName | undefined)[] = ['bearer', 'key-signed', 'basic', 'digest']
+const authorizationSchemes: readonly SchemeName[] = ['bearer', 'key-signed', 'basic', 'digest']
 
 async function refuseSeveral(
   found: readonly Found[],

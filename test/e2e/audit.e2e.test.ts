@@ -5,7 +5,8 @@ import { verifyChain } from '../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../auth-server/store/secrets-keys.ts'
 import { describeBackends } from '../support/backends.ts'
 import { expectProblem } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { signIn } from '../support/sign-in.ts'
+import { openStack, passwordOf, type Stack } from '../support/stack.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 
@@ -76,6 +77,29 @@ describeBackends('the audit log', (openBackend) => {
     const again = await stack.logIn('carol')
     const ended = await entriesOf(() => post('/logout', again.access))
     expect(told(ended)).toEqual([['carol', 'login.ended', decodeJwt(again.access).sid, 'succeeded', null]])
+  })
+
+  it('tells of sessions by their public ids: begun, refused, replaced and ended', async () => {
+    const entries = await entriesOf(async () => {
+      const first = await signIn(stack, 'carol')
+      const json = { username: 'carol', password: passwordOf('carol') }
+      const second = await signIn(stack, 'carol', { json, headers: { cookie: first.cookie } })
+      expect((await auth(`/users/carol/sessions/${second.id}`, { method: 'DELETE' })).status).toBe(204)
+      await stack.auth.send('/sessions', { json: { ...json, password: 'a wrong one' } })
+      const third = await signIn(stack, 'carol')
+      await stack.auth.send(`/sessions/${third.key}`, { method: 'DELETE' })
+      await stack.auth.send(`/sessions/${third.key}`, { method: 'DELETE' })
+    })
+    const id = expect.stringMatching(/^[0-9a-f-]{36}$/)
+    expect(told(entries)).toEqual([
+      ['carol', 'session.started', 'carol', 'succeeded', null],
+      ['carol', 'session.started', 'carol', 'succeeded', null],
+      ['carol', 'login.ended', id, 'replaced', null],
+      ['admin', 'login.ended', id, 'succeeded', 'bearer'],
+      ['carol', 'session.started', 'carol', 'invalid-credentials', null],
+      ['carol', 'session.started', 'carol', 'succeeded', null],
+      ['carol', 'login.ended', id, 'succeeded', null],
+    ])
   })
 
   it('tells of the administration of users, and of who may not', async () => {

@@ -266,7 +266,16 @@ describeBackends('cookie sessions', (openBackend) => {
       const [mine, other] = [await signIn(stack, 'carol'), await signIn(stack, 'carol')]
       expectProblem(await end(mine.key, { cookie: other.cookie }), 400, 'several-credentials')
       expectProblem(await end(mine.key, { authorization: `Bearer ${admin}` }), 400, 'several-credentials')
+      for (const query of ['?timestamp=1&apiKey=a&signature=b', '?a=b']) {
+        const status = query.includes('signature') ? 400 : 204
+        const { key } = await signIn(stack, 'carol')
+        expect((await end(`${key}${query}`)).status).toBe(status)
+      }
       expect((await me(mine.cookie)).status).toBe(200)
+      await end(other.key)
+      const besideDead = await end(mine.key, { cookie: other.cookie })
+      expectProblem(besideDead, 400, 'several-credentials')
+      expect(cookieSetBy(besideDead)).toEqual(expired)
     })
 
     it('is done by the public id, by `current`, and by POST in place of DELETE', async () => {

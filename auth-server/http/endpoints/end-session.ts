@@ -7,7 +7,7 @@ import { type Answer, emptyAnswer, noStore } from '../../../shared/http/answer.t
 import type { HttpCall } from '../../../shared/http/call.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
-import type { Authenticate } from '../../../shared/schemes/authenticate.ts'
+import type { Authenticate, Authentication } from '../../../shared/schemes/authenticate.ts'
 import type { RefuseCrossSite } from '../../../shared/schemes/cross-site.ts'
 import type { SessionCookie } from '../../../shared/schemes/session-cookie.ts'
 import { isSessionKey, sessionKeyHash } from '../../../shared/schemes/session-times.ts'
@@ -19,6 +19,7 @@ import { readEndingReturn } from './session-bodies.ts'
 
 export interface EndSessionPorts {
   readonly authenticate: Authenticate
+  readonly presented: Authentication['presented']
   readonly refuseCrossSite: RefuseCrossSite
   /** Whose session has this key, however dead, while it is remembered. */
   ownerOf(keyHash: string): Promise<SessionOwner | undefined>
@@ -27,8 +28,6 @@ export interface EndSessionPorts {
   readonly audit: Audit
   readonly cookie: SessionCookie
   readonly origins: ReturnOrigins
-  /** AUTH_SCHEMES names `session`: the cookie is a credential. */
-  readonly isServed: boolean
 }
 
 /** What is to be ended, and what the audit log says of who does it. */
@@ -53,11 +52,11 @@ export function createEndSession(ports: EndSessionPorts): Route['handle'] {
 
 /** The key in the path is the credential; the same one may come as a cookie too. */
 async function targetOfKey(call: HttpCall, key: string, ports: EndSessionPorts): Promise<Target> {
-  const cookies = ports.cookie.read(call)
-  if (call.header('authorization') !== undefined || cookies.some((cookie) => cookie !== key)) {
-    throw new Refused('several-credentials', 'The key in the path is the credential: send no other.')
-  }
-  if (cookies.length > 0) ports.refuseCrossSite(call)
+  const { schemes, isForeign, refuseSeveral } = ports.presented(call)
+  const hasCookie = schemes.includes('session')
+  const isSame = hasCookie && ports.cookie.read(call)[0] === key
+  if (isForeign || schemes.length > (isSame ? 1 : 0)) throw await refuseSeveral()
+  if (hasCookie) ports.refuseCrossSite(call)
   const owner = await ports.ownerOf(sessionKeyHash(key))
   if (!owner) throw noSuchLogin()
   return { ...owner, about: { actor: owner.username } }
@@ -65,10 +64,9 @@ async function targetOfKey(call: HttpCall, key: string, ports: EndSessionPorts):
 
 /** Whoever signs out of a session that is over has nothing to be told: its cookie, alone, is taken for the key. */
 async function targetOfCookie(call: HttpCall, ports: EndSessionPorts): Promise<Target | undefined> {
-  const [key, ...others] = ports.isServed ? ports.cookie.read(call) : []
-  if (key === undefined || others.length > 0 || !isSessionKey(key)) return undefined
-  if (call.header('authorization') !== undefined || call.rawQuery !== '') return undefined
-  const owner = await ports.ownerOf(sessionKeyHash(key))
+  const { schemes, isForeign } = ports.presented(call)
+  if (isForeign || schemes.length !== 1 || schemes[0] !== 'session') return undefined
+  const owner = await ports.ownerOf(sessionKeyHash(ports.cookie.read(call)[0] ?? ''))
   if (!owner) return undefined
   ports.refuseCrossSite(call)
   return { ...owner, about: { actor: owner.username } }

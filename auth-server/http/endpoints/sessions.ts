@@ -9,7 +9,7 @@ import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import type { LoginLists } from '../../logins/list-logins.ts'
 import type { StartSession } from '../../logins/start-session.ts'
-import { audited } from '../audited.ts'
+import { audited, eventOf } from '../audited.ts'
 import { bearerChallenge } from '../bearer-credential.ts'
 import { describeSessionsRoute } from '../openapi/session-operations.ts'
 import { createEndSession, type EndSessionPorts } from './end-session.ts'
@@ -20,6 +20,8 @@ export interface SessionsEndpointPorts extends EndSessionPorts {
   readonly startSession: StartSession
   readonly loginLists: LoginLists
   readonly lists: Lists
+  /** AUTH_SCHEMES names `session`: there is a way in. */
+  readonly isServed: boolean
 }
 
 /** The routes. Without the scheme `session` one's logins by token can still be seen and ended. */
@@ -55,7 +57,11 @@ async function signIn(call: HttpCall, ports: SessionsEndpointPorts): Promise<Ans
     replacedKeys: cookie.read(call),
   }
   const about = { call, actor: username, action: 'session.started', target: username }
-  const { id, key, ...session } = await audited(audit, about, () => startSession(request)).catch(challenged)
+  const { id, key, replaced, ...session } = await audited(audit, about, () => startSession(request)).catch(challenged)
+  for (const former of replaced) {
+    const ended = { call, actor: former.username, action: 'login.ended', target: former.id }
+    await audit.record(eventOf(ended, 'replaced'))
+  }
   const headers = { ...noStore, 'set-cookie': [cookie.set(call, key)] }
   if (returnTo !== undefined) return emptyAnswer(303, { ...headers, location: returnTo })
   return jsonAnswer(201, { id, user: session.username, expiresAt: rfc3339(session.expiresAt) }, headers)
