@@ -287,7 +287,6 @@ function createLogins(
   publisher: ReturnType<typeof createPrincipalPublisher>,
 ) {
   const { database, cache, clock, ids, log, keyRing } = resources
-  const [secret = ''] = resources.serviceSecrets
   const { issuer, audience } = config
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const keys = keyRing.verificationKeys('jwt')
@@ -305,7 +304,7 @@ function createLogins(
     ids,
     log,
     publisher,
-    guesses: createGuesses({ cache, clock, ids, limits: config.loginFailures, secret }),
+    guesses: createGuesses({ cache, clock, ids, limits: config.loginFailures, secrets: resources.serviceSecrets }),
     hashing: createPasswordHashing({ concurrency: config.hashConcurrency }),
     families: createFamilyStore(database),
     useSignature: createUsedSignatures(resources, 'auth'),

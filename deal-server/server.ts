@@ -99,10 +99,11 @@ type Parts = ReturnType<typeof createParts>
 /** What the surface rests on, put together. */
 function createParts(config: DealConfig, resources: DealResources, metrics: Metrics) {
   const { database, cache, clock, ids, log, serviceSecret, eventStreams } = resources
+  const secrets = config.serviceSecrets ?? [serviceSecret]
   const followed = followAuthServer(config, resources)
   const { authClient, keys, feed, principals } = followed
   const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
-  const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secret: serviceSecret })
+  const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secrets })
   const sessions = createHeldSessions({ ...config, feed, principals, authClient, cache, clock })
   const useSignature = createUsedSignatures(resources, 'deals')
   const schemePorts = { ...resources, ...followed, guesses, withPermit, sessions, useSignature }

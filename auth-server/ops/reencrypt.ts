@@ -6,6 +6,7 @@ import type { Database } from '../../shared/database/database.ts'
 import { sealedPlace as apiKeySecretPlace } from '../api-keys/key-material.ts'
 import { refreshTokenPlace } from '../logins/refresh.ts'
 import { createSealing, type SealedPlace, type Sealing } from '../store/sealing.ts'
+import { digestSecretPlace } from '../users/digest-secrets.ts'
 import type { AuthData } from './auth-data.ts'
 
 /** What became of the values of one kind. */
@@ -34,6 +35,11 @@ const columns: readonly SealedColumn[] = [
     name: 'API key secrets',
     ...{ table: 'auth.api_keys', column: 'secret_sealed', id: 'id', detail: "''" },
     place: (id) => apiKeySecretPlace(id),
+  },
+  {
+    name: 'Digest secrets',
+    ...{ table: 'auth.digest_secrets', column: 'ha1_sealed', id: 'user_id', detail: "''" },
+    place: (id) => digestSecretPlace(id),
   },
   {
     name: 'refresh tokens',

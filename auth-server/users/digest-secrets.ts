@@ -53,8 +53,8 @@ interface SecretRow {
   readonly version: string
 }
 
-/** Where H(A1) is sealed. */
-const placeOf = (userId: string) => ({ purpose: 'digest-ha1', row: userId })
+/** Where the sealed H(A1) of this user belongs. */
+export const digestSecretPlace = (userId: string) => ({ purpose: 'digest-ha1', row: userId })
 
 /** Digest secrets in this database. */
 export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
@@ -81,7 +81,7 @@ const findByName = async (database: Database, username: string): Promise<SecretR
 const toSecret = ({ ha1Sealed, version, ...row }: SecretRow, sealing: Sealing): DigestSecret => ({
   ...row,
   version: Number(version),
-  ha1: sealing.open(ha1Sealed, placeOf(row.userId)),
+  ha1: sealing.open(ha1Sealed, digestSecretPlace(row.userId)),
 })
 
 /** The name as created, with the number of the change. */
@@ -89,7 +89,7 @@ const store = ({ database, clock, sealing }: DigestSecretsPorts, username: strin
   changePrincipal(database, username, async (transaction, principal) => {
     const user = await userRow(transaction, principal.userId)
     const stored = {
-      ha1Sealed: sealing.seal(digestHa1(user.username, secret), placeOf(user.id)),
+      ha1Sealed: sealing.seal(digestHa1(user.username, secret), digestSecretPlace(user.id)),
       userhash: digestUserhash(user.username),
       updatedAt: new Date(clock.now()),
     }

@@ -19,8 +19,11 @@ export interface CountGuessesOptions {
   readonly ids: IdSource
   /** LOGIN_FAILURES_PER_ACCOUNT and LOGIN_FAILURES_PER_ADDRESS. */
   readonly limits: { readonly perAccount: AttemptLimit; readonly perAddress: AttemptLimit }
-  /** SERVICE_SECRET: names and addresses are not readable in the cache, and each installation counts for itself. */
-  readonly secret: string
+  /**
+   * SERVICE_SECRET: names and addresses are not readable in the cache, and each installation counts for itself. Counted is under all of
+   * them, so that nothing is forgotten while they are rotated.
+   */
+  readonly secrets: readonly string[]
 }
 
 /** How long an attempt waits for others in flight, unless it says so itself, in milliseconds. */
@@ -117,15 +120,20 @@ function createWaiting({ clock }: CountGuessesOptions) {
 }
 
 /** The account from this client first, then the client whatever the account. */
-function createKeys({ limits, secret }: CountGuessesOptions): (attempt: Attempt) => Limited[] {
-  const hmacKey = Buffer.from(hkdfSync('sha256', secret, '', 'keyhold limits on guessing', 32))
-  const keyOf = (...parts: string[]) =>
-    `{keyhold}:attempts:${createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url')}`
+function createKeys({ limits, secrets }: CountGuessesOptions): (attempt: Attempt) => Limited[] {
+  const hmacKeys = secrets.map((secret) =>
+    Buffer.from(hkdfSync('sha256', secret, '', 'keyhold limits on guessing', 32)),
+  )
+  const limited = (limit: AttemptLimit, ...parts: string[]): Limited[] =>
+    hmacKeys.map((hmacKey) => {
+      const name = createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url')
+      return { key: `{keyhold}:attempts:${name}`, limit }
+    })
   return ({ account, address }) => {
     const prefix = clientPrefix(address)
-    const byAddress = { key: keyOf('address', prefix), limit: limits.perAddress }
-    if (account === undefined) return [byAddress]
-    return [{ key: keyOf('account', foldUsername(account), prefix), limit: limits.perAccount }, byAddress]
+    const byAddress = limited(limits.perAddress, 'address', prefix)
+    if (account === undefined) return byAddress
+    return [...limited(limits.perAccount, 'account', foldUsername(account), prefix), ...byAddress]
   }
 }
 

@@ -63,13 +63,19 @@ export interface StackOptions {
   readonly eventStreams?: Partial<EventStreamsOptions>
 }
 
-/** What all servers of a stack share. */
-interface Common {
-  readonly backend: Backend
+/** What all servers of a stack share; `environment` has the port of each. */
+export interface Common {
+  readonly backend: Pick<Backend, 'mode' | 'openDatabase' | 'openCache'>
   readonly clock: MovableClock
   readonly log: Log
   readonly environment: Readonly<Record<string, string>>
-  readonly eventStreams: Partial<EventStreamsOptions>
+  readonly eventStreams?: Partial<EventStreamsOptions>
+}
+
+/** A server that runs. */
+export interface StartedServer {
+  readonly server: TestServer
+  close(): Promise<void>
 }
 
 /** Undoes a step of the start; the last one first. */
@@ -111,9 +117,17 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
   const database = backend.openDatabase()
   undo.push(() => database.close())
   await migrate(database)
-  const auth = await startAuthServer(common, undo)
+  const started = async ({ server, close }: StartedServer): Promise<TestServer> => {
+    undo.push(close)
+    return server
+  }
+  const auth = await started(await startAuthServer(common))
   const deals: TestServer[] = []
-  for (let index = 0; index < (options.dealServers ?? 1); index += 1) deals.push(await startDealServer(common, undo))
+  for (let index = 0; index < (options.dealServers ?? 1); index += 1) {
+    const DEAL_PORT = String(await freePort())
+    const settings = { DEAL_PORT, ...environment }
+    deals.push(await started(await startDealServer({ ...common, environment: settings })))
+  }
   const [deal] = deals
   if (!deal) throw new TypeError('a stack has at least one deal server')
   return {
@@ -128,13 +142,15 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
   }
 }
 
-async function migrate(database: Database): Promise<void> {
+/** Brings the database of both servers up to date. */
+export async function migrate(database: Database): Promise<void> {
   for (const [server, schema] of [['auth-server', 'auth'] as const, ['deal-server', 'deals'] as const]) {
     await migrateDatabase(database, { migrationsFolder: join(root, server, 'store/migrations'), schema })
   }
 }
 
-async function startAuthServer({ backend, clock, log, environment }: Common, undo: Undo[]): Promise<TestServer> {
+/** Starts one auth server, and makes the demo's users when they are not there. */
+export async function startAuthServer({ backend, clock, log, environment }: Common): Promise<StartedServer> {
   const { config, problems } = readAuthConfig(backend.mode, environment)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
@@ -152,22 +168,21 @@ async function startAuthServer({ backend, clock, log, environment }: Common, und
     ids,
     certificate: await openCertificate(config.tls, { log }),
   })
-  undo.push(async () => {
+  const close = async () => {
     await listening.drain(1000)
     await server.stop()
     await Promise.all([keyRing.close(), database.close(), cache.close()])
-  })
-  return testServer(listening.port, config.tls && 'https')
+  }
+  return { server: testServer(listening.port, config.tls && 'https'), close }
 }
 
-async function startDealServer(
-  { backend, clock, log, environment, eventStreams }: Common,
-  undo: Undo[],
-): Promise<TestServer> {
-  const settings = { DEAL_PORT: String(await freePort()), ...environment }
-  const { config, problems } = readDealConfig(backend.mode, settings)
+/** Starts one deal server. */
+export async function startDealServer(common: Common): Promise<StartedServer> {
+  const { backend, clock, log, environment, eventStreams = {} } = common
+  const { config, problems } = readDealConfig(backend.mode, environment)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   const [database, cache, ids] = [backend.openDatabase(), backend.openCache(), createIdSource(clock)]
+  const [serviceSecret = ''] = config.serviceSecrets ?? []
   const server = createDealServer(config, { database, cache, clock, ids, log, serviceSecret, eventStreams })
   await server.start()
   const listening = await listen({
@@ -178,12 +193,12 @@ async function startDealServer(
     ids,
     certificate: await openCertificate(config.tls, { log }),
   })
-  undo.push(async () => {
+  const close = async () => {
     await listening.drain(1000)
     await server.stop()
     await Promise.all([database.close(), cache.close()])
-  })
-  return testServer(listening.port, config.tls && 'https')
+  }
+  return { server: testServer(listening.port, config.tls && 'https'), close }
 }
 
 /** A server of this machine that listens on `port`. */

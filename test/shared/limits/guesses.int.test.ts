@@ -20,7 +20,7 @@ const right = async () => 'right' as const
 const wrong = async () => undefined
 
 const server = (cache: Cache, options: Partial<CountGuessesOptions> = {}): Guesses =>
-  createGuesses({ cache, clock: systemClock, ids, limits, secret: `a secret ${serial++}`, ...options })
+  createGuesses({ cache, clock: systemClock, ids, limits, secrets: [`a secret ${serial++}`], ...options })
 
 async function fail(guesses: Guesses, account: string, times: number, from = address): Promise<void> {
   for (let time = 0; time < times; time += 1) {
@@ -50,6 +50,20 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(890)
       expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(900)
       expect(check).not.toHaveBeenCalled()
+    })
+
+    it('forgets nothing, and counts together, while the secret is rotated', async () => {
+      const account = newAccount()
+      const [old, next] = [`old secret ${serial++}`, `new secret ${serial++}`]
+      const rounds = [[old], [old, next], [next, old], [next]].map((secrets) => server(cache, { secrets }))
+      const [before, first, second, after] = rounds as [Guesses, Guesses, Guesses, Guesses]
+      await fail(before, account, 4)
+      await fail(first, account, 3)
+      await fail(second, account, 3)
+      for (const guesses of [before, first, second]) await expectTooMany(guesses.attempt({ account, address }, right))
+      expect(await after.attempt({ account, address }, right)).toBe('right')
+      await fail(after, account, 4)
+      await expectTooMany(after.attempt({ account, address }, right))
     })
 
     it('never counts what was right, nor what could not be checked', async () => {
@@ -104,8 +118,8 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
 
     it('lets no more guesses through when they come at once, to several servers', async () => {
       const account = newAccount()
-      const secret = 'a secret they share'
-      const servers = [server(cache, { secret }), server(cache, { secret }), server(cache, { secret })]
+      const secrets = ['a secret they share']
+      const servers = [server(cache, { secrets }), server(cache, { secrets }), server(cache, { secrets })]
       let guessed = 0
       const guess = async () => {
         guessed += 1
@@ -121,8 +135,8 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
 
     it('lets attempts that are right pass on several servers at once', async () => {
       const account = newAccount()
-      const secret = 'another secret they share'
-      const servers = [server(cache, { secret }), server(cache, { secret })]
+      const secrets = ['another secret they share']
+      const servers = [server(cache, { secrets }), server(cache, { secrets })]
       await fail(servers[0] as Guesses, account, 8)
       const slow = () => sleep(2, 'right')
       const attempts = Array.from({ length: 40 }, (_, at) => servers[at % 2]?.attempt({ account, address }, slow))
@@ -187,7 +201,7 @@ describe.skipIf(!possible)('limits on guessing while Redis fails (needs TEST_RED
 
   it('holds each server to the limits, failures from before included', async () => {
     const { redis, caches, working } = await open()
-    const servers = caches.map((cache) => server(cache, { secret: 'shared' })) as [Guesses, Guesses]
+    const servers = caches.map((cache) => server(cache, { secrets: ['shared'] })) as [Guesses, Guesses]
     const account = newAccount()
     await fail(servers[0], account, 6)
     await redis.kill()
@@ -218,7 +232,7 @@ describe.skipIf(!possible)('limits on guessing while Redis fails (needs TEST_RED
 
   it('forgets attempts that a server took with it when it died', async () => {
     const { redis, caches } = await open()
-    const [dead, alive] = caches.map((cache) => server(cache, { secret: 'shared' })) as [Guesses, Guesses]
+    const [dead, alive] = caches.map((cache) => server(cache, { secrets: ['shared'] })) as [Guesses, Guesses]
     const account = newAccount()
     for (let time = 0; time < 10; time += 1) void dead.attempt({ account, address }, () => new Promise(() => undefined))
     await vi.waitFor(() =>
