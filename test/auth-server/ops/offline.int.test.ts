@@ -10,6 +10,7 @@ import { createPasswordHashing } from '../../../auth-server/passwords/password-h
 import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
+import { createDigestSecrets } from '../../../auth-server/users/digest-secrets.ts'
 import { readPrincipalRecord } from '../../../auth-server/users/principal-record.ts'
 import { systemClock as clock } from '../../../shared/clock.ts'
 import { createIdSource } from '../../../shared/ids.ts'
@@ -41,6 +42,12 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     const { database } = opened
     const publisher = { settle: async () => undefined }
     return createApiKeys({ database, clock, ids, sealing: createSealing(secretsKeys), publisher })
+  }
+
+  const digestsUnder = (secretsKeys: typeof oldKey) => {
+    const { database } = opened
+    const publisher = { settle: async () => undefined }
+    return createDigestSecrets({ database, clock, ids, sealing: createSealing(secretsKeys), publisher })
   }
 
   it('recover-admin makes an administrator where there is none, once', async () => {
@@ -115,6 +122,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
   const sealedTexts = async () => {
     const rows = await opened.database.query<{ sealed: string }>(
       `select secret_sealed as sealed from auth.api_keys where secret_sealed is not null
+        union all select ha1_sealed from auth.digest_secrets
         union all select successor_sealed from auth.login_families where successor_sealed is not null`,
     )
     return rows.map(({ sealed }) => sealed)
@@ -130,11 +138,15 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     const id = ids.uuid()
     await family('alice', createSealing(oldKey).seal('a refresh token', refreshTokenPlace(id, 3)), id)
     await family('alice', null)
+    await digestsUnder(oldKey).renew('alice')
+    const digest = await digestsUnder(oldKey).find({ username: 'alice' })
     expect(await reencrypt({ database, secretsKeys: both }, 3)).toEqual({
       'API key secrets': { resealed: 7, unreadable: 0, left: 0 },
+      'Digest secrets': { resealed: 1, unreadable: 0, left: 0 },
       'refresh tokens': { resealed: 1, unreadable: 0, left: 0 },
     })
-    expect((await sealedTexts()).map((text) => text.split('.')[1])).toEqual(Array(8).fill(newKey[0].id))
+    expect((await sealedTexts()).map((text) => text.split('.')[1])).toEqual(Array(9).fill(newKey[0].id))
+    expect(await digestsUnder(newKey).find({ username: 'alice' })).toEqual(digest)
     const keys = keysUnder(newKey)
     for (const { key, secret } of made) expect((await keys.material(key.id))?.secret).toBe(secret)
     const [row] = await database.query<{ sealed: string }>(
@@ -170,6 +182,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     } as typeof database
     expect(await reencrypt({ database: racing, secretsKeys: both })).toEqual({
       'API key secrets': { resealed: 0, unreadable: 1, left: 1 },
+      'Digest secrets': { resealed: 0, unreadable: 0, left: 0 },
       'refresh tokens': { resealed: 0, unreadable: 0, left: 1 },
     })
     expect(await sealedTexts()).toContain(latest)
