@@ -64,10 +64,13 @@ function formOf(call: HttpCall): keyof typeof readers | undefined {
 }
 
 function carriesSignature(call: HttpCall): boolean {
-  if (call.rawQuery === '') return false
+  if (!mayHoldSignature.test(call.rawQuery)) return false
   const names = [...queryOf(call).keys()].map(lowerCase)
   return names.includes('signature') || names.includes('apikey')
 }
+
+/** What every spelling of these names has: a look that costs nothing for all other requests. */
+const mayHoldSignature = /signature|apikey|%/i
 
 /** A client whose clock is wrong can set it right. */
 function withServerTime(refused: Refused, clock: Clock): Refused {
