@@ -86,14 +86,16 @@ const signatureProblems = {
   'ambiguous-parameter': {
     status: 400,
     title: 'Two different requests would have this signature',
-    meaning: 'A name holds = or &, or a value holds &, so that the string that is signed could be read in two ways.',
+    meaning:
+      'A name holds = or &, a value holds &, or two names differ by the case of letters alone: the string that is signed could be read in two ways.',
     remedy: 'Leave these characters out of signed parameters, or sign the request by RFC 9421 instead.',
   },
   'body-hash-required': {
     status: 400,
     title: 'The signature must cover the body',
     meaning: 'The API key was made to bind bodies, and this request has a body that the signature does not cover.',
-    remedy: 'Add the parameter bodySha256, the SHA-256 of the body in hexadecimal, and sign it with the others.',
+    remedy:
+      'Add the parameter bodySha256, the SHA-256 of the body in hexadecimal, and sign it with the others; by RFC 9421, cover Content-Digest.',
   },
   'signature-method-required': {
     status: 400,
