@@ -1,6 +1,7 @@
 /** What the deal server asks of the auth server over the network: public keys and principal records. Every call has a deadline. */
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
+import { traceparent } from '../../shared/http/trace.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import { signInternalRequest } from '../../shared/internal-requests.ts'
 import {
@@ -83,7 +84,9 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     const target = `/internal${behind}`
     const body = value === undefined ? '' : JSON.stringify(value)
     const nonce = ids.secret(18)
+    const trace = traceparent()
     const headers = new Headers({
+      ...(trace === undefined ? {} : { traceparent: trace }),
       authorization: signInternalRequest({ method, target, body }, { secret, clock, nonce }),
       ...(value === undefined ? {} : { 'content-type': 'application/json' }),
     })

@@ -64,6 +64,7 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
     clock,
     ids,
     log,
+    asksOthers: true,
     ...(ports.observe ? { observe: ports.observe } : {}),
     unknownPath: refuseUnknownPath,
   })

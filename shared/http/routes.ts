@@ -21,6 +21,7 @@ import type { Answer } from './answer.ts'
 import { type CallOrigin, createCall, type HttpCall } from './call.ts'
 import type { Cors } from './cors.ts'
 import { type ServerBindings, sendStream } from './stream.ts'
+import { inTrace, ownTraceId, traceIdOf } from './trace.ts'
 import { peerOf, type TransportSettings } from './transport.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -55,6 +56,8 @@ export interface AppOptions {
   /** Which pages' scripts may call; without it none but the server's own. */
   readonly cors?: Cors | undefined
   readonly otherProblemForm?: OtherProblemForm
+  /** Requests are made to other servers on behalf of those that come in: these belong to their trace. */
+  readonly asksOthers?: boolean
   /** Told of every request when it is answered. */
   readonly observe?: (request: AnsweredRequest) => void
   /** The refusal for a path that no route has; the default is `not-found`. */
@@ -110,7 +113,9 @@ async function serve(context: Context<Env>, options: AppOptions, handle: Route['
     peer: peerOf(incoming, options.transport),
   }
   const call = createCall(origin)
-  const handled = await answerOrProblem(call, options, handle)
+  const traceId = traceIdOf(call.header('traceparent'))
+  const work = () => answerOrProblem(call, options, handle)
+  const handled = await (options.asksOthers ? inTrace(traceId ?? ownTraceId(call.requestId), work) : work())
   const answer = options.cors?.(call, handled) ?? handled
   const { routePath: route } = context.req
   const durationMs = options.clock.monotonic() - started
@@ -118,6 +123,7 @@ async function serve(context: Context<Env>, options: AppOptions, handle: Route['
   if (options.log.isLevelEnabled('info')) {
     options.log.info({
       requestId: call.requestId,
+      ...(traceId === undefined ? {} : { traceId }),
       method: call.method,
       route,
       status: answer.status,
