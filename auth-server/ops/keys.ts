@@ -13,6 +13,7 @@ import {
   revokeKey,
   rotateKeys,
 } from '../key-ring/operate-key-ring.ts'
+import { withExample } from './help.ts'
 import { publishedDifferences } from './published-keys.ts'
 import { duration, type Report, type ReportAction, table } from './report.ts'
 
@@ -28,41 +29,51 @@ export interface KeyCommandPorts {
 /** Adds the group to the program. */
 export function addKeyCommands(program: Command, { operation, authUrl, fetch, report }: KeyCommandPorts): void {
   const keys = program.command('keys').description('the key ring: which key signs, which verify, what is due')
-  keys
-    .command('status')
-    .description('state, age and next step of every key')
-    .action(report(() => status(operation)))
-  keys
+  const status = keys.command('status').description('state, age and next step of every key')
+  withExample(status.action(report(() => showStatus(operation))), 'keys status')
+  const generate = keys
     .command('generate')
     .description('make a key; it is published at once and does not sign yet')
     .addOption(new Option('--use <use>', 'what the key is for').choices(keyUses).makeOptionMandatory())
-    .action(report(({ use }: { use: KeyUse }) => generate(operation, use)))
-  keys
+    .action(report(({ use }: { use: KeyUse }) => generateNew(operation, use)))
+  withExample(generate, 'keys generate --use jwt')
+  const promote = keys
     .command('promote <kid>')
     .description('let a pending key sign; the one before only verifies from then on')
     .option('--now', 'do not wait until it has been published for 10 minutes')
-    .action(report((kid: string, { now = false }: { now?: boolean }) => promote(operation, kid, now)))
-  keys
+    .action(report((kid: string, { now = false }: { now?: boolean }) => promoteNow(operation, kid, now)))
+  withExample(promote, `keys promote ${exampleKid}`)
+  const rotate = keys
     .command('rotate')
     .description('do every step that is due, and nothing else: run it daily from cron')
-    .action(report(() => rotate(operation)))
-  keys
-    .command('retire <kid>')
-    .description('give up a pending key: it will never sign')
-    .action(report((kid: string) => retire(operation, kid)))
-  keys
-    .command('revoke <kid>')
-    .description('the emergency exit: tokens of this key die within a second')
-    .requiredOption('--reason <text>', 'why; kept in the ring')
-    .action(report((kid: string, { reason }: { reason: string }) => revoke(operation, kid, reason)))
-  keys
+    .action(report(() => rotateDue(operation)))
+  withExample(rotate, 'keys rotate')
+  addEndings(keys, operation, report)
+  const verify = keys
     .command('verify')
     .description('check files, modes and pairs, and that the server publishes exactly this ring')
     .option('--offline', 'do not ask the server')
-    .action(report(({ offline = false }: { offline?: boolean }) => verify({ operation, authUrl, fetch }, offline)))
+    .action(report(({ offline = false }: { offline?: boolean }) => verifyRing({ operation, authUrl, fetch }, offline)))
+  withExample(verify, 'keys verify', 'keys verify --offline')
 }
 
-async function status(operation: KeyRingOperation): Promise<Report> {
+const exampleKid = 'kid-as-keys-status-shows-it'
+
+function addEndings(keys: Command, operation: KeyRingOperation, report: ReportAction): void {
+  const retire = keys
+    .command('retire <kid>')
+    .description('give up a pending key: it will never sign')
+    .action(report((kid: string) => retirePending(operation, kid)))
+  withExample(retire, `keys retire ${exampleKid}`)
+  const revoke = keys
+    .command('revoke <kid>')
+    .description('the emergency exit: tokens of this key die within a second')
+    .requiredOption('--reason <text>', 'why; kept in the ring')
+    .action(report((kid: string, { reason }: { reason: string }) => revokeNow(operation, kid, reason)))
+  withExample(revoke, `keys revoke ${exampleKid} --reason "found on a stolen laptop"`)
+}
+
+async function showStatus(operation: KeyRingOperation): Promise<Report> {
   const ring = await readKeyRing(operation)
   const now = operation.clock.now()
   const steps = nextSteps(ring, operation.rules)
@@ -91,22 +102,22 @@ const nameOf = (step: Step): string =>
 const whenOf = ({ dueAt }: Step, now: number): string =>
   dueAt <= now ? '(due)' : `in ${duration(dueAt - now)} (${rfc3339(dueAt)})`
 
-async function generate(operation: KeyRingOperation, use: KeyUse): Promise<Report> {
+async function generateNew(operation: KeyRingOperation, use: KeyUse): Promise<Report> {
   const { kid, publishedAt } = await generateKey(operation, use)
   return { json: { kid, use, publishedAt }, text: `The ${use} key ${kid} is pending: published, not signing yet.` }
 }
 
-async function promote(operation: KeyRingOperation, kid: string, early: boolean): Promise<Report> {
+async function promoteNow(operation: KeyRingOperation, kid: string, early: boolean): Promise<Report> {
   await promoteKey(operation, kid, { early })
   return { json: { kid, state: 'active' }, text: `The key ${kid} signs; the one before only verifies.` }
 }
 
-async function retire(operation: KeyRingOperation, kid: string): Promise<Report> {
+async function retirePending(operation: KeyRingOperation, kid: string): Promise<Report> {
   await retireKey(operation, kid)
   return { json: { kid, state: 'retired' }, text: `The key ${kid} will never sign.` }
 }
 
-async function revoke(operation: KeyRingOperation, kid: string, reason: string): Promise<Report> {
+async function revokeNow(operation: KeyRingOperation, kid: string, reason: string): Promise<Report> {
   const successor = await revokeKey(operation, kid, reason)
   const next = successor ? ` The key ${successor.kid} signs in its place.` : ''
   return {
@@ -115,7 +126,7 @@ async function revoke(operation: KeyRingOperation, kid: string, reason: string):
   }
 }
 
-async function rotate(operation: KeyRingOperation): Promise<Report> {
+async function rotateDue(operation: KeyRingOperation): Promise<Report> {
   const { done, next } = await rotateKeys(operation)
   const now = operation.clock.now()
   const lines = done.map((step) => `Done: ${nameOf(step)}.`)
@@ -125,7 +136,7 @@ async function rotate(operation: KeyRingOperation): Promise<Report> {
 
 type VerifyPorts = Pick<KeyCommandPorts, 'operation' | 'authUrl' | 'fetch'>
 
-async function verify({ operation, authUrl, fetch }: VerifyPorts, offline: boolean): Promise<Report> {
+async function verifyRing({ operation, authUrl, fetch }: VerifyPorts, offline: boolean): Promise<Report> {
   const ring = await readKeyRing(operation)
   const problems = await strayFiles(operation, ring.keys)
   if (!offline) problems.push(...(await publishedDifferences(ring.keys, { authUrl, fetch })))

@@ -12,6 +12,7 @@ import { createWithAdmin } from './admin-client.ts'
 import { addApiKeyCommands } from './api-keys.ts'
 import { addAuditCommands } from './audit.ts'
 import { createOpenAuthData } from './auth-data.ts'
+import { withText } from './help.ts'
 import { createAsk } from './http-client.ts'
 import { addKeyCommands } from './keys.ts'
 import { createOutcome, exitCodes, type Outcome } from './outcome.ts'
@@ -40,6 +41,18 @@ export async function runOps(
     streams.errors.write(`${new InvalidSettings(problems).message}\n`)
     return exitCodes.wrongUsage
   }
+  const { program, outcome } = createProgram(config, streams)
+  try {
+    await program.parseAsync(parameters, { from: 'user' })
+    return outcome.exitCode()
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return error.exitCode === 0 ? 0 : exitCodes.wrongUsage
+  }
+}
+
+/** The tool with all its commands. */
+export function createProgram(config: Configuration['config'], streams: OpsStreams) {
   const program = new Command('ops')
     .description(
       'Keyhold for operators. The settings are those of the servers: run it where they run, with their environment.',
@@ -51,15 +64,15 @@ export async function runOps(
       writeOut: (text) => void streams.output.write(text),
       writeErr: (text) => void streams.errors.write(text),
     })
+  withText(
+    program,
+    'What works over HTTP logs in as KEYHOLD_ADMIN_USER with KEYHOLD_ADMIN_PASSWORD, or asks for them at the terminal, and logs out in the end. It\n' +
+      'calls AUTH_URL, or else AUTH_PUBLIC_ORIGIN; NODE_EXTRA_CA_CERTS names the PEM file of a private certificate authority.',
+    'Exit codes: 0 done, 1 refused or failed, with the reason, 2 wrong usage or settings.',
+  )
   const outcome = createOutcome(streams, () => program.opts().json === true)
   addGroups(program, config, { streams, outcome })
-  try {
-    await program.parseAsync(parameters, { from: 'user' })
-    return outcome.exitCode()
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    return error.exitCode === 0 ? 0 : exitCodes.wrongUsage
-  }
+  return { program, outcome }
 }
 
 function addGroups(
