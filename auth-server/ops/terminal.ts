@@ -31,7 +31,10 @@ export function createTerminal({ input, output }: TerminalStreams): Terminal {
     output.write(question)
     // Line editing needs the terminal's raw mode, in which nothing is echoed but what is written here.
     const echo = new Writable({
-      write: (chunk, _encoding, done) => (hidden ? done() : output.write(chunk, () => done())),
+      write: (chunk, _encoding, done) => {
+        if (!hidden) output.write(chunk)
+        done()
+      },
     })
     try {
       return await readLine(input, echo)

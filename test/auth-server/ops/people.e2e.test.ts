@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeBackends } from '../../support/backends.ts'
 import { expectProblem, rememberSecret, secretsIn } from '../../support/http-client.ts'
 import { type Ops, type OpsOutcome, opsProcess, opsWith } from '../../support/ops.ts'
+import { signIn } from '../../support/sign-in.ts'
 import { openStack, passwordOf, type Stack } from '../../support/stack.ts'
 
 let stack: Stack
@@ -202,6 +203,33 @@ describeBackends("the operators' tool for people", (openBackend) => {
       expect(JSON.parse((await expires('2090-01-31T00:00:00Z')).out).expiresAt).toBe('2090-01-31T00:00:00.000Z')
       refused(await expires('2020-01-31T00:00:00Z'), 'invalid-value')
       for (const wrong of ['tomorrow', '0d', '5', '2090-01-31']) expect((await expires(wrong)).code).toBe(2)
+    })
+  })
+
+  describe('sessions', () => {
+    it('are listed, and ended one by one', async () => {
+      const { access } = await stack.logIn('alice')
+      const session = await signIn(stack, 'alice', { headers: { 'user-agent': 'a\u00e9 browser' } })
+      const logins = await json<Entry[]>('sessions', 'list', 'alice')
+      expect(logins.map(({ kind }) => kind).sort()).toEqual(['login', 'session'])
+      const { out } = await ops(['sessions', 'list', 'alice'])
+      expect(out).toMatch(/^ID +KIND +CREATED +LAST USED +EXPIRES +ADDRESS +USER AGENT\n/)
+      expect(out).toMatch(new RegExp(`^${session.id} +session .* 127\\.0\\.0\\.1 +a\\?? browser$`, 'm'))
+      expect(out).not.toContain(session.key)
+      for (const { id } of logins) {
+        const { code, out } = await ops(['sessions', 'end', 'alice', String(id)])
+        expect({ code, out }).toEqual({ code: 0, out: `The login ${id} of alice has ended.\n` })
+      }
+      await ended(access)
+      expect((await stack.auth.send('/me', { headers: { cookie: session.cookie } })).status).toBe(401)
+      expect(await json('sessions', 'list', 'alice')).toEqual([])
+      refused(await ops(['sessions', 'end', 'alice', '0199a2f0-5d1e-7c3a-9f00-2b6a1d9c4e11']), 'not-found')
+      refused(await ops(['sessions', 'list', 'nobody']), 'not-found')
+    })
+
+    it('of the administrator include the one of the tool itself', async () => {
+      const logins = await json<Entry[]>('sessions', 'list', 'admin')
+      expect(logins.filter(({ current }) => current)).toHaveLength(1)
     })
   })
 
