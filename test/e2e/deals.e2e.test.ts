@@ -31,7 +31,7 @@ const expectDeal = (
   expect(headers.get('deal-changed')).toBe(expected.changed === undefined ? null : String(expected.changed))
   expect(headers.get('content-type')).toBe('application/json')
   expect(headers.get('cache-control')).toBe('private, no-cache')
-  expect(headers.get('vary')).toBe('Authorization, Cookie')
+  expect(headers.get('vary')).toBe('Authorization, Cookie, Origin')
 }
 
 const eventsOf = (path: string) =>

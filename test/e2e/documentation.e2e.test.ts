@@ -152,7 +152,7 @@ describeEmbedded('the pages that explain the servers', (openBackend) => {
       const accept = { headers: { accept: 'application/problem+json' } }
       const one = await server.send('/problems/not-found', accept)
       expect(one.headers.get('content-type')).toBe('application/json')
-      expect(one.headers.get('vary')).toBe('Accept')
+      expect(one.headers.get('vary')).toBe('Accept, Origin')
       expect(one.body).toMatchObject({
         type: refusal.type,
         title: refusal.title,
