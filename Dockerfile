@@ -17,6 +17,8 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY docker/entrypoint.sh /usr/local/bin/keyhold
+COPY docker/ops.sh /usr/local/bin/ops
+COPY docker/ready.mjs /usr/local/lib/keyhold/ready.mjs
 # A volume that is mounted here for the first time takes over owner and mode.
 RUN install -d -o node -g node -m 700 /secrets/auth /secrets/deal /secrets/own && \
   install -d -o node -g node -m 755 /secrets/database
