@@ -120,8 +120,8 @@ function addVerification(audit: Command, { openAuthData, report }: AuditCommandP
     'Each entry carries a MAC over the one before it, so that an entry that was changed, moved or taken out shows. That the end was cut off shows\n' +
       'only by a head known from elsewhere: servers log it each minute ("auditHead"). Keep some of them where the database is not, and give the latest.',
     'Entries are checked with the key they were written under. After SECRETS_KEY has been rotated keep the old key, away from the servers, and\n' +
-      'name it for the check alone: FORMER_SECRETS_KEYS holds any number of them. A key that others may have got hold of proves nothing any more of what\n' +
-      'it wrote: check the log before such a key is given up, keep the head that the check prints, and give that one from then on.',
+      'name it for the check alone: FORMER_SECRETS_KEYS holds any number of them. Whoever has got hold of an old key could write anew what it wrote: keep\n' +
+      'it all the same, and always give a head that was logged after the rotation, with which nothing that is written anew can agree.',
     'Reads AUTH_DATABASE_URL, or the database in DATA_DIR while no server has it open, and SECRETS_KEY.',
   )
   withExample(verify, 'audit verify', 'audit verify --head 1712:Vb3Jm0n9tY0h2dC7gqT5w0s1m8nFzqkXnKxw9pUu3aE')

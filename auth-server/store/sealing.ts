@@ -3,6 +3,7 @@
  * the purpose and the row it was sealed for, so that values cannot be exchanged between rows.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { Unavailable } from '../../shared/errors.ts'
 import type { SecretsKeys } from './secrets-keys.ts'
 
 /** Where a sealed value belongs; it opens nowhere else. */
@@ -16,7 +17,10 @@ export interface SealedPlace {
 /** Seals and opens text. */
 export interface Sealing {
   seal(text: string, place: SealedPlace): string
-  /** @throws Error when it was changed, sealed for another place, or under a key that is not there; without any of the value */
+  /**
+   * @throws Error when it was changed or sealed for another place; without any of the value
+   * @throws Unavailable `secrets-key` when it was sealed under a key that is not in SECRETS_KEY
+   */
   open(sealed: string, place: SealedPlace): string
 }
 
@@ -53,10 +57,12 @@ export function createSealing(keys: SecretsKeys): Sealing {
 
   function keyOf(id: string): Buffer {
     const key = sealingKeys.get(id)
-    if (!key) throw new Error('a stored secret was sealed under a key that SECRETS_KEY no longer holds')
+    if (!key) throw new Unavailable('secrets-key', { cause: new Error(missingKey) })
     return key
   }
 }
+
+const missingKey = 'a stored secret was sealed under a key that is not in SECRETS_KEY'
 
 const additionalData = ({ purpose, row }: SealedPlace) => Buffer.from(JSON.stringify(['keyhold', purpose, row]))
 

@@ -155,12 +155,15 @@ describeBackends('secrets are rotated without a failed request', (openBackend) =
     await database.close()
   }, 120_000)
 
-  it('SECRETS_KEY needs the first round: a refresh token under a key that others do not accept yet is refused', async () => {
+  it('SECRETS_KEY needs the first round: under a key that others do not have yet a refresh token is refused, and a secret unavailable', async () => {
     await open(2, 0, { SECRETS_KEY: oldKey })
     const [one, two] = fleet.auths as [Member, Member]
     await one.restart({ SECRETS_KEY: `${newKey},${oldKey}` })
     const refreshToken = await newRefreshToken(one.server)
     expectProblem(await refresh(two.server, refreshToken), 400, 'invalid_grant')
+    const { schemes } = await newFleetUser(one.server)
+    const signed = schemes['signed-request']?.(`${two.server.url}/me`)
+    expectProblem(await send(signed?.url ?? ''), 503, 'unavailable')
     await refreshed(one.server, await newRefreshToken(two.server))
   }, 60_000)
 })
