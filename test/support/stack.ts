@@ -7,7 +7,7 @@ import { createAuthServer } from '../../auth-server/server.ts'
 import { ensureAnonymous } from '../../auth-server/users/create-user.ts'
 import { readDealConfig } from '../../deal-server/config.ts'
 import type { EventStreamsOptions } from '../../deal-server/events/event-streams.ts'
-import { createDealServer } from '../../deal-server/server.ts'
+import { createDealServer, type DealResources } from '../../deal-server/server.ts'
 import type { Database } from '../../shared/database/database.ts'
 import { migrateDatabase } from '../../shared/database/migrate.ts'
 import { openCertificate } from '../../shared/http/certificate.ts'
@@ -40,6 +40,8 @@ export interface Stack {
   /** The first deal server, for tests that need one. */
   readonly deal: TestServer
   readonly deals: readonly TestServer[]
+  /** Starts one more deal server, which `deals` has from then on. */
+  addDealServer(): Promise<TestServer>
   readonly clock: MovableClock
   /** To look into, beside the servers. */
   readonly database: Database
@@ -55,6 +57,8 @@ export interface Stack {
 
 export interface StackOptions {
   readonly dealServers?: number
+  /** What a deal server has of its own, by its place among `deals`. */
+  readonly dealServer?: (index: number) => OwnResources
   /** Further settings. */
   readonly environment?: Readonly<Record<string, string>>
   /** `silent` for suites that send so much that logging would take most of their time. */
@@ -62,6 +66,9 @@ export interface StackOptions {
   /** Times and sizes of event streams other than the usual ones. */
   readonly eventStreams?: Partial<EventStreamsOptions>
 }
+
+/** What one deal server may have otherwise than the others. */
+export type OwnResources = Partial<Pick<DealResources, 'clock' | 'fetch'>>
 
 /** What all servers of a stack share; `environment` has the port of each. */
 export interface Common {
@@ -123,15 +130,18 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
   }
   const auth = await started(await startAuthServer(common))
   const deals: TestServer[] = []
-  for (let index = 0; index < (options.dealServers ?? 1); index += 1) {
-    const DEAL_PORT = String(await freePort())
-    const settings = { DEAL_PORT, ...environment }
-    deals.push(await started(await startDealServer({ ...common, environment: settings })))
+  const addDealServer = async () => {
+    const settings = { DEAL_PORT: String(await freePort()), ...environment }
+    const own = options.dealServer?.(deals.length)
+    const server = await started(await startDealServer({ ...common, environment: settings }, own))
+    deals.push(server)
+    return server
   }
+  while (deals.length < (options.dealServers ?? 1)) await addDealServer()
   const [deal] = deals
   if (!deal) throw new TypeError('a stack has at least one deal server')
   return {
-    ...{ auth, deal, deals, clock, database, environment, logLines },
+    ...{ auth, deal, deals, addDealServer, clock, database, environment, logLines },
     redis: backend.redis,
     logIn: (username, password = passwordOf(username)) => logIn(auth, username, password),
     close: async () => {
@@ -177,13 +187,14 @@ export async function startAuthServer({ backend, clock, log, environment }: Comm
 }
 
 /** Starts one deal server. */
-export async function startDealServer(common: Common): Promise<StartedServer> {
-  const { backend, clock, log, environment, eventStreams = {} } = common
+export async function startDealServer(common: Common, own: OwnResources = {}): Promise<StartedServer> {
+  const { backend, log, environment, eventStreams = {} } = common
+  const { clock = common.clock, ...others } = own
   const { config, problems } = readDealConfig(backend.mode, environment)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   const [database, cache, ids] = [backend.openDatabase(), backend.openCache(), createIdSource(clock)]
   const [serviceSecret = ''] = config.serviceSecrets ?? []
-  const server = createDealServer(config, { database, cache, clock, ids, log, serviceSecret, eventStreams })
+  const server = createDealServer(config, { database, cache, clock, ids, log, serviceSecret, eventStreams, ...others })
   await server.start()
   const listening = await listen({
     app: server.app,
