@@ -33,6 +33,8 @@ export interface WithAdminPorts {
   readonly ask: Ask
   readonly admin: AdminSettings
   readonly terminal: Terminal
+  /** Ctrl-C gives up the call under way, so that there is time to log out. */
+  readonly interrupted: () => AbortSignal
 }
 
 const tokensSchema = z.object({ access_token: z.string(), refresh_token: z.string() })
@@ -41,17 +43,18 @@ type Tokens = z.infer<typeof tokensSchema>
 
 /** @throws WrongUsage when nobody says who logs in; Interrupted; and whatever calls throw */
 export const createWithAdmin =
-  ({ ask, admin, terminal }: WithAdminPorts): WithAdmin =>
+  ({ ask, admin, terminal, interrupted }: WithAdminPorts): WithAdmin =>
   async (work) => {
     const { username, password } = await credentials(admin, terminal)
+    const signal = interrupted()
     let tokens = await ask({ method: 'POST', path: '/login', body: { username, password }, answer: tokensSchema })
     const askAsAdmin: Ask = async (question) => {
       try {
-        return await ask({ ...question, token: tokens.access_token })
+        return await ask({ ...question, signal, token: tokens.access_token })
       } catch (error) {
         if (!(error instanceof ProblemAnswered) || error.code !== 'token-expired') throw error
         tokens = await refresh(ask, tokens)
-        return ask({ ...question, token: tokens.access_token })
+        return ask({ ...question, signal, token: tokens.access_token })
       }
     }
     try {

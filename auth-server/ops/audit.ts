@@ -81,6 +81,7 @@ async function follow(admin: AdminClient, { limit }: TailOptions, ports: AuditCo
         after = entry.seq
       }
     } catch (error) {
+      if (signal.aborted) break
       if (!(error instanceof OperationFailed)) throw error
       ports.warn(`${error.message} Trying again.`)
     }

@@ -1,6 +1,7 @@
 /** The auth server as the tool calls it: problem documents become refusals, and whatever else goes wrong a sentence. */
 import { z } from 'zod'
 import { OperationFailed, OperationRefused, WrongUsage } from './report.ts'
+import { Interrupted } from './terminal.ts'
 
 /** One call. */
 export interface Question<Answer> {
@@ -10,11 +11,13 @@ export interface Question<Answer> {
   /** Sent as JSON. */
   readonly body?: unknown
   readonly token?: string
+  /** Gives the call up. */
+  readonly signal?: AbortSignal
   /** What a success must look like; `nothing` for 204. */
   readonly answer: z.ZodType<Answer>
 }
 
-/** @throws ProblemAnswered, OperationFailed, WrongUsage */
+/** @throws ProblemAnswered, OperationFailed, WrongUsage, Interrupted */
 export type Ask = <Answer>(question: Question<Answer>) => Promise<Answer>
 
 /** The answer without a body. */
@@ -49,7 +52,7 @@ export function segment(text: string): string {
 /** Calls of the server at `authUrl`. */
 export const createAsk =
   ({ authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch }): Ask =>
-  async ({ method = 'GET', path, body, token, answer }) => {
+  async ({ method = 'GET', path, body, token, signal, answer }) => {
     const response = await send(authUrl, async () => {
       const response = await fetch(authUrl + path, {
         method,
@@ -59,7 +62,7 @@ export const createAsk =
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         redirect: 'manual',
-        signal: AbortSignal.timeout(deadlineMs),
+        signal: withDeadline(signal),
       })
       return { status: response.status, headers: response.headers, text: await response.text() }
     })
@@ -70,10 +73,23 @@ export const createAsk =
     throw new OperationFailed(`What ${authUrl} answers to ${method} ${pathOf(path)} is not an answer of this version.`)
   }
 
+/** Aborted when this signal is, or when the answer takes too long. */
+function withDeadline(signal: AbortSignal | undefined): AbortSignal {
+  const deadline = AbortSignal.timeout(deadlineMs)
+  if (!signal) return deadline
+  const either = new AbortController()
+  for (const each of [signal, deadline]) {
+    if (each.aborted) either.abort(each.reason)
+    each.addEventListener('abort', () => either.abort(each.reason), { once: true, signal: either.signal })
+  }
+  return either.signal
+}
+
 async function send<Result>(authUrl: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
+    if (error instanceof Interrupted) throw error
     throw new OperationFailed(`The auth server at ${authUrl} cannot be reached: ${reasonOf(error)}`)
   }
 }

@@ -16,7 +16,7 @@ export interface Outcome {
   print(json: unknown, text: string): void
   /** Says that something went wrong and the command goes on. */
   warn(text: string): void
-  /** Aborted by Ctrl-C from now on, which then ends the process no more. */
+  /** Aborted with Interrupted by the first Ctrl-C from now on; a second one ends the process. */
   interrupted(): AbortSignal
 }
 
@@ -34,6 +34,7 @@ export const exitCodes = { wrongUsage: 2, refused: 1, interrupted: 130 }
 /** Outcomes go to `output`, refusals and warnings to `errors`. */
 export function createOutcome({ output, errors }: OutcomeStreams, asJson: () => boolean): Outcome {
   let code = 0
+  let interruption: ReturnType<typeof watchSignals> | undefined
   const report: ReportAction =
     (work) =>
     async (...parameters) => {
@@ -45,6 +46,8 @@ export function createOutcome({ output, errors }: OutcomeStreams, asJson: () => 
         const [exitCode, message] = explain(error)
         errors.write(`${message}\n`)
         code = exitCode
+      } finally {
+        interruption?.release()
       }
     }
   return {
@@ -53,11 +56,21 @@ export function createOutcome({ output, errors }: OutcomeStreams, asJson: () => 
     print: (json, text) => void output.write(`${asJson() ? JSON.stringify(json) : text}\n`),
     warn: (text) => void errors.write(`${text}\n`),
     interrupted: () => {
-      const abort = new AbortController()
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort())
-      return abort.signal
+      interruption ??= watchSignals()
+      return interruption.signal
     },
   }
+}
+
+function watchSignals() {
+  const abort = new AbortController()
+  const interrupt = () => abort.abort(new Interrupted('Interrupted.'))
+  const names = ['SIGINT', 'SIGTERM'] as const
+  for (const name of names) process.once(name, interrupt)
+  const release = () => {
+    for (const name of names) process.off(name, interrupt)
+  }
+  return { signal: abort.signal, release }
 }
 
 /** Exit code and sentence. What is our own fault is thrown on and shows its stack. */

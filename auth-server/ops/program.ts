@@ -86,7 +86,7 @@ function addGroups(
   const clock = systemClock
   const ids = createIdSource(clock)
   const terminal = createTerminal({ input: streams.input, output: streams.errors })
-  const withAdmin = createWithAdmin({ ask: createAsk({ authUrl, fetch }), admin, terminal })
+  const withAdmin = createWithAdmin({ ...outcome, ask: createAsk({ authUrl, fetch }), admin, terminal })
   const openAuthData = createOpenAuthData(config)
   const hash = (password: string) => createPasswordHashing({ concurrency: 1 }).hash(password)
   addKeyCommands(program, { operation: { ...config.keyRing, clock }, authUrl, fetch, report })

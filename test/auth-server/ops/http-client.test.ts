@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createWithAdmin } from '../../../auth-server/ops/admin-client.ts'
 import { createAsk, segment } from '../../../auth-server/ops/http-client.ts'
-import type { Terminal } from '../../../auth-server/ops/terminal.ts'
+import { Interrupted, type Terminal } from '../../../auth-server/ops/terminal.ts'
 
 const problem = (status: number, members: object, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(members), { status, headers: { 'content-type': 'application/problem+json', ...headers } })
@@ -75,6 +75,7 @@ describe('calls of the auth server', () => {
 })
 
 describe('work as an administrator', () => {
+  const interrupted = () => new AbortController().signal
   const nobody = { isInteractive: false } as Terminal
   const admin = { username: 'admin', password: 'secret', mayTravel: true }
 
@@ -91,9 +92,28 @@ describe('work as an administrator', () => {
 
   it('logs out when the work fails, and says why the work failed even when that fails too', async () => {
     const { ask, calls } = serverThat({ '/login': tokens('one') })
-    const withAdmin = createWithAdmin({ ask, admin, terminal: nobody })
+    const withAdmin = createWithAdmin({ ask, admin, terminal: nobody, interrupted })
     await expect(withAdmin(() => Promise.reject(new Error('of the work')))).rejects.toThrow('of the work')
     expect(calls).toEqual(['POST /login -', 'POST /logout Bearer one'])
+  })
+
+  it('gives up at Ctrl-C, and logs out', async () => {
+    const abort = new AbortController()
+    const calls: string[] = []
+    const ask = askOver((url, init) => {
+      const { pathname } = new URL(url)
+      calls.push(pathname)
+      if (pathname === '/login') return tokens('one')()
+      if (pathname === '/logout') return new Response(null, { status: init?.signal?.aborted ? 500 : 204 })
+      return new Promise((_resolve, reject) => {
+        init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+        abort.abort(new Interrupted('Interrupted.'))
+      })
+    })
+    const withAdmin = createWithAdmin({ ask, admin, terminal: nobody, interrupted: () => abort.signal })
+    const work = withAdmin((client) => client.ask({ path: '/users/a', answer: z.unknown() }))
+    await expect(work).rejects.toBeInstanceOf(Interrupted)
+    expect(calls).toEqual(['/login', '/users/a', '/logout'])
   })
 
   it('has its token renewed when it expires, and ends with the new one', async () => {
@@ -103,7 +123,7 @@ describe('work as an administrator', () => {
         ? problem(400, { code: 'token-expired', detail: 'Expired.' })
         : Response.json({ items: [], nextCursor: null })
     const { ask, calls } = serverThat({ '/login': tokens('one'), '/refresh': tokens('two'), '/users': answer })
-    const withAdmin = createWithAdmin({ ask, admin, terminal: nobody })
+    const withAdmin = createWithAdmin({ ask, admin, terminal: nobody, interrupted })
     expect(await withAdmin((client) => client.listAll('/users', {}, z.unknown()))).toEqual([])
     expect(calls).toEqual([
       'POST /login -',
@@ -117,7 +137,7 @@ describe('work as an administrator', () => {
   it('sends nothing where a password must not travel, or where nobody can say one', async () => {
     const { ask, calls } = serverThat({ '/login': tokens('one') })
     for (const wrong of [{ mayTravel: false }, { password: undefined }, { username: undefined }]) {
-      const withAdmin = createWithAdmin({ ask, admin: { ...admin, ...wrong }, terminal: nobody })
+      const withAdmin = createWithAdmin({ ask, admin: { ...admin, ...wrong }, terminal: nobody, interrupted })
       await expect(withAdmin(async () => 1)).rejects.toMatchObject({ name: 'WrongUsage' })
     }
     expect(calls).toEqual([])
