@@ -53,19 +53,21 @@ export function segment(text: string): string {
 export const createAsk =
   ({ authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch }): Ask =>
   async ({ method = 'GET', path, body, token, signal, answer }) => {
-    const response = await send(authUrl, async () => {
-      const response = await fetch(authUrl + path, {
-        method,
-        headers: {
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        redirect: 'manual',
-        signal: withDeadline(signal),
-      })
-      return { status: response.status, headers: response.headers, text: await response.text() }
-    })
+    const request = {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      redirect: 'manual',
+    } as const
+    const response = await send(authUrl, () =>
+      withDeadline(signal, async (ending) => {
+        const response = await fetch(authUrl + path, { ...request, signal: ending })
+        return { status: response.status, headers: response.headers, text: await response.text() }
+      }),
+    )
     const value = parse(response.text)
     if (response.status < 200 || response.status > 299) throw refusal(authUrl, { ...response, value })
     const { success, data } = answer.safeParse(value)
@@ -73,16 +75,22 @@ export const createAsk =
     throw new OperationFailed(`What ${authUrl} answers to ${method} ${pathOf(path)} is not an answer of this version.`)
   }
 
-/** Aborted when this signal is, or when the answer takes too long. */
-function withDeadline(signal: AbortSignal | undefined): AbortSignal {
-  const deadline = AbortSignal.timeout(deadlineMs)
-  if (!signal) return deadline
-  const either = new AbortController()
-  for (const each of [signal, deadline]) {
-    if (each.aborted) either.abort(each.reason)
-    each.addEventListener('abort', () => either.abort(each.reason), { once: true, signal: either.signal })
+/** Runs `work` with a signal that is aborted when this one is, or when it takes too long. */
+async function withDeadline<Result>(
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const ending = new AbortController()
+  const giveUp = () => ending.abort(signal?.reason)
+  const tooLate = setTimeout(() => ending.abort(new DOMException('too late', 'TimeoutError')), deadlineMs)
+  signal?.addEventListener('abort', giveUp)
+  if (signal?.aborted) giveUp()
+  try {
+    return await work(ending.signal)
+  } finally {
+    clearTimeout(tooLate)
+    signal?.removeEventListener('abort', giveUp)
   }
-  return either.signal
 }
 
 async function send<Result>(authUrl: string, work: () => Promise<Result>): Promise<Result> {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createWithAdmin } from '../../../auth-server/ops/admin-client.ts'
@@ -66,6 +67,19 @@ describe('calls of the auth server', () => {
     ],
   ])('tell of %s', async (_name, answer, told) => {
     expect(await refusal(answer)).toEqual(told)
+  })
+
+  it('leave nothing behind on the signal that would end them, and do not begin when it has', async () => {
+    const abort = new AbortController()
+    const question = { path: '/', answer: z.unknown(), signal: abort.signal }
+    await askOver(() => Response.json({}))(question)
+    expect(getEventListeners(abort.signal, 'abort')).toEqual([])
+    abort.abort(new Interrupted('Interrupted.'))
+    const ask = askOver(async (_url, init) => {
+      init?.signal?.throwIfAborted()
+      return Response.json({})
+    })
+    await expect(ask(question)).rejects.toBeInstanceOf(Interrupted)
   })
 
   it('carry names and ids as one segment of the path, or not at all', () => {
