@@ -66,7 +66,7 @@ interface RequestOptions {
 /** A client of the auth server at AUTH_URL. */
 export function createAuthClient(ports: AuthClientPorts): AuthClient {
   const { authUrl, secret, clock, ids, fetch } = ports
-  const request = failFast(async (target: string, { deadlineMs = usualDeadlineMs, ...init }: RequestOptions) => {
+  const send = async (target: string, { deadlineMs = usualDeadlineMs, ...init }: RequestOptions) => {
     try {
       const signal = AbortSignal.timeout(deadlineMs)
       const response = await fetch(authUrl + target, { ...init, signal, redirect: 'error' })
@@ -74,7 +74,10 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     } catch (cause) {
       throw new Unavailable('auth-server', { cause })
     }
-  })
+  }
+  const request = failFast(send)
+  // Caches may stand before the documents: that they do not come says nothing of whether questions are answered.
+  const requestDocument = failFast(send)
   const ask = async ({
     method,
     target: behind,
@@ -113,7 +116,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       throw new Unavailable('auth-server', { cause: new Error(`/internal/feed answered ${status}`) })
     },
     document: async (path) => {
-      const { status, text } = await request(path, { method: 'GET', headers: new Headers() })
+      const { status, text } = await requestDocument(path, { method: 'GET', headers: new Headers() })
       if (status === 200) return parseJson(text)
       throw new Unavailable('auth-server', { cause: new Error(`${path} answered ${status}`) })
     },

@@ -73,3 +73,17 @@ it('lets one caller at a time wait for an auth server that does not answer, and 
   settle('answers')
   await both
 })
+
+it('asks everything at once while a public document does not come', async () => {
+  const secret = 'a service secret of 32 characters or more'
+  const ids = createIdSource(systemClock)
+  const headers = { 'keyhold-installation': installationId }
+  const fetch = async (input: string | URL | Request) => {
+    if (String(input).includes('/.well-known/')) throw new Error('timed out')
+    return new Response(JSON.stringify(record), { headers })
+  }
+  const client = createAuthClient({ authUrl: 'http://auth.test', secret, clock: systemClock, ids, fetch })
+  await expect(client.document('/.well-known/jwks.json')).rejects.toThrow(Unavailable)
+  const answers = await Promise.all([client.principal('alice'), client.principal('bob'), client.principal('carol')])
+  expect(answers.map((answer) => answer.record)).toEqual([record, record, record])
+})
