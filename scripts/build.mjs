@@ -1,11 +1,13 @@
-// `npm run build`: compiles the servers into dist/, with what they need beside their code: the migrations, the files
-// of pages and the module type.
+// `npm run build`: compiles the servers into dist/, or into another folder that is named, with what they need beside their code:
+// the migrations, the files of pages and the module type.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = new URL('../', import.meta.url)
-const dist = new URL('dist/', root)
+const folder = resolve(process.argv[2] ?? fileURLToPath(new URL('dist', root)))
+const dist = pathToFileURL(`${folder}/`)
 const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
 if (!existsSync(tsc)) {
   console.error('The compiler is not installed: run npm ci first.')
@@ -13,14 +15,14 @@ if (!existsSync(tsc)) {
 }
 
 rmSync(dist, { recursive: true, force: true })
-const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', folder], {
   cwd: fileURLToPath(root),
   stdio: 'inherit',
 })
 if (status !== 0) process.exit(status ?? 1)
 
-for (const folder of ['auth-server/store/migrations/', 'deal-server/store/migrations/', 'shared/pages/assets/']) {
-  cpSync(new URL(folder, root), new URL(folder, dist), { recursive: true })
+for (const beside of ['auth-server/store/migrations/', 'deal-server/store/migrations/', 'shared/pages/assets/']) {
+  cpSync(new URL(beside, root), new URL(beside, dist), { recursive: true })
 }
 const { name, version, type, engines } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
 writeFileSync(

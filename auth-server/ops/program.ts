@@ -43,7 +43,7 @@ export async function runOps(
   }
   const { program, outcome } = createProgram(config, streams)
   try {
-    await program.parseAsync(parameters, { from: 'user' })
+    await program.parseAsync(keyIdsLast(parameters), { from: 'user' })
     return outcome.exitCode()
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
@@ -73,6 +73,14 @@ export function createProgram(config: Configuration['config'], streams: OpsStrea
   const outcome = createOutcome(streams, () => program.opts().json === true)
   addGroups(program, config, { streams, outcome })
   return { program, outcome }
+}
+
+/** The id of a key may begin with a hyphen: one in 64 does. It is no option then. */
+function keyIdsLast(parameters: readonly string[]): readonly string[] {
+  const isHyphenated = (parameter: string) => /^-[A-Za-z0-9_-]{42}$/.test(parameter)
+  const ids = parameters.filter(isHyphenated)
+  if (ids.length === 0 || parameters.includes('--')) return parameters
+  return [...parameters.filter((parameter) => !isHyphenated(parameter)), '--', ...ids]
 }
 
 function addGroups(

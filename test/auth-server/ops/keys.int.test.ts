@@ -68,6 +68,15 @@ describe('ops keys', () => {
     expect(await ops('--help')).toMatchObject({ code: 0, err: '' })
   })
 
+  it('takes the id of a key for one though it begins with a hyphen', async () => {
+    const kid = '-Nbk-0No4cpgr1XUV5r0R7zxYF02S0T_SVRFvLVtUqU'
+    for (const command of [
+      ['revoke', kid, '--reason', 'found on a stolen laptop'],
+      ['promote', '--now', kid],
+    ])
+      expect(await ops('keys', ...command)).toMatchObject({ code: 1, err: expect.stringContaining(`no key ${kid}`) })
+  })
+
   it('finds what is wrong with the files', async () => {
     await writeFile(join(keysDir, 'stray.pem'), '')
     expect(await ops('keys', 'verify', '--offline')).toMatchObject({

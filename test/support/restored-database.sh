@@ -1,0 +1,35 @@
+# An auth database that was restored from a backup, with more and more of what docs/operations.md asks for. Prints one line for each fact.
+signed() {
+  local path="/rest/v1/deals" query
+  query="apikey=$1&method=GET&timestamp=$(date +%s)"
+  curl -s -o /dev/null -w '%{http_code}\n' "$DEAL$path?$query&signature=$(printf %s "$path?$query" | openssl dgst -sha256 -hmac "$2" -r | cut -d' ' -f1)"
+}
+restore() {
+  pg psql auth -qc 'set client_min_messages = warning; drop schema auth cascade'
+  pg pg_restore auth <older.dump
+}
+feed() { ready "$AUTH" | grep principal-feed; }
+
+start auth deal-1
+PASSWORD=$(ops --json users password erin | json it.password)
+TOKEN=$(login)
+pg pg_dump auth --format=custom >older.dump
+NEWER=$(ops --json api-keys add --kind hmac --user erin)
+sign() { signed "$(json it.id <<<"$NEWER")" "$(json it.secret <<<"$NEWER")"; }
+sleep 1
+echo "before: $(try "$DEAL/rest/v1/deals") $(sign)"
+
+stop auth
+restore
+launch auth
+await auth nothing
+sleep 2
+echo "with the former id: $(feed), $(try "$DEAL/rest/v1/deals")"
+logs auth | grep -o 'the database is older than the cache' | tail -1
+
+stop auth
+pg psql auth -qc 'update auth.principal_change_counter set installation_id = gen_random_uuid()'
+start auth
+stop deal-1
+start deal-1
+echo "with a new id: $(feed), $(try "$DEAL/rest/v1/deals"), $(sign)"
