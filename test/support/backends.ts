@@ -74,7 +74,7 @@ export async function openPostgresAndRedis(serverUrl: string): Promise<Backend> 
   }
 }
 
-const { TEST_DATABASE_URL: databaseUrl, TEST_REDIS_URL: redisUrl } = process.env
+const { TEST_DATABASE_URL: databaseUrl, TEST_REDIS_URL: redisUrl, TEST_EMBEDDED: embedded } = process.env
 
 /** Why suites over PostgreSQL and Redis cannot run here; undefined when they can. */
 const missing =
@@ -84,9 +84,9 @@ const missing =
       ? undefined
       : 'redis-server is not installed'
 
-/** Runs a suite over the embedded defaults. */
+/** Runs a suite over the embedded defaults; not where TEST_EMBEDDED is `false`, because that was done before. */
 export function describeEmbedded(name: string, suite: (open: OpenBackend) => void): void {
-  describe(`${name} (embedded)`, () => suite(openEmbedded))
+  describe.skipIf(embedded === 'false')(`${name} (embedded)`, () => suite(openEmbedded))
 }
 
 /** Runs a suite over PostgreSQL and Redis, or skips it by name. */
