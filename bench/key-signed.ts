@@ -9,7 +9,8 @@ import { parseKeySignedToken } from '../shared/tokens/key-signed-token.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
 import { tokenSaying } from '../test/support/key-signed-tokens.ts'
-import type { Comparison, Subject, Turn } from './compare.ts'
+import type { Comparison } from './compare.ts'
+import { repeated } from './repeated.ts'
 
 const kid = 'k'.repeat(43)
 const password = 'correct horse battery staple'
@@ -48,23 +49,3 @@ async function everythingATokenCanHold(): Promise<KeySignedClaims> {
     passwordHash: { ...cost, digest: await digestTokenPassword(password, cost) },
   }
 }
-
-/** So many operations between two looks at the clock. */
-const batch = 500
-
-const repeated = (name: string, operation: () => unknown): Subject => ({
-  name,
-  turn: async (seconds): Promise<Turn> => {
-    const before = process.cpuUsage()
-    const started = clock.monotonic()
-    let done = 0
-    let elapsedMs = 0
-    while (elapsedMs < seconds * 1000) {
-      for (let index = 0; index < batch; index += 1) if (!operation()) throw new Error(`${name} failed`)
-      done += batch
-      elapsedMs = clock.monotonic() - started
-    }
-    const { user, system } = process.cpuUsage(before)
-    return { perSecond: (done * 1000) / elapsedMs, cpuMicroseconds: (user + system) / done }
-  },
-})

@@ -2,7 +2,9 @@
 import { compare } from './compare.ts'
 import { makeDeals } from './deals.ts'
 import { NotPossible, openEnvironment } from './environment.ts'
+import { compareFreshness, compareRecords } from './freshness.ts'
 import { holdDeals } from './hold-deals.ts'
+import { measureKeyRing } from './key-ring.ts'
 import { verifyKeySigned } from './key-signed.ts'
 import { type ListDatabases, openListDatabases } from './list-databases.ts'
 import { listComparisons } from './lists.ts'
@@ -46,6 +48,8 @@ async function main(filter: string): Promise<void> {
       'hold-deals': holdDeals,
       styles: compareStyles,
       'named-styles': compareNamedStyles,
+      freshness: compareFreshness,
+      'freshness-alone': compareRecords,
       ...listComparisons(openLists),
     }
     for (const [name, comparison] of Object.entries(comparisons)) {
@@ -58,6 +62,8 @@ async function main(filter: string): Promise<void> {
       const { redisUrl } = environment
       process.stdout.write(`${await measureLiveEvents({ ...bench, redisUrl }, settings)}\n`)
     }
+    // The last one: no token outlives it.
+    if ('ring'.includes(filter)) process.stdout.write(`${await measureKeyRing(bench, settings)}\n`)
     await servers.close()
   } finally {
     load.close()

@@ -25,7 +25,7 @@ import { createCursors, cursorKeyOf } from '../shared/http/cursors.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog, onceATurn } from '../shared/log.ts'
-import type { Caller } from '../shared/schemes/authenticate.ts'
+import type { Authenticate, Caller } from '../shared/schemes/authenticate.ts'
 import type { Environment } from './environment.ts'
 
 export type Servers = Awaited<ReturnType<typeof startServers>>
@@ -54,7 +54,15 @@ export async function startServers({ database: { url }, redisUrl }: Environment)
     listenOpenly: deal.listenOpenly,
     /** Starts one more deal server beside the real one. */
     listenAsAnother: deal.listenAsAnother,
+    /** The benchmark's user; its record is in the cache. */
+    username: user.username,
     accessToken: await logIn(auth.origin),
+    /** A new access token. */
+    logIn: () => logIn(auth.origin),
+    /** KEYS_DIR. */
+    keysDir: folder,
+    /** What a deal server needs to follow the auth server. */
+    follow: { ...deal.follow, authUrl: auth.origin, secret: secrets.SERVICE_SECRET, cache, clock, ids, log },
     /** Header fields of callers by key-signed tokens: one with a user name alone, one with everything that a token can hold. */
     keySigned: {
       name: await keySignedFields(auth.origin, ['username']),
@@ -104,11 +112,11 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
     }
     return { port, close }
   }
-  const listenOpenly = async (repository: DealRepository) => {
+  const listenOpenly = async (repository: DealRepository, authenticate: Authenticate = takeAtItsWord) => {
     const findEmployees = () => Promise.resolve(new Map())
     const events = { open: () => Promise.resolve(undefined) }
     const cursors = createCursors([cursorKeyOf(secrets.SERVICE_SECRET)])
-    const given = { openRoutes: [], authenticate: takeAtItsWord, recheck, findEmployees, events, cursors }
+    const given = { openRoutes: [], authenticate, recheck, findEmployees, events, cursors }
     const { port, drain } = await listen({
       ...place,
       app: createDealApp(config, { ...given, repository, clock, ids, log }),
@@ -120,7 +128,9 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
   const close = async () => {
     await Promise.all([server.close(), open.close()])
   }
-  return { port: server.port, openPort: open.port, listenOpenly, listenAsAnother: startServer, close }
+  const { issuer, audience } = config
+  const follow = { issuer, audience }
+  return { port: server.port, openPort: open.port, listenOpenly, listenAsAnother: startServer, follow, close }
 }
 
 const recheck = (caller: Caller) => Promise.resolve(caller)

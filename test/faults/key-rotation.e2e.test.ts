@@ -154,8 +154,6 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
     latencies.push(...(await Promise.all(servers.map((server) => refusedAfter(server, authorization)))))
     await sleep(1_000)
     const ofKey = calls.filter((call) => call.kid === kid)
-    expect(ofKey.some(isGood)).toBe(true)
-    expect(ofKey.some(isOfRevoked)).toBe(true)
     expect(ofKey.filter((call) => isGood(call) && call.sentAt > at + 1_000)).toEqual([])
   }
 
@@ -167,7 +165,7 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
     const former = await ofBoth(credentialOf)
     for (const { kid } of made) await operator.promote(kid)
     // Now some clients have tokens of the former keys, and some of these.
-    await sleep(1_500)
+    await sleep(1_000)
     await Promise.all(former.map(revoke))
     await ofBoth((use) => operator.generate(use))
     await sleep(1_000)
@@ -176,5 +174,7 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
     await Promise.all(latest.map(revoke))
     await sleep(500)
     expect(failed()).toEqual([])
+    const refused = new Set(calls.filter(isOfRevoked).map(({ scheme }) => scheme))
+    expect(refused).toEqual(new Set(['bearer', 'key-signed']))
   })
 })

@@ -1,0 +1,71 @@
+import { createAuthClient } from '../deal-server/access/auth-client.ts'
+import { createKeyStore } from '../deal-server/access/key-store.ts'
+import { createPrincipalFeed } from '../deal-server/access/principal-feed.ts'
+import { createPrincipalRecords } from '../deal-server/access/principal-records.ts'
+import { createDealRepository } from '../deal-server/store/deals.ts'
+import type { PrincipalRecord } from '../shared/principals/record.ts'
+import { type Authenticate, createAuthentication, type Principals } from '../shared/schemes/authenticate.ts'
+import { createBearerScheme } from '../shared/schemes/bearer.ts'
+import { keyDocuments } from '../shared/tokens/key-set.ts'
+import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
+import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
+import { type Bench, cyclesFor, httpTurn } from './bench.ts'
+import type { Comparison } from './compare.ts'
+import { repeated } from './repeated.ts'
+import { readDeal } from './requests.ts'
+
+/** What looking after the freshness of records adds to a call that finds everything in memory. */
+export async function compareFreshness(bench: Bench): Promise<Comparison> {
+  const { clients, deals, servers } = bench
+  const { principals, record, stop } = await followPrincipals(bench)
+  const repository = createDealRepository(servers.database)
+  const keeping = await servers.listenOpenly(repository, await authenticateBy({ get: () => record }, bench))
+  const checking = await servers.listenOpenly(repository, await authenticateBy(principals, bench))
+  const subject = (name: string, port: number) => {
+    const numberOf = (client: number) => Math.floor((client * deals) / clients)
+    const cycles = cyclesFor(clients, port, (client) => [readDeal(numberOf(client), servers.accessToken)])
+    return { name, turn: (seconds: number) => httpTurn(bench, { cycles, expected: '200' }, seconds) }
+  }
+  return {
+    title: 'GET of one deal with a Bearer token by 32 callers',
+    unit: 'answers',
+    floor: subject('the record is kept, whatever happens', keeping.port),
+    subjects: [subject('the record is as fresh as promised', checking.port)],
+    close: () => Promise.all([keeping.close(), checking.close(), stop()]),
+  }
+}
+
+/** The same by itself: finding a record, and whether it may still be believed. */
+export async function compareRecords(bench: Bench): Promise<Comparison> {
+  const { username } = bench.servers
+  const { principals, record, stop } = await followPrincipals(bench)
+  const records = new Map([[username, record]])
+  return {
+    title: 'Finding a principal record in memory',
+    unit: 'operations',
+    floor: repeated('Map.get', () => records.get(username)),
+    subjects: [repeated('a record as fresh as promised', () => principals.get(username))],
+    close: stop,
+  }
+}
+
+/** The records of a deal server whose feed is current. */
+async function followPrincipals({ servers: { follow, username } }: Bench) {
+  const authClient = createAuthClient({ ...follow, fetch: globalThis.fetch })
+  const feed = createPrincipalFeed({ ...follow, authClient })
+  const principals = createPrincipalRecords({ ...follow, feed, authClient, recordMaxAgeMs: 300_000 })
+  await feed.start()
+  const record: PrincipalRecord | undefined = await principals.get(username)
+  if (!record) throw new Error('the user of the benchmark has no record')
+  return { principals, record, stop: () => feed.stop() }
+}
+
+async function authenticateBy(principals: Principals, { servers: { follow } }: Bench): Promise<Authenticate> {
+  const authClient = createAuthClient({ ...follow, fetch: globalThis.fetch })
+  const keys = createKeyStore({ ...follow, load: () => authClient.document(keyDocuments.jwt), alg: 'RS256' })
+  await keys.refresh()
+  const verify = rememberVerifiedTokens(createAccessTokenVerifier({ ...follow, keys }), { ...follow, keys })
+  const schemes = [createBearerScheme({ verify, findKey: keys.findKey })]
+  const { clock } = follow
+  return createAuthentication({ schemes, principals, refuseCrossSite: () => undefined, clock }).authenticate
+}

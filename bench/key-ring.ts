@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { generateKey, type KeyRingOperation, revokeKey } from '../auth-server/key-ring/operate-key-ring.ts'
+import { systemClock as clock } from '../shared/clock.ts'
+import type { Bench } from './bench.ts'
+
+/** So long is waited before a key is revoked, so that all know the one that takes over, in milliseconds. */
+const pauseMs = 1_000
+
+/**
+ * How soon a change of the key ring reaches the last of three deal servers: from the end of `keys revoke` until a token of that key is
+ * refused. Afterwards no token from before is of any use.
+ */
+export async function measureKeyRing({ servers }: Bench, { rounds }: { rounds: number }): Promise<string> {
+  const others = [await servers.listenAsAnother(), await servers.listenAsAnother()]
+  const ports = [servers.port, ...others.map(({ port }) => port)]
+  const life = 1_800_000
+  const rules = { maxAgeMs: 86_400_000, longestTokenLifeMs: { jwt: life, 'key-signed': life } }
+  const operation: KeyRingOperation = { directory: servers.keysDir, bits: 2048, rules, clock }
+  const firsts: number[] = []
+  const lasts: number[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    await generateKey(operation, 'jwt')
+    await sleep(pauseMs)
+    const token = await servers.logIn()
+    await revokeKey(operation, kidOf(token), 'benchmark')
+    const times = (await Promise.all(ports.map((port) => refusedAfter(port, token)))).toSorted((a, b) => a - b)
+    firsts.push(times[0] ?? Number.NaN)
+    lasts.push(times.at(-1) ?? Number.NaN)
+  }
+  await Promise.all(others.map((other) => other.close()))
+  return [
+    `From keys revoke to the refusal of a token, by three deal servers  (ms; ${rounds} rounds)`,
+    line('by the first', firsts),
+    line('by the last', lasts),
+    '',
+  ].join('\n')
+}
+
+const kidOf = (token: string): string => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
+
+async function refusedAfter(port: number, token: string): Promise<number> {
+  const started = clock.monotonic()
+  for (;;) {
+    const headers = { authorization: `Bearer ${token}` }
+    const response = await fetch(`http://127.0.0.1:${port}/rest/v1/deals?limit=1`, { headers })
+    await response.arrayBuffer()
+    if (response.status === 401) return clock.monotonic() - started
+    if (response.status !== 200) throw new Error(`a deal server answered ${response.status}`)
+    await sleep(2)
+  }
+}
+
+function line(name: string, times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b)
+  const [p50, p99, maximum] = [0.5, 0.99, 1].map((share) => sorted[Math.ceil(sorted.length * share) - 1]?.toFixed(0))
+  return `  ${name.padEnd(42)}p50 ${p50}, p99 ${p99}, maximum ${maximum}`
+}
