@@ -71,7 +71,9 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
 function fits(credential: DigestCredential, call: HttpCall, origin: string): boolean {
   const target = call.rawQuery === '' ? call.path : `${call.path}?${call.rawQuery}`
   const { uri } = credential
-  const isOfTarget = uri === target || uri === origin + target
+  // A question mark with nothing behind it is not told from none.
+  const written = call.rawQuery === '' && uri.endsWith('?') ? uri.slice(0, -1) : uri
+  const isOfTarget = written === target || written === origin + target
   return isOfTarget && credential.realm === realm && (credential.opaque ?? opaque) === opaque
 }
 

@@ -271,6 +271,13 @@ describeBackends('Digest authentication', (openBackend) => {
     expect((await ask(stack.deal, '/rest/v1/deals', digestCredential(input))).status).toBe(200)
   })
 
+  it('takes a uri with a question mark and nothing behind it for one without', async () => {
+    const input = await inputFor(stack.auth, '/me?')
+    expect((await ask(stack.auth, '/me?', digestCredential(input))).status).toBe(200)
+    expect((await ask(stack.auth, '/me', digestCredential({ ...input, uri: '/me', count: 2 }))).status).toBe(200)
+    expectWrong(await ask(stack.auth, '/me?', digestCredential({ ...input, uri: '/me??', count: 3 })))
+  })
+
   it('shows no challenge to scripts in browsers, and refuses what pages of other sites send', async () => {
     const add = await digestClient.open(stack, 'alice')
     const url = `${stack.deal.url}/rest/v1/deals/`
