@@ -80,6 +80,10 @@ class PrincipalRecords implements Principals {
     ports.feed.onOtherInstallation(() => this.#held.clear())
   }
 
+  onOtherInstallation(listener: () => void): void {
+    this.#ports.feed.onOtherInstallation(listener)
+  }
+
   get(username: string): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined {
     const name = foldUsername(username)
     const known = this.#held.get(name)

@@ -1,7 +1,8 @@
 /**
  * What the auth server said of a credential and of the user it belongs to (an API key, a Digest secret, a session, a password that was
  * right), held in memory only. It is good as long as the user's principal record has not moved past the version it was read at: every
- * change of such a thing is a change of its principal, so the feed that keeps records fresh keeps these fresh too.
+ * change of such a thing is a change of its principal, so the feed that keeps records fresh keeps these fresh too. Versions say nothing across
+ * databases: when another one takes the place of the one it was said of, such as an older one from a backup, nothing is held any more.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
@@ -54,17 +55,26 @@ export function holdCredentials<Value extends OfUser>(options: HeldCredentialsOp
     perf,
   })
   const loading = new Map<string, Promise<Value | undefined>>()
+  let installations = 0
+  principals.onOtherInstallation?.(() => {
+    installations += 1
+    for (const known of [held, unknown, loading]) known.clear()
+  })
+  /** For what was held or being loaded when there had been so many installations. */
+  const isGood = async (value: Value, then: number) => (await isCurrent(value, principals)) && then === installations
 
   const loadOnce = (key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> => {
     const underWay = loading.get(key)
     if (underWay) return underWay
+    const then = installations
     const started = load()
       .then((value) => {
+        if (then !== installations) return value
         if (value) held.set(key, value)
         else if (unknownForMs > 0) unknown.set(key, true)
         return value
       })
-      .finally(() => loading.delete(key))
+      .finally(() => loading.get(key) === started && loading.delete(key))
     loading.set(key, started)
     return started
   }
@@ -72,12 +82,13 @@ export function holdCredentials<Value extends OfUser>(options: HeldCredentialsOp
   return {
     get: async (key, load) => {
       const value = held.get(key)
-      if (value && (await isCurrent(value, principals))) return value
+      if (value && (await isGood(value, installations))) return value
       if (value) held.delete(key)
       else if (unknown.has(key)) return undefined
+      const then = installations
       const loaded = await loadOnce(key, load)
-      if (!loaded || (await isCurrent(loaded, principals))) return loaded
-      // The load was under way already when the record changed.
+      if (!loaded || (await isGood(loaded, then))) return loaded
+      // The load was under way already when the record, or the whole database, changed.
       held.delete(key)
       return loadOnce(key, load)
     },

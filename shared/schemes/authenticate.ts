@@ -32,6 +32,8 @@ export interface Caller {
 export interface Principals {
   /** The record, or undefined when there is no such user. @throws Unavailable when nobody can tell */
   get(username: string): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined
+  /** Where that can happen: calls `listener` whenever all that was known is of no use, because the database is another one. */
+  onOtherInstallation?(listener: () => void): void
 }
 
 /** @throws Refused with the challenges; Unavailable */

@@ -76,11 +76,13 @@ describe.skipIf(missingForOperators)(
         expect(logs).not.toContain(readFileSync(join(shell.folder, 'auth', name), 'utf8'))
     })
 
-    it('asks for no more and no less than a restored auth database needs: a new id, and a restart of the deal servers', async () => {
+    it('says what a restored auth database needs: a new id, by which running deal servers too drop what they held', async () => {
       const words = blocks
         .filter(({ script }) => /^(AUTH=|PASSWORD=.*\nlogin)/.test(script))
         .map(({ script }) => script)
-      const definitions = words.flatMap((script) => script.split('\n').filter((line) => /^(AUTH=|\w+\(\))/.test(line)))
+      const definitions = words.flatMap((script) =>
+        script.split('\n').filter((line) => /^(AUTHS?=|\w+\(\))/.test(line)),
+      )
       const admin =
         'export KEYHOLD_ADMIN_USER=admin KEYHOLD_ADMIN_PASSWORD=$(ops --json users recover-admin | json it.password)'
       const facts = await shell.run([...definitions, admin, restoredDatabase].join('\n'))

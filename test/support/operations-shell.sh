@@ -53,7 +53,11 @@ stop() {
   done
 }
 
-logs() { cat "$FOLDER/$1.log"; }
+# A line is written a moment after the answer.
+logs() {
+  sleep 0.5
+  cat "$FOLDER/$1.log"
+}
 
 ops() {
   local settings

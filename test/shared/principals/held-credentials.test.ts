@@ -10,8 +10,18 @@ const record = (version: number, userId = 'id'): PrincipalRecord => ({
 function open(options: { ttlMs?: number; unknownForMs?: number } = {}) {
   let time = 1
   let present: PrincipalRecord | undefined = record(1)
+  let replaced: () => void = () => undefined
+  let whileAsked: () => void = () => undefined
   const held = holdCredentials({
-    principals: { get: () => present },
+    principals: {
+      get: () => {
+        whileAsked()
+        return present
+      },
+      onOtherInstallation: (listener) => {
+        replaced = listener
+      },
+    },
     clock: { now: () => time, monotonic: () => time },
     max: 10,
     ...options,
@@ -25,6 +35,13 @@ function open(options: { ttlMs?: number; unknownForMs?: number } = {}) {
     },
     become: (now: PrincipalRecord | undefined) => {
       present = now
+    },
+    replaceDatabase: () => replaced(),
+    replaceDatabaseWhileAsked: () => {
+      whileAsked = () => {
+        whileAsked = () => undefined
+        replaced()
+      }
     },
   }
 }
@@ -55,6 +72,34 @@ describe('what is held of a credential', () => {
       return value(load.mock.calls.length)
     })
     expect(await held.get('a', load)).toEqual(value(2))
+  })
+
+  it('is nothing when another database took the place, though its records be older', async () => {
+    const { held, value, become, replaceDatabase } = open()
+    become(record(9))
+    await held.get('a', async () => value(9))
+    await held.get('b', async () => undefined)
+    replaceDatabase()
+    become(record(2))
+    expect(await held.get('a', async () => undefined)).toBeUndefined()
+    expect(await held.get('b', async () => value(2))).toEqual(value(2))
+  })
+
+  it('is not believed once more when that comes out while the record is asked for', async () => {
+    const { held, value, replaceDatabaseWhileAsked } = open()
+    await held.get('a', async () => value(1))
+    replaceDatabaseWhileAsked()
+    expect(await held.get('a', async () => undefined)).toBeUndefined()
+  })
+
+  it('is neither used nor kept when that happens while it is loaded', async () => {
+    const { held, value, replaceDatabase } = open()
+    const load = vi.fn(async () => {
+      if (load.mock.calls.length === 1) replaceDatabase()
+      return load.mock.calls.length === 1 ? value(1) : undefined
+    })
+    expect(await held.get('a', load)).toBeUndefined()
+    expect(load).toHaveBeenCalledTimes(2)
   })
 
   it('is held for its time and no longer', async () => {
