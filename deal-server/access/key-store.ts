@@ -6,12 +6,16 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { Clock } from '../../shared/clock.ts'
+import { Unavailable } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { keySetDigest } from '../../shared/tokens/key-set.ts'
 import type { VerificationKeys } from '../../shared/tokens/verify-access-token.ts'
 
 export interface KeyStore extends VerificationKeys {
-  /** Loads the keys again unless that was done just now; true when the key is there. Never rejects. */
+  /**
+   * Loads the keys again unless that was done just now; true when the key is there.
+   * @throws Unavailable when it is not, and the last load failed: nobody can tell then whether it was published since
+   */
   findKey(kid: string): Promise<boolean>
   /** Loads the keys; false when no usable set came. Never rejects. */
   refresh(): Promise<boolean>
@@ -103,8 +107,10 @@ class FetchedKeys implements KeyStore {
     const isUnderWay = this.#loading !== undefined
     const isCoolingDown = !isUnderWay && this.#ports.clock.monotonic() - this.#loadedAt < coolDownMs
     const loaded = isCoolingDown ? false : await this.refresh()
-    if (loaded && !isUnderWay && !this.#keys.has(kid)) this.#unknownKids.set(kid, true)
-    return this.#keys.has(kid)
+    if (this.#keys.has(kid)) return true
+    if (this.#isFailing) throw new Unavailable('auth-server')
+    if (loaded && !isUnderWay) this.#unknownKids.set(kid, true)
+    return false
   }
 
   refresh(): Promise<boolean> {

@@ -5,7 +5,7 @@ import { authorizationOf, realm, type Scheme, type VerifiedCredential } from './
 
 export interface BearerPorts {
   readonly verify: VerifyAccessToken
-  /** Looks once more for a key that a token names; true when it is there now. */
+  /** Looks once more for a key that a token names; true when it is there now. @throws Unavailable when nobody can tell */
   findKey(kid: string): Promise<boolean>
 }
 

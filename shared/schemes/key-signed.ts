@@ -25,7 +25,7 @@ export interface TokenPasswords {
 
 export interface KeySignedPorts {
   readonly verify: VerifyKeySignedToken
-  /** Looks once more for a key that a token names; true when it is there now. */
+  /** Looks once more for a key that a token names; true when it is there now. @throws Unavailable when nobody can tell */
   findKey(kid: string): Promise<boolean>
   readonly passwords: TokenPasswords
 }

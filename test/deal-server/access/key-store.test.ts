@@ -126,12 +126,26 @@ describe('an unknown kid', () => {
     const first = store.findKey('x')
     pass(3_000)
     fail()
-    expect(await first).toBe(false)
-    expect(await store.findKey('y')).toBe(false)
+    await expect(first).rejects.toThrow(Unavailable)
+    await expect(store.findKey('y')).rejects.toThrow(Unavailable)
     expect(started()).toBe(1)
     pass(1_001)
     void store.findKey('y')
     expect(started()).toBe(2)
+  })
+
+  it('is no wrong token as long as the document does not come', async () => {
+    const { store, answer, load, fail, pass } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    pass(1_001)
+    const asked = store.findKey('new')
+    fail()
+    await expect(asked).rejects.toThrow(Unavailable)
+    expect(await store.findKey('a')).toBe(true)
+    pass(1_001)
+    const again = store.findKey('new')
+    answer(usable('a'))
+    expect(await again).toBe(false)
   })
 
   it('is not looked for again for ten seconds when a fresh document did not have it', async () => {
