@@ -4,6 +4,7 @@ import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Whether `PostgresServer.encrypt` can make a certificate here. */
 export const canMakeCertificates = (): boolean => output('openssl', 'version') !== undefined
@@ -53,8 +54,19 @@ export class PostgresServer {
     return server
   }
 
-  /** Starts the server and waits until it takes connections. */
+  /** Starts the server and waits until it takes connections. What a killed one leaves behind may stand in its way for a moment. */
   async start(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#startOnce()
+      } catch (error) {
+        if (attempt === 10) throw error
+        await sleep(200)
+      }
+    }
+  }
+
+  async #startOnce(): Promise<void> {
     const settings = { port: this.#port, listen_addresses: '127.0.0.1', unix_socket_directories: '', fsync: 'off' }
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const server = spawn(join(this.#binaries, 'postgres'), ['-D', this.#data, ...args], {
