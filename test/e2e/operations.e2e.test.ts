@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -101,6 +102,25 @@ describe('docs/operations.md, read', () => {
     const definitions = [...page.matchAll(/^```bash\n(.*?)^```/gms)]
     expect(definitions.length).toBe(3)
     for (const [, script = ''] of definitions) await promisify(execFile)('bash', ['-nc', script])
+  })
+
+  it('defines a word that writes a setting, and no other, wherever it stands', async () => {
+    const [compose = '', systemd = ''] = [...page.matchAll(/^```bash\n(.*?)^```/gms)].map(([, script = '']) => script)
+    const folder = mkdtempSync(join(tmpdir(), 'keyhold-settings-'))
+    mkdirSync(join(folder, 'auth'))
+    writeFileSync(join(folder, 'auth/NAME'), 'old')
+    writeFileSync(join(folder, 'auth/OTHER'), 'kept')
+    writeFileSync(join(folder, 'auth.env'), 'OTHER=kept\nNAME=old\n')
+    const standIns = 'sudo() { "$@"; }\ndocker() { shift 8; sh "$@"; }\n'
+    const value = 'postgres://auth:a&b,c=d@host/auth?x=$1'
+    const calls = `setting auth NAME; echo; setting auth NAME '${value}'; setting auth NAME; echo; setting auth OTHER`
+    for (const words of [compose, systemd]) {
+      const script =
+        standIns + words.replaceAll('/secrets/', `${folder}/`).replaceAll('/etc/keyhold/', `${folder}/`) + calls
+      const { stdout } = await promisify(execFile)('bash', ['-euc', script])
+      expect(stdout.split('\n').filter(Boolean)).toEqual(['old', value, 'kept'])
+    }
+    rmSync(folder, { recursive: true })
   })
 
   it('links every heading, and no other', () => {
