@@ -1,9 +1,10 @@
 # An auth database that was restored from a backup, with more and more of what docs/operations.md asks for. Prints one line for each fact.
 signed() {
-  local path="/rest/v1/deals" query
-  query="apikey=$1&method=GET&timestamp=$(date +%s)"
-  curl -s -o /dev/null -w '%{http_code}\n' "$DEAL$path?$query&signature=$(printf %s "$path?$query" | openssl dgst -sha256 -hmac "$2" -r | cut -d' ' -f1)"
+  local target
+  target="/rest/v1/deals?apikey=$1&method=GET&timestamp=$(date +%s)"
+  curl -s -o /dev/null -w '%{http_code}\n' "$DEAL$target&signature=$(hmac "$target" "$2")"
 }
+hmac() { node -p 'require("crypto").createHmac("sha256", process.argv[2]).update(process.argv[1]).digest("hex")' "$1" "$2"; }
 restore() {
   pg psql auth -qc 'set client_min_messages = warning; drop schema auth cascade'
   pg pg_restore auth <older.dump
