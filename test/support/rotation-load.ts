@@ -32,6 +32,8 @@ export interface LoadOptions {
 }
 
 export interface Load {
+  /** What a client met beside answers, such as no new token: then all have stopped. */
+  failure(): unknown
   /** Resolves when all have had their last answer. @throws whatever a client met beside answers */
   stop(): Promise<void>
 }
@@ -45,15 +47,17 @@ const otherwiseRenewedAfterMs = 120_000
 
 /** Starts the clients. */
 export function startLoad(options: LoadOptions): Load {
-  const state = { stopped: false }
+  const state: { stopped: boolean; failure?: unknown } = { stopped: false }
   const clients = schemeClients.flatMap((scheme) =>
     Array.from({ length: options.clientsPerScheme }, (_, index) => work(scheme, { ...options, index, state })),
   )
   const all = Promise.all(clients)
-  all.catch(() => {
+  all.catch((error: unknown) => {
     state.stopped = true
+    state.failure = error
   })
   return {
+    failure: () => state.failure,
     stop: async () => {
       state.stopped = true
       await all
