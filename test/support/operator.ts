@@ -59,9 +59,13 @@ export function startOperator({ directory, speed, tokenLifeMs, maxAgeMs }: Opera
 }
 
 async function ask<Result>(child: ChildProcess, order: Order): Promise<Result> {
-  const answered = once(child, 'message')
+  const over = new AbortController()
+  const ended = once(child, 'exit', over).then(([code]) => [{ result: undefined, error: `it ended with ${code}` }])
+  const answered = once(child, 'message', over)
   child.send(order)
-  const [{ result, error }] = (await answered) as [{ result: Result; error?: string }]
+  const [{ result, error }] = (await Promise.race([answered, ended]).finally(() => over.abort())) as [
+    { result: Result; error?: string },
+  ]
   if (error !== undefined) throw new Error(`the operator could not ${order.do}: ${error}`)
   return result
 }

@@ -17,6 +17,8 @@ export interface Call {
   readonly sentAt: number
   readonly request: string
   readonly reply: Pick<Reply, 'status' | 'text'>
+  /** True when the answer came after the end of the token's life: the client was too slow. */
+  readonly isLate: boolean
 }
 
 export interface LoadOptions {
@@ -25,8 +27,8 @@ export interface LoadOptions {
   readonly auths: readonly TestServer[]
   /** Each is so many clients. */
   readonly clientsPerScheme: number
-  /** How long a client uses its token, in milliseconds. */
-  readonly renewAfterMs: number
+  /** How long a token lives, in milliseconds; a client gets the next one after half of that. */
+  readonly tokenTtlMs: number
   /** Told of every call. */
   note(call: Call): void
 }
@@ -85,9 +87,9 @@ async function work(scheme: SchemeClient, worker: Worker): Promise<void> {
     const server = servers[turn % servers.length]
     if (!server) throw new TypeError('there is no server')
     const call = await callOnce({ scheme: scheme.name, server, credential: held.credential, turn }, auths)
-    worker.note(call)
+    worker.note({ ...call, isLate: performance.now() > held.endsAt })
     // A client whose credential was refused gets another one.
-    if (call.reply.status === 401) renewAt = 0
+    if (call.reply.status === 400 || call.reply.status === 401) renewAt = 0
     if (call.reply.status >= 500) await sleep(20)
   }
 }
@@ -100,7 +102,7 @@ async function callOnce(
     turn,
   }: { scheme: SchemeName; server: TestServer; credential: Credential; turn: number },
   auths: readonly TestServer[],
-): Promise<Call> {
+): Promise<Omit<Call, 'isLate'>> {
   const { path, method, body } = auths.includes(server) ? me : (requests[turn % requests.length] ?? me)
   const plain = { method, url: server.url + path, ...(body && { body }) }
   const { url, headers } = await credential(plain)
@@ -133,25 +135,30 @@ export function kidOf(authorization = ''): string | undefined {
 
 interface Held {
   readonly credential: Credential
+  /** How long it is used, in milliseconds. */
   readonly lifeMs: number
+  /** Until when it is good at least, on the monotonic clock. */
+  readonly endsAt: number
 }
 
 /** Gets the first credential, and then the next one each time: with a refresh token where the scheme has that. */
-function renewals(scheme: SchemeClient, { stack, auths, index, renewAfterMs }: Worker): () => Promise<Held> {
+function renewals(scheme: SchemeClient, { stack, auths, index, tokenTtlMs }: Worker): () => Promise<Held> {
   let turn = index
   const nextAuth = (): TestServer => {
     turn += 1
     return auths[turn % auths.length] ?? stack.auth
   }
   const hasToken = scheme.name === 'bearer' || scheme.name === 'key-signed'
-  const lifeMs = hasToken ? renewAfterMs : otherwiseRenewedAfterMs
+  const lifeMs = hasToken ? tokenTtlMs / 2 : otherwiseRenewedAfterMs
   let tokens: Tokens | undefined
   return async () => {
+    // Times in tokens are whole seconds.
+    const endsAt = hasToken ? performance.now() + tokenTtlMs - 1_000 : Number.POSITIVE_INFINITY
     if (scheme.name !== bearerClient.name)
-      return { lifeMs, credential: await scheme.open({ ...stack, auth: nextAuth() }, username) }
+      return { lifeMs, endsAt, credential: await scheme.open({ ...stack, auth: nextAuth() }, username) }
     tokens = tokens ? await refreshed(nextAuth(), tokens) : await stack.logIn(username)
     const headers = { authorization: `Bearer ${tokens.access}` }
-    return { lifeMs, credential: async ({ url }) => ({ url, headers }) }
+    return { lifeMs, endsAt, credential: async ({ url }) => ({ url, headers }) }
   }
 }
 
