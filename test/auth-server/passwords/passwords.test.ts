@@ -53,15 +53,16 @@ describe('password hashing', () => {
     const hashing = createPasswordHashing({ concurrency: 1 })
     const hash = await hashing.hash('long enough')
     const timed = async (against: string | null) => {
-      const samples: number[] = []
-      for (let times = 0; times < 15; times += 1) {
-        const began = performance.now()
-        expect(await hashing.verify(against, 'wrong password')).toBe(false)
-        samples.push(performance.now() - began)
-      }
-      return samples.sort((a, b) => a - b)[2] ?? 0
+      const began = performance.now()
+      expect(await hashing.verify(against, 'wrong password')).toBe(false)
+      return performance.now() - began
     }
-    const [known, unknown] = [await timed(hash), await timed(null)]
+    // In turn, and the shortest of each: whatever else the machine does only makes a turn longer.
+    let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+    for (let times = 0; times < 25; times += 1) {
+      known = Math.min(known, await timed(hash))
+      unknown = Math.min(unknown, await timed(null))
+    }
     expect(unknown / known).toBeGreaterThan(0.5)
     expect(unknown / known).toBeLessThan(2)
   })
