@@ -39,7 +39,7 @@ export const authSettings = {
 }
 
 /** What the operators' tool reads beside the server's settings. */
-const operatorSettings = {
+export const operatorSettings = {
   AUTH_URL: url('where the tool finds the auth server; by default its public origin', ['http:', 'https:']),
   KEYHOLD_ADMIN_USER: text('who the tool logs in as', undefined),
   KEYHOLD_ADMIN_PASSWORD: text("that user's password, spaces included", undefined),

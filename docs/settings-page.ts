@@ -1,7 +1,7 @@
 /** Writes `docs/settings.md` from the settings themselves: `npm run docs`. A test holds the page against them. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { authSettings } from '../auth-server/config.ts'
+import { authSettings, operatorSettings } from '../auth-server/config.ts'
 import { dealSettings } from '../deal-server/config.ts'
 import type { Setting } from '../shared/settings.ts'
 
@@ -62,6 +62,12 @@ ${table(only(authSettings, dealSettings, false))}
 ## Deal server
 
 ${table(only(dealSettings, authSettings, false))}
+
+## Operators' tool
+
+Beside the settings of the auth server:
+
+${table(operatorSettings)}
 `
 
 if (process.argv[1] === import.meta.filename) writeFileSync(path, settingsPage())
