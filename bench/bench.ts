@@ -22,8 +22,9 @@ export interface HttpWork {
 
 /** One turn over HTTP. */
 export async function httpTurn({ load }: Bench, { cycles, expected }: HttpWork, seconds: number): Promise<Turn> {
+  await load.prepare(cycles)
   const before = process.cpuUsage()
-  const result = await load.run({ cycles, seconds, expected })
+  const result = await load.run({ seconds, expected })
   const { user, system } = process.cpuUsage(before)
   return {
     perSecond: result.answers / result.seconds,

@@ -19,8 +19,8 @@ export async function measureLiveEvents(
   const probe = startProbe()
   const first = newDeals(clients)
   const requestsOf = (client: number) => holdAndUnhold(first + client, servers.accessToken, { named: false })
-  const cycles = cyclesFor(clients, servers.port, requestsOf)
-  const write = async () => (await load.run({ cycles, seconds, expected: '200' })).answers / seconds
+  await load.prepare(cyclesFor(clients, servers.port, requestsOf))
+  const write = async () => (await load.run({ seconds, expected: '200' })).answers / seconds
   const measure = (streamPort: number) => {
     const { port, accessToken: token } = servers
     return probe.run({ port, streamPort, token, dealId: dealId(newDeals(1)), redisUrl, seconds })

@@ -10,9 +10,11 @@ import { type ListDatabases, openListDatabases } from './list-databases.ts'
 import { listComparisons } from './lists.ts'
 import { measureLiveEvents } from './live-events.ts'
 import { startLoad } from './load/load.ts'
+import { compareLogins, measureReadsBesideLogins } from './logins.ts'
 import { readOneDeal } from './read-one-deal.ts'
 import { startServers } from './servers.ts'
 import { compareNamedStyles, compareStyles } from './styles.ts'
+import { verifyTokens } from './verify-tokens.ts'
 
 const clients = 32
 const settings = {
@@ -45,6 +47,8 @@ async function main(filter: string): Promise<void> {
     const comparisons = {
       'read-one-deal': readOneDeal,
       'key-signed': verifyKeySigned,
+      'verify-tokens': verifyTokens,
+      logins: compareLogins,
       'hold-deals': holdDeals,
       styles: compareStyles,
       'named-styles': compareNamedStyles,
@@ -57,6 +61,9 @@ async function main(filter: string): Promise<void> {
       const compared = await comparison(bench)
       process.stdout.write(`${await compare(compared, settings)}\n`)
       await compared.close?.()
+    }
+    if ('reads-beside-logins'.includes(filter)) {
+      process.stdout.write(`${await measureReadsBesideLogins(bench, settings)}\n`)
     }
     if ('events'.includes(filter)) {
       const { redisUrl } = environment

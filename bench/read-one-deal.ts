@@ -1,14 +1,27 @@
 import { type Bench, cyclesFor, httpTurn } from './bench.ts'
-import type { Comparison } from './compare.ts'
-import { readDeal, type Token } from './requests.ts'
+import type { Comparison, Subject } from './compare.ts'
+import { askForNonce, type DigestUser, digestFields, makeDigestUser, makeUsers, signPath } from './credentials.ts'
+import { dealPath, readDeal, request, type Token } from './requests.ts'
+
+/** More than a connection can send in a second. */
+const digestsPerSecond = 500
 
 /** What authentication costs: GET of one deal in each scheme, against the same surface where the caller is simply given. */
 export async function readOneDeal(bench: Bench): Promise<Comparison> {
   const { clients, deals, servers } = bench
+  const { session, basic, keySigned, apiKey } = servers
+  const numberOf = (client: number) => Math.floor((client * deals) / clients)
   const subject = (name: string, port: number, token: Token, headers: Readonly<Record<string, string>> = {}) => {
-    const numberOf = (client: number) => Math.floor((client * deals) / clients)
     const cycles = cyclesFor(clients, port, (client) => [readDeal(numberOf(client), token, headers)])
     return { name, turn: (seconds: number) => httpTurn(bench, { cycles, expected: '200' }, seconds) }
+  }
+  const signed: Subject = {
+    name: 'signed request, HMAC in the query',
+    turn: (seconds) => {
+      const get = (n: number) => request(`GET ${signPath(apiKey, dealPath(n))}`, { token: undefined })
+      const cycles = cyclesFor(clients, servers.port, (client) => [get(numberOf(client))])
+      return httpTurn(bench, { cycles, expected: '200' }, seconds)
+    },
   }
   return {
     title: 'GET of one deal by 32 callers',
@@ -16,8 +29,33 @@ export async function readOneDeal(bench: Bench): Promise<Comparison> {
     floor: subject('caller given, credential not looked at', servers.openPort, undefined),
     subjects: [
       subject('Bearer', servers.port, servers.accessToken),
-      subject('KeySigned', servers.port, undefined, servers.keySigned.name),
-      subject('KeySigned, with address and password', servers.port, undefined, servers.keySigned.everything),
+      subject('KeySigned', servers.port, undefined, keySigned.name),
+      subject('KeySigned, with address and password', servers.port, undefined, keySigned.everything),
+      signed,
+      subject('session cookie', servers.port, undefined, session),
+      subject('Basic', servers.port, undefined, basic),
+      await byDigest(bench, numberOf),
     ],
   }
+}
+
+/** A user for each connection, since attempts of one account that are in flight count as failures until they have ended. */
+async function byDigest(bench: Bench, numberOf: (client: number) => number): Promise<Subject> {
+  const { clients, servers } = bench
+  const [origin, token] = [servers.authOrigin, await servers.logIn()]
+  const users = await makeUsers(origin, { token, prefix: 'digest', count: clients })
+  const callers = await Promise.all(users.map((user) => makeDigestUser(origin, token, user)))
+  const requestsOf = async (user: DigestUser, n: number, count: number) => {
+    const uri = dealPath(n)
+    const nonce = await askForNonce(`http://127.0.0.1:${servers.port}${uri}`)
+    const fieldsOf = (index: number) => digestFields(user, { nonce, uri, count: index + 1 })
+    return Array.from({ length: count }, (_, index) => readDeal(n, undefined, fieldsOf(index)))
+  }
+  const turn = async (seconds: number) => {
+    const count = Math.ceil(digestsPerSecond * seconds)
+    const requests = await Promise.all(callers.map((user, client) => requestsOf(user, numberOf(client), count)))
+    const cycles = cyclesFor(clients, servers.port, (client) => requests[client] ?? [])
+    return httpTurn(bench, { cycles, expected: '200' }, seconds)
+  }
+  return { name: 'Digest, one nonce a connection', turn }
 }

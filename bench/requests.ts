@@ -6,8 +6,11 @@ export type Token = string | undefined
 /** The id of the benchmark's n-th deal. */
 export const dealId = (n: number): string => `00000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
 
+/** Where the n-th deal is. */
+export const dealPath = (n: number): string => `/rest/v1/deals/${dealId(n)}`
+
 export const readDeal = (n: number, token: Token, headers: Parts['headers'] = {}): string =>
-  request(`GET /rest/v1/deals/${dealId(n)}`, { token, headers })
+  request(`GET ${dealPath(n)}`, { token, headers })
 
 /** Holds and releases the n-th deal in turn. With `named`, each command has an id, and its outcome is kept. */
 export function holdAndUnhold(n: number, token: Token, { named }: { named: boolean }): string[] {

@@ -26,6 +26,7 @@ import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog, onceATurn } from '../shared/log.ts'
 import type { Authenticate, Caller } from '../shared/schemes/authenticate.ts'
+import { basicFields, keySignedFields, logIn, makeApiKey, sessionFields } from './credentials.ts'
 import type { Environment } from './environment.ts'
 
 export type Servers = Awaited<ReturnType<typeof startServers>>
@@ -44,8 +45,14 @@ export async function startServers({ database: { url }, redisUrl }: Environment)
   const cache = openCache({ redisUrl, clock })
   const auth = await startAuth({ ...variables, KEYS_DIR: folder }, { database, cache })
   const deal = await startDeals({ ...variables, AUTH_PUBLIC_ORIGIN: auth.origin }, { database, cache })
+  const accessToken = await logIn(auth.origin, user)
   return {
     database,
+    /** Where the auth server is. */
+    authOrigin: auth.origin,
+    authPort: auth.port,
+    /** HASH_CONCURRENCY. */
+    hashConcurrency: auth.hashConcurrency,
     /** The port of the real deal server. */
     port: deal.port,
     /** The port of the same surface where every caller is taken for the benchmark's user. */
@@ -56,18 +63,23 @@ export async function startServers({ database: { url }, redisUrl }: Environment)
     listenAsAnother: deal.listenAsAnother,
     /** The benchmark's user; its record is in the cache. */
     username: user.username,
-    accessToken: await logIn(auth.origin),
+    accessToken,
     /** A new access token. */
-    logIn: () => logIn(auth.origin),
+    logIn: () => logIn(auth.origin, user),
     /** KEYS_DIR. */
     keysDir: folder,
     /** What a deal server needs to follow the auth server. */
     follow: { ...deal.follow, authUrl: auth.origin, secret: secrets.SERVICE_SECRET, cache, clock, ids, log },
     /** Header fields of callers by key-signed tokens: one with a user name alone, one with everything that a token can hold. */
     keySigned: {
-      name: await keySignedFields(auth.origin, ['username']),
-      everything: await keySignedFields(auth.origin, ['username', 'ip', 'password']),
+      name: await keySignedFields(auth.origin, user, ['username']),
+      everything: await keySignedFields(auth.origin, user, ['username', 'ip', 'password']),
     },
+    /** Header fields of a caller by session, and by Basic. */
+    session: await sessionFields(auth.origin, user),
+    basic: basicFields(user),
+    /** For signed requests. */
+    apiKey: await makeApiKey(auth.origin, accessToken),
     close: async () => {
       await deal.close()
       await auth.close()
@@ -95,7 +107,8 @@ async function startAuth(variables: Record<string, string>, shared: Shared) {
     await server.stop()
     await keyRing.close()
   }
-  return { origin: `http://127.0.0.1:${listening.port}`, close }
+  const { port } = listening
+  return { origin: `http://127.0.0.1:${port}`, port, hashConcurrency: config.hashConcurrency, close }
 }
 
 async function startDeals(variables: Record<string, string>, shared: Shared) {
@@ -143,23 +156,4 @@ const givenCaller: Caller = {
   rights: new Set(allRights),
   scheme: 'bearer',
   credential: { username: user.username, generation: undefined, loginId: undefined, expiresAt: undefined },
-}
-
-async function logIn(origin: string): Promise<string> {
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(`${origin}/login`, { method: 'POST', headers, body: JSON.stringify(user) })
-  const { access_token: token } = (await response.json()) as { access_token: string }
-  return token
-}
-
-async function keySignedFields(origin: string, include: readonly string[]): Promise<Record<string, string>> {
-  const headers = { 'content-type': 'application/json' }
-  const body = JSON.stringify({ ...user, include })
-  const response = await fetch(`${origin}/key-signed-tokens`, { method: 'POST', headers, body })
-  const { token } = (await response.json()) as { token: string }
-  const password = Buffer.from(user.password).toString('base64url')
-  return {
-    Authorization: `KeySigned ${token}`,
-    ...(include.includes('password') && { 'X-Key-Signed-Password': password }),
-  }
 }

@@ -4,6 +4,8 @@ import { connect, type Socket } from 'node:net'
 export interface Cycle {
   readonly port: number
   readonly requests: readonly string[]
+  /** How long it waits between an answer and the next request, in milliseconds; not at all when left out. */
+  readonly pauseMs?: number
 }
 
 /** What came back over one connection. */
@@ -36,8 +38,9 @@ export function drive(cycle: Cycle, tally: Tally, until: number): Promise<void> 
       const status = received.slice(9, 12)
       tally.byStatus.set(status, (tally.byStatus.get(status) ?? 0) + 1)
       received = ''
-      if (now < until) send()
-      else socket.end()
+      if (now >= until) socket.end()
+      else if (cycle.pauseMs === undefined) send()
+      else setTimeout(send, cycle.pauseMs)
     })
     socket.on('error', reject)
     socket.on('close', resolve)

@@ -1,11 +1,8 @@
 /** The process that generates load, so that it takes nothing from the one that is measured. Driven by `load.ts`. */
 import { type Cycle, drive, type Tally } from './connection.ts'
 
-/** One order: what each connection sends, and for how long. */
-export interface LoadOrder {
-  readonly cycles: readonly Cycle[]
-  readonly seconds: number
-}
+/** What each connection sends from now on, answered when it is there; or for how long to send it. */
+export type LoadOrder = { readonly cycles: readonly Cycle[] } | { readonly seconds: number }
 
 export interface LoadResult {
   readonly answers: number
@@ -18,8 +15,15 @@ export interface LoadResult {
   readonly cpuMicroseconds: number
 }
 
+let cycles: readonly Cycle[] = []
+
 process.on('message', (order: LoadOrder) => {
-  run(order).then(
+  if ('cycles' in order) {
+    cycles = order.cycles
+    process.send?.('ready')
+    return
+  }
+  run(order.seconds).then(
     (result) => process.send?.(result),
     (error: unknown) => {
       process.stderr.write(`The load broke off: ${error}\n`)
@@ -28,7 +32,7 @@ process.on('message', (order: LoadOrder) => {
   )
 })
 
-async function run({ cycles, seconds }: LoadOrder): Promise<LoadResult> {
+async function run(seconds: number): Promise<LoadResult> {
   const tally: Tally = { byStatus: new Map(), latenciesMs: [] }
   const started = performance.now()
   const cpu = process.cpuUsage()

@@ -1,11 +1,14 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type { Cycle } from './connection.ts'
 import type { LoadOrder, LoadResult } from './generator.ts'
 
 /** Load on a server of this process, from a process of its own. */
 export interface Load {
-  /** @throws Error when an answer has not the status `expected` */
-  run(order: LoadOrder & { readonly expected: string }): Promise<LoadResult>
+  /** Says what each connection is to send: beforehand, since handing much of it over takes its time. */
+  prepare(cycles: readonly Cycle[]): Promise<void>
+  /** Sends it for so many seconds. @throws Error when an answer has not the status `expected` */
+  run(order: { readonly seconds: number; readonly expected: string }): Promise<LoadResult>
   close(): void
 }
 
@@ -16,13 +19,17 @@ export function startLoad(): Load {
     child.once('exit', (code) => reject(new Error(`the load generator has ended with ${code}`)))
   })
   broken.catch(() => {})
+  const ask = <Answer>(order: LoadOrder): Promise<Answer> => {
+    const answered = new Promise<Answer>((resolve) => child.once('message', (answer: Answer) => resolve(answer)))
+    child.send(order)
+    return Promise.race([answered, broken])
+  }
   return {
-    run: async ({ expected, ...order }) => {
-      const answered = new Promise<LoadResult>((resolve) =>
-        child.once('message', (result: LoadResult) => resolve(result)),
-      )
-      child.send(order)
-      const result = await Promise.race([answered, broken])
+    prepare: async (cycles) => {
+      await ask<'ready'>({ cycles })
+    },
+    run: async ({ expected, seconds }) => {
+      const result = await ask<LoadResult>({ seconds })
       if (Object.keys(result.byStatus).every((status) => status === expected)) return result
       throw new Error(`not all answers were ${expected}: ${JSON.stringify(result.byStatus)}`)
     },
