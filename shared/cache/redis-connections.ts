@@ -8,7 +8,7 @@ import { parseRedisUrl, type RedisAddress, type RedisNode } from './redis-url.ts
 
 /** The connections a Redis cache works with. */
 export interface RedisConnections {
-  /** Runs the scripts; reconnects by itself and refuses commands while it is not connected. */
+  /** Runs the scripts; reconnects by itself and refuses commands while it is not connected. To be read anew for each command. */
   readonly commands: (Redis | Cluster) & CacheScripts
   /**
    * Opens a connection for subscriptions to the node that runs the scripts. It does not reconnect: when it has ended, another one
@@ -58,10 +58,20 @@ function connectServer(node: RedisNode, onError: (error: Error) => void): RedisC
   const commands = new Redis({ ...options, scripts: cacheScripts, retryStrategy: retryDelayMs })
   commands.on('error', onError)
   return {
-    commands: withScripts(commands),
+    get commands() {
+      gatherWrites(commands.stream)
+      return withScripts(commands)
+    },
     openSubscriber: () => new Redis({ ...options, retryStrategy: null }),
     isCurrent: () => true,
   }
+}
+
+/** What is written to a socket in this turn of the event loop leaves it in one piece: ioredis writes each command by itself. */
+function gatherWrites(socket: Redis['stream'] | undefined): void {
+  if (socket === undefined || socket.writableCorked > 0) return
+  socket.cork()
+  setImmediate(() => socket.uncork())
 }
 
 function connectCluster(address: RedisAddress, onError: (error: Error) => void): RedisConnections {
