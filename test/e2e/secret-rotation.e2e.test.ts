@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest'
 import { verifyChain } from '../../auth-server/audit/verify-chain.ts'
 import { reencrypt } from '../../auth-server/ops/reencrypt.ts'
 import { parseSecretsKeys } from '../../auth-server/store/secrets-keys.ts'
-import { describeBackends } from '../support/backends.ts'
+import { describePostgresAndRedis } from '../support/backends.ts'
 import { type Fleet, type Member, openFleet } from '../support/fleet.ts'
 import { type FleetNonce, type FleetUser, newFleetUser, pathOf } from '../support/fleet-clients.ts'
 import { expectProblem, send } from '../support/http-client.ts'
@@ -51,7 +51,7 @@ async function expectCursorsGood(members: readonly Member[], token: string): Pro
 
 const adminToken = async ({ server }: Member) => (await logIn(server, 'admin', passwordOf('admin'))).access
 
-describeBackends('secrets are rotated without a failed request', (openBackend) => {
+describePostgresAndRedis('secrets are rotated without a failed request', (openBackend) => {
   afterEach(() => fleet.close())
 
   const open = async (auths: number, deals: number, settings: Readonly<Record<string, string>>) => {
