@@ -3,12 +3,20 @@
  * migrations, the same HTTP between the two servers; only the cache is in this process when REDIS_URL is not set.
  */
 import { existsSync } from 'node:fs'
-import { rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readAuthConfig } from './auth-server/config.ts'
-import { createDemoApiKeys, createDemoUsers, createFirstAdmin, demoUsers } from './auth-server/first-start.ts'
+import {
+  createDemoApiKeys,
+  createDemoUsers,
+  createFirstAdmin,
+  demoNeedsLoopback,
+  demoUserProblems,
+  demoUsers,
+} from './auth-server/first-start.ts'
 import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
 import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
+import { KeyRingError } from './auth-server/key-ring/keyring-file.ts'
 import { createAuthServer } from './auth-server/server.ts'
 import { ensureAnonymous } from './auth-server/users/create-user.ts'
 import { readDealConfig } from './deal-server/config.ts'
@@ -43,10 +51,12 @@ const demoInProduction = {
   variable: '--no-demo',
   expected: 'must be given in production, and no demo data be in DATA_DIR',
 }
-requireSettings([...auth.problems, ...deal.problems, ...(auth.config.production && hasDemo ? [demoInProduction] : [])])
-if (!isLoopbackHost(auth.config.host) && hasDemo) {
-  endWith(2, `HOST must be loopback while demo users exist: their passwords are no secret. ${usage}`)
-}
+requireSettings([
+  ...auth.problems,
+  ...deal.problems,
+  ...(hasDemo && auth.config.production ? [demoInProduction] : []),
+  ...(hasDemo && !isLoopbackHost(auth.config.host) ? [demoNeedsLoopback] : []),
+])
 
 const log = createLog(auth.config.log)
 const certificate = await requireCertificate(auth.config.tls, log)
@@ -57,9 +67,7 @@ const unlock = await lockDataFolder(dataDir).catch((error: unknown) => {
 const ids = createIdSource(clock)
 const serviceSecrets = auth.config.serviceSecrets ?? [await generatedSecret(dataDir, 'service-secret')]
 const secretsKeys = auth.config.secretsKeys ?? [await generatedSecret(dataDir, 'secrets-key')]
-const { keysDir, keysPassphrase: passphrase, keyBits: bits } = auth.config
-await createKeyRing(keysDir, { bits, passphrase, clock })
-const keyRing = await openKeyRing({ directory: keysDir, passphrase }, log)
+const keyRing = await openRing()
 const cache = openCache({ redisUrl: auth.config.redisUrl, clock, onListenerError: (err) => log.error({ err }) })
 
 const needsEngine = auth.config.databaseUrl === undefined || deal.config.databaseUrl === undefined
@@ -87,8 +95,9 @@ const authServer = createAuthServer(auth.config, {
 })
 const [serviceSecret = ''] = serviceSecrets
 const dealServer = createDealServer(deal.config, { ...resources, database: dealDatabase, serviceSecret })
+requireSettings(await demoUserProblems(auth.config, authServer.users))
 authServer.start()
-const newAdminPassword = await createFirstUsers()
+await createFirstUsers()
 const listenings = [await listenOn(auth.config, authServer.app)]
 await dealServer.start()
 listenings.push(await listenOn(deal.config, dealServer.app))
@@ -106,6 +115,18 @@ closeOnSignal(log, async () => {
   await unlock()
 })
 
+async function openRing() {
+  const { keysDir: directory, keysPassphrase: passphrase, keyBits: bits } = auth.config
+  try {
+    await createKeyRing(directory, { bits, passphrase, clock })
+    return await openKeyRing({ directory, passphrase }, log)
+  } catch (error) {
+    if (!(error instanceof KeyRingError)) throw error
+    await unlock()
+    return endWith(2, error.message)
+  }
+}
+
 async function listenOn(
   { host, port, publicOrigin: origin }: { host: string; port: number; publicOrigin: string },
   app: Parameters<typeof listen>[0]['app'],
@@ -118,25 +139,29 @@ async function listenOn(
   }
 }
 
-/** On an empty database: the demo's users and their list for scripts, or one admin, whose password is given. */
-async function createFirstUsers(): Promise<string | undefined> {
-  if (!(await authServer.users.isEmpty())) return undefined
+/** On an empty database: the demo's users and their list for scripts, or one admin. */
+async function createFirstUsers(): Promise<void> {
+  if (!(await authServer.users.isEmpty())) {
+    if (existsSync(demoFile)) await writeDemo(JSON.parse(await readFile(demoFile, 'utf8')))
+    return
+  }
   if (!withDemo) return createFirstAdmin(authServer.users, ids)
   await createDemoUsers(authServer.users, authServer.digestSecrets)
-  const apiKeys = await createDemoApiKeys(authServer.apiKeys)
-  const demo = { authUrl: auth.config.publicOrigin, dealUrl: deal.config.publicOrigin, users: demoUsers, apiKeys }
+  await writeDemo({ users: demoUsers, apiKeys: await createDemoApiKeys(authServer.apiKeys) })
+}
+
+/** The list of what the demo has made, with where the servers are this time. */
+async function writeDemo(made: { users: unknown; apiKeys: unknown }): Promise<void> {
+  const { users, apiKeys } = made
+  const demo = { authUrl: auth.config.publicOrigin, dealUrl: deal.config.publicOrigin, users, apiKeys }
   await writeFile(`${demoFile}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
   await rename(`${demoFile}.new`, demoFile)
-  return undefined
 }
 
 function welcome(): string {
   const { publicOrigin: authUrl } = auth.config
   const { publicOrigin: dealUrl } = deal.config
   const lines = ['', 'Keyhold is running.', `  auth server  ${authUrl}`, `  deal server  ${dealUrl}`]
-  if (newAdminPassword !== undefined) {
-    return [...lines, `  user admin, password (shown only now): ${newAdminPassword}`, '', ''].join('\n')
-  }
   if (!existsSync(demoFile)) return [...lines, '', ''].join('\n')
   const read = `node -p 'JSON.parse(require("fs").readFileSync(0)).access_token'`
   return [

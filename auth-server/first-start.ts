@@ -1,6 +1,8 @@
 /** What an auth server does once, on an empty database: its first users, and what the demo needs. */
+import { isLoopbackHost } from '../shared/common-settings.ts'
 import { Refused } from '../shared/errors.ts'
 import type { IdSource } from '../shared/ids.ts'
+import type { SettingProblem } from '../shared/settings.ts'
 import type { ApiKeyKind } from './api-keys/api-key.ts'
 import type { ApiKeys } from './api-keys/api-keys.ts'
 import type { DigestSecrets } from './users/digest-secrets.ts'
@@ -30,6 +32,33 @@ export async function createDemoUsers(users: Users, digestSecrets: Pick<DigestSe
   for (const { username, password, roles, digestSecret } of demoUsers) {
     if (await createUnlessThere(users, { username, password, roles })) await digestSecrets.renew(username, digestSecret)
   }
+}
+
+/** Where demo users may be. */
+export const demoNeedsLoopback: SettingProblem = {
+  variable: 'HOST',
+  expected:
+    'must be loopback while demo users exist: their passwords are no secret (npm start -- --no-demo makes none)',
+}
+
+/**
+ * What is wrong when users of the demo still have its passwords, on a server that others can reach or in production; nothing when there
+ * are none. Their list may be gone, or in another folder.
+ */
+export async function demoUserProblems(
+  { host, production }: { readonly host: string; readonly production: boolean },
+  users: Pick<Users, 'hasPassword'>,
+): Promise<SettingProblem[]> {
+  if (isLoopbackHost(host) && !production) return []
+  for (const { username, password } of demoUsers) {
+    if (!(await users.hasPassword(username, password))) continue
+    const inProduction = {
+      variable: 'AUTH_DATABASE_URL',
+      expected: `must hold no demo user in production: ${username}`,
+    }
+    return production ? [inProduction] : [demoNeedsLoopback]
+  }
+  return []
 }
 
 /** An API key of the demo, as `data/demo.json` lists it. */
@@ -64,10 +93,14 @@ export async function createDemoApiKeys(apiKeys: Pick<ApiKeys, 'create'>): Promi
   return made
 }
 
-/** Creates the user `admin` with a generated password and gives the password; undefined when another instance was faster. */
-export async function createFirstAdmin(users: Users, ids: IdSource): Promise<string | undefined> {
+/**
+ * Creates the user `admin` and prints the generated password; nothing when another instance was faster. At once, since it can never be
+ * shown again, whatever becomes of this start; and not by the log: logs are kept.
+ */
+export async function createFirstAdmin(users: Users, ids: IdSource): Promise<void> {
   const password = ids.secret(18)
-  return (await createUnlessThere(users, { username: 'admin', password, roles: ['admin'] })) ? password : undefined
+  if (!(await createUnlessThere(users, { username: 'admin', password, roles: ['admin'] }))) return
+  process.stdout.write(`The user admin was created. Its password, shown only now: ${password}\n`)
 }
 
 async function createUnlessThere(users: Users, request: Parameters<Users['create']>[0]): Promise<boolean> {

@@ -12,7 +12,7 @@ import { createMetrics } from '../shared/metrics/metrics.ts'
 import { listenForMetrics } from '../shared/metrics/serve-metrics.ts'
 import { closeOnSignal, endWith, requireCertificate, requireSettings } from '../shared/process.ts'
 import { readAuthConfig } from './config.ts'
-import { createFirstAdmin } from './first-start.ts'
+import { createFirstAdmin, demoUserProblems } from './first-start.ts'
 import { createKeyRing } from './key-ring/create-key-ring.ts'
 import { openKeyRing } from './key-ring/key-ring.ts'
 import { KeyRingError } from './key-ring/keyring-file.ts'
@@ -49,13 +49,9 @@ const server = createAuthServer(config, {
   serviceSecrets,
   secretsKeys,
 })
+requireSettings(await demoUserProblems(config, server.users))
 server.start()
-if (await server.users.isEmpty()) {
-  const password = await createFirstAdmin(server.users, ids)
-  // Printed once, and not by the log: logs are kept.
-  if (password !== undefined)
-    process.stdout.write(`The user admin was created. Its password, shown only now: ${password}\n`)
-}
+if (await server.users.isEmpty()) await createFirstAdmin(server.users, ids)
 const listening = await listen({
   app: server.app,
   host: config.host,

@@ -5,6 +5,7 @@
 import type { Cache } from '../shared/cache/cache.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { IdSource } from '../shared/ids.ts'
+import { notingRefusals } from '../shared/limits/limit-refusals.ts'
 import type { Log } from '../shared/log.ts'
 import type { Principals } from '../shared/schemes/authenticate.ts'
 import { createBasicScheme } from '../shared/schemes/basic.ts'
@@ -17,7 +18,8 @@ import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
 import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
 import { reportUses } from '../shared/schemes/report-uses.ts'
 import type { Scheme, SchemeName } from '../shared/schemes/scheme.ts'
-import { createSessionScheme, type Sessions, sessionBasics } from '../shared/schemes/session.ts'
+import { createSessionScheme, type Sessions } from '../shared/schemes/session.ts'
+import { createSessionCookie } from '../shared/schemes/session-cookie.ts'
 import { createSignedRequestScheme } from '../shared/schemes/signed-request.ts'
 import { signingKeyOf } from '../shared/schemes/signing-key.ts'
 import type { UseSignature } from '../shared/schemes/used-signatures.ts'
@@ -25,8 +27,10 @@ import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts
 import type { VerifyAccessToken } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
 import type { ApiKeys } from './api-keys/api-keys.ts'
+import { recordRefusals } from './audit/limit-refusals.ts'
 import type { AuthConfig } from './config.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
+import type { KeyUse } from './key-ring/keyring-file.ts'
 import { type VerifyBasicPorts, verifyBasic } from './logins/verify-password.ts'
 import type { PasswordHashing } from './passwords/password-hashing.ts'
 import type { DigestSecrets } from './users/digest-secrets.ts'
@@ -37,7 +41,7 @@ export interface AuthSchemePorts extends VerifyBasicPorts {
   readonly principals: Principals
   readonly sessions: Sessions
   readonly verifyAccessToken: VerifyAccessToken
-  readonly keyRing: Pick<KeyRing, 'verificationKeys'>
+  readonly keyRing: Pick<KeyRing, 'verificationKeys' | 'look'>
   readonly hashing: PasswordHashing
   readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
   readonly useSignature: UseSignature
@@ -52,24 +56,28 @@ export interface AuthSchemePorts extends VerifyBasicPorts {
 /** The enabled schemes (AUTH_SCHEMES). */
 export function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): Scheme[] {
   const makers: Partial<Record<SchemeName, () => Scheme>> = {
-    bearer: () => createBearerScheme({ verify: ports.verifyAccessToken, findKey: hasAllKeys }),
+    bearer: () => createBearerScheme({ verify: ports.verifyAccessToken, findKey: findKeyIn(ports.keyRing, 'jwt') }),
     'key-signed': () => keySigned(ports),
     basic: () => createBasicScheme(holdPasswords({ ...ports, verify: (presented) => verifyBasic(ports, presented) })),
-    session: () => createSessionScheme({ ...sessionBasics(config), sessions: ports.sessions }),
+    session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: ports.sessions }),
     'signed-request': () => signedRequest(config, ports),
     digest: () => digest(config, ports),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }
 
-/** The key ring is this server's own: there is nothing to fetch. */
-const hasAllKeys = () => Promise.resolve(false)
+/** Looks once more into the folder of the ring: another auth server may have noticed a new key first. */
+const findKeyIn = (keyRing: AuthSchemePorts['keyRing'], use: KeyUse) => async (kid: string) => {
+  await keyRing.look()
+  return keyRing.verificationKeys(use).key(kid) !== undefined
+}
 
-function keySigned({ keyRing, hashing: { withPermit }, guesses, clock }: AuthSchemePorts): Scheme {
+function keySigned({ keyRing, hashing: { withPermit }, clock, ...ports }: AuthSchemePorts): Scheme {
   const keys = keyRing.verificationKeys('key-signed')
   const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
+  const guesses = notingRefusals(ports.guesses, 'key-signed', recordRefusals(ports.audit))
   const passwords = createTokenPasswords({ withPermit, guesses, clock })
-  return createKeySignedScheme({ verify, findKey: hasAllKeys, passwords })
+  return createKeySignedScheme({ verify, findKey: findKeyIn(keyRing, 'key-signed'), passwords })
 }
 
 const signedRequest = (config: AuthConfig, ports: AuthSchemePorts): Scheme =>
@@ -91,6 +99,7 @@ function digest(config: AuthConfig, ports: AuthSchemePorts): Scheme {
     find: ports.digestSecrets.find,
     nonces: createDigestNonces({ ...ports, secrets: ports.serviceSecrets }),
     counts: createDigestCounts({ ...ports, schema: 'auth' }),
+    guesses: notingRefusals(ports.guesses, 'digest', recordRefusals(ports.audit)),
     origin: config.publicOrigin,
   })
 }

@@ -19,16 +19,17 @@ import { metricsRoute } from '../shared/metrics/serve-metrics.ts'
 import { observeServer } from '../shared/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/pages/routes.ts'
 import { createAuthentication } from '../shared/schemes/authenticate.ts'
+import { createDigestCountExpiry, createUsedSignatureExpiry } from '../shared/schemes/credential-expiry.ts'
 import { createCrossSiteRule, trustedOrigins } from '../shared/schemes/cross-site.ts'
-import { createDigestCountExpiry } from '../shared/schemes/digest-count-expiry.ts'
 import { createSessionCookie } from '../shared/schemes/session-cookie.ts'
-import { createUsedSignatureExpiry, createUsedSignatures } from '../shared/schemes/used-signatures.ts'
+import { createUsedSignatures } from '../shared/schemes/used-signatures.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
 import { createKeySignedVerifier } from '../shared/tokens/verify-key-signed-token.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
 import { createApiKeyExpiry } from './api-keys/housekeeping.ts'
 import { createChainedLog } from './audit/chained-log.ts'
+import { recordRefusals } from './audit/limit-refusals.ts'
 import { readEntries } from './audit/read-entries.ts'
 import { observeAuthServer } from './auth-metrics.ts'
 import type { AuthConfig } from './config.ts'
@@ -38,6 +39,7 @@ import { digestSecretRoute } from './http/endpoints/digest-secret.ts'
 import { internalRoutes, principalEndpoints } from './http/endpoints/internal.ts'
 import { apiKeyEndpoints } from './http/endpoints/internal-api-keys.ts'
 import { digestSecretEndpoint } from './http/endpoints/internal-digest-secrets.ts'
+import { limitRefusalEndpoint } from './http/endpoints/internal-limit-refusals.ts'
 import { passwordEndpoint } from './http/endpoints/internal-passwords.ts'
 import { sessionEndpoints } from './http/endpoints/internal-sessions.ts'
 import { keyDocumentRoutes } from './http/endpoints/key-documents.ts'
@@ -66,7 +68,7 @@ import { createSessionStore } from './logins/session-store.ts'
 import { createStartSession } from './logins/start-session.ts'
 import { createStoredSessions } from './logins/use-session.ts'
 import { verifyBasic } from './logins/verify-password.ts'
-import { createEndedTokenExpiry } from './oauth/end-key-token.ts'
+import { createEndedTokenExpiry } from './oauth/end-token.ts'
 import { createOAuth } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createAuthSchemes } from './schemes.ts'
@@ -107,8 +109,8 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const problems = createAuthProblems(config.expiredTokenStatus)
   const documented = [
     ...openRoutes(config, resources, parts),
-    ...oauthRoutesOf(config, resources, parts),
-    ...callersRoutes(resources, parts),
+    ...tokenRoutesOf(config, resources, parts),
+    ...callersRoutes(config, resources, parts),
     ...sessionRoutesOf(config, parts),
   ]
   const app = createApp({
@@ -118,6 +120,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
       ...internalRoutesOf(resources, parts),
     ],
     problems,
+    schemes: config.schemes,
     otherProblemForm: oauthProblemForm,
     transport: config.transport,
     origin: config.publicOrigin,
@@ -184,12 +187,12 @@ const openRoutes = (
   ...(config.metricsPort === undefined ? [metricsRoute(metrics)] : []),
   ...documentationRoutes({ ...config, server: 'auth' }),
   ...keyDocumentRoutes(keyRing),
-  ...loginRoutes({ ...logins, audit }),
   ...(config.schemes.includes('key-signed') ? keySignedTokenRoutes({ ...logins, audit }) : []),
 ]
 
 /** The routes that need a caller. */
 const callersRoutes = (
+  { publicOrigin: origin }: AuthConfig,
   { database, keyRing }: AuthResources,
   { authenticate, logins, users, apiKeys, lists, audit }: Parts,
 ): Route[] => [
@@ -198,11 +201,11 @@ const callersRoutes = (
   ...apiKeysRoutes({ authenticate, apiKeys, lists, audit }),
   digestSecretRoute({ authenticate, digestSecrets: logins.digestSecrets, audit }),
   keyStatusRoute({ authenticate, keyRing }),
-  auditRoute({ authenticate, readEntries: (page) => readEntries(database, page) }),
+  auditRoute({ authenticate, origin, readEntries: (page) => readEntries(database, page) }),
 ]
 
-/** The routes of OAuth. */
-function oauthRoutesOf(
+/** The routes of tokens: the token flow, and OAuth. */
+function tokenRoutesOf(
   config: AuthConfig,
   { database, clock, keyRing }: AuthResources,
   { authenticate, logins, apiKeys, audit }: Parts,
@@ -212,11 +215,11 @@ function oauthRoutesOf(
     ...{ ...logins, database, clock, apiKeys, issuer, accessTokenTtlSeconds },
     tokenEndpoint: `${origin}/oauth/token`,
     principal: (username) => readPrincipalRecord({ database, clock }, username),
-    verifyKeySignedToken: config.schemes.includes('key-signed')
-      ? createKeySignedVerifier({ keys: keyRing.verificationKeys('key-signed'), clock })
-      : undefined,
+    verifyKeySignedToken: createKeySignedVerifier({ keys: keyRing.verificationKeys('key-signed'), clock }),
+    servesKeySigned: config.schemes.includes('key-signed'),
   })
-  return oauthRoutes(config, { ...logins, ...oauth, authenticate, audit, origin })
+  const ports = { ...logins, ...oauth, authenticate, audit, origin }
+  return [...loginRoutes(ports), ...oauthRoutes(config, ports)]
 }
 
 /** The routes of sessions and of lists of logins. */
@@ -262,6 +265,7 @@ const internalRoutesOf = (
     digestSecretEndpoint(logins.digestSecrets),
     passwordEndpoint({ secrets, verify: (presented) => verifyBasic({ ...logins, audit }, presented) }),
     ...sessionEndpoints(logins.sessions),
+    limitRefusalEndpoint(recordRefusals(audit)),
   ])
 
 const cursorsUnder = (secretsKeys: readonly string[]) =>

@@ -7,6 +7,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { Database } from '../shared/database/database.ts'
 import type { IdSource } from '../shared/ids.ts'
 import type { Guesses } from '../shared/limits/guesses.ts'
+import { type NoteRefusal, notingRefusals } from '../shared/limits/limit-refusals.ts'
 import type { WithHashingPermit } from '../shared/passwords/hashing-permits.ts'
 import type { Principals } from '../shared/schemes/authenticate.ts'
 import { createBasicScheme } from '../shared/schemes/basic.ts'
@@ -18,7 +19,8 @@ import { holdPasswords } from '../shared/schemes/held-passwords.ts'
 import { createKeySignedScheme } from '../shared/schemes/key-signed.ts'
 import { createTokenPasswords } from '../shared/schemes/key-signed-password.ts'
 import type { Scheme, SchemeName } from '../shared/schemes/scheme.ts'
-import { createSessionScheme, type Sessions, sessionBasics } from '../shared/schemes/session.ts'
+import { createSessionScheme, type Sessions } from '../shared/schemes/session.ts'
+import { createSessionCookie } from '../shared/schemes/session-cookie.ts'
 import { createSignedRequestScheme } from '../shared/schemes/signed-request.ts'
 import type { UseSignature } from '../shared/schemes/used-signatures.ts'
 import { rememberVerifiedTokens } from '../shared/tokens/verified-token-cache.ts'
@@ -36,6 +38,7 @@ export interface DealSchemePorts {
   readonly sessions: Sessions
   readonly keys: KeyStores
   readonly guesses: Guesses
+  readonly noteRefusal: NoteRefusal
   readonly apiKeys: ApiKeyStore
   readonly useSignature: UseSignature
   readonly withPermit: WithHashingPermit
@@ -60,15 +63,16 @@ export function createDealSchemes(config: DealConfig, ports: DealSchemePorts): S
       createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey }),
     'key-signed': () => keySigned(ports),
     basic: () => createBasicScheme(holdPasswords({ ...ports, verify: askForPasswords(ports) })),
-    session: () => createSessionScheme({ ...sessionBasics(config), sessions: ports.sessions }),
+    session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: ports.sessions }),
     'signed-request': () => signedRequest(config, ports),
     digest: () => digest(config, ports),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
 }
 
-function keySigned({ keys: { keySigned: keys }, guesses, clock, withPermit }: DealSchemePorts): Scheme {
+function keySigned({ keys: { keySigned: keys }, clock, withPermit, ...ports }: DealSchemePorts): Scheme {
   const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
+  const guesses = notingRefusals(ports.guesses, 'key-signed', ports.noteRefusal)
   const passwords = createTokenPasswords({ withPermit, guesses, clock })
   return createKeySignedScheme({ verify, findKey: keys.findKey, passwords })
 }
@@ -89,6 +93,7 @@ function digest(config: DealConfig, ports: DealSchemePorts): Scheme {
     find: followDigestSecrets(ports),
     nonces: createDigestNonces({ ...ports, secrets: config.serviceSecrets ?? [ports.serviceSecret] }),
     counts: createDigestCounts({ ...ports, schema: 'deals' }),
+    guesses: notingRefusals(ports.guesses, 'digest', ports.noteRefusal),
     origin: config.publicOrigin,
   })
 }

@@ -28,6 +28,7 @@ import { createKeyStores, type KeyStores } from './access/key-stores.ts'
 import { createPrincipalFeed, type PrincipalFeed } from './access/principal-feed.ts'
 import { createPrincipalRecords } from './access/principal-records.ts'
 import { followPublishedKeys } from './access/published-keys.ts'
+import { createRefusalReports } from './access/report-refusals.ts'
 import type { DealConfig } from './config.ts'
 import { observeDealServer } from './deal-metrics.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
@@ -62,7 +63,7 @@ export type DealServer = ReturnType<typeof createDealServer>
 export function createDealServer(config: DealConfig, resources: DealResources) {
   const { database, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
   const parts = createParts(config, resources, metrics)
-  const { keys, feed, principals, events, nudges, housekeeping, authenticate, recheck } = parts
+  const { keys, feed, principals, events, nudges, housekeeping, refusalReports, authenticate, recheck } = parts
   const app = createDealApp(config, {
     openRoutes: openRoutes(config, parts, metrics),
     observe: observeRequests(metrics, 'deal'),
@@ -87,6 +88,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     },
     stop: async () => {
       keys.stop()
+      await refusalReports.stop()
       await nudges.stop()
       await housekeeping.stop()
       await feed.stop()
@@ -106,7 +108,9 @@ function createParts(config: DealConfig, resources: DealResources, metrics: Metr
   const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secrets })
   const sessions = createHeldSessions({ ...config, feed, principals, authClient, cache, clock })
   const useSignature = createUsedSignatures(resources, 'deals')
-  const schemePorts = { ...resources, ...followed, guesses, withPermit, sessions, useSignature }
+  const refusalReports = createRefusalReports({ authClient, clock, log })
+  const noteRefusal = refusalReports.note
+  const schemePorts = { ...resources, ...followed, guesses, noteRefusal, withPermit, sessions, useSignature }
   const authentication = createAuthentication({
     schemes: createDealSchemes(config, schemePorts),
     principals,
@@ -122,7 +126,7 @@ function createParts(config: DealConfig, resources: DealResources, metrics: Metr
   const dependencies = dependenciesOf(resources, { keys, feed, events })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
   observeDealServer(metrics, { keys, feed, events })
-  return { ...followed, ...authentication, events, nudges, housekeeping, dependencies }
+  return { ...followed, ...authentication, events, nudges, housekeeping, dependencies, refusalReports }
 }
 
 const openRoutes = (config: DealConfig, { dependencies }: Parts, metrics: Metrics): Route[] => [

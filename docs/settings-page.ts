@@ -25,6 +25,7 @@ const shownDefaults: Readonly<Record<string, string>> = {
   AUTH_SCHEMES: 'all six',
   CORS_ORIGINS: 'none',
   LOG_FORMAT: 'pretty on a terminal, else json',
+  FORMER_SECRETS_KEYS: 'none',
 }
 
 const shown = (fallback: unknown): string =>

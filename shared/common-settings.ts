@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { parseTrustedProxies, type TrustedProxies } from './http/transport.ts'
 import { logLevels } from './log.ts'
 import { type SchemeName, schemeNames } from './schemes/scheme.ts'
+import { maxSignatureTtlSeconds } from './schemes/used-signatures.ts'
 import {
   flag,
   integer,
@@ -51,7 +52,7 @@ export const commonSettings = {
   SIGNATURE_TTL: integer('how many seconds a signed request may be early or late', {
     fallback: 300,
     min: 1,
-    max: 86_400,
+    max: maxSignatureTtlSeconds,
   }),
   SESSION_IDLE_TTL: integer('seconds after which an unused session ends', { fallback: 1800, min: 1, max: 31_536_000 }),
   SESSION_MAX_TTL: integer('life of a session in seconds, however much used', {

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from './clock.ts'
 import { type Certificate, CertificateError, type CertificateFiles, openCertificate } from './http/certificate.ts'
 import type { Log } from './log.ts'
 import { InvalidSettings, type SettingProblem } from './settings.ts'
@@ -28,12 +29,18 @@ export function endWith(exitCode: number, message: string): never {
   process.exit(exitCode)
 }
 
+/** npm hands on to a server what the terminal has sent to both: a signal that comes so soon is the same one, in milliseconds. */
+const sameSignalMs = 500
+
 /** Calls `close` on SIGINT or SIGTERM and exits with 0 when it is done; a second signal does not wait. */
-export function closeOnSignal(log: Log, close: () => Promise<void>): void {
-  let closing = false
+export function closeOnSignal(log: Log, close: () => Promise<void>, clock: Clock = systemClock): void {
+  let askedAt: number | undefined
   const handle = (signal: NodeJS.Signals) => {
-    if (closing) process.exit(1)
-    closing = true
+    if (askedAt !== undefined) {
+      if (clock.monotonic() - askedAt > sameSignalMs) process.exit(1)
+      return
+    }
+    askedAt = clock.monotonic()
     log.info(`${signal}: finishing what is under way`)
     close().then(
       () => process.exit(0),

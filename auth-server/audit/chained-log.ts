@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import { type Clock, rfc3339 } from '../../shared/clock.ts'
 import type { Database, Drizzle } from '../../shared/database/database.ts'
 import { gather } from '../../shared/gather.ts'
+import { createFloodFilter, type FloodingRefusal } from '../../shared/limits/flood-filter.ts'
 import type { Log } from '../../shared/log.ts'
 import { auditEntries, auditHead } from '../store/schema.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
@@ -34,21 +34,23 @@ const maxEntriesAtOnce = 200
 
 const headIntervalMs = 60_000
 
-/** Refusals by a limit come in floods: of those that are alike, one in so many milliseconds is kept. */
-const floodIntervalMs = 60_000
+/** Of the refusals by a limit, which come in floods, not each is kept. */
 const floodOutcome = 'too-many-attempts'
-const maxFloods = 10_000
 
 /** The audit log in this database. Entries of concurrent callers share a transaction, so that none waits for the others' one by one. */
 export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   const { database, clock, log } = ports
+  const append = createAppender(ports)
   const store = gather<Pending, undefined>({
-    run: (entries) => append(ports, entries),
+    run: async (entries) => {
+      await append(entries)
+      return entries.map(() => undefined)
+    },
     spoiltByOne: () => false,
     maxItems: maxEntriesAtOnce,
     maxInFlight: 1,
   })
-  const repeats = createFloodFilter(clock)
+  const floods = createFloodFilter(clock)
   let timer: NodeJS.Timeout | undefined
   const head = () => readHead(database)
   const logHead = async () => {
@@ -62,11 +64,12 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   return {
     head,
     async record(event) {
-      if (repeats(event)) return
       const entry = { ...cleaned(event), at: rfc3339(clock.now()) }
+      if (entry.outcome === floodOutcome && !floods.keeps(floodingOf(entry))) return
       try {
         await store(entry)
       } catch (err) {
+        floods.forget(floodingOf(entry))
         log.error({ err, auditEntry: entry }, 'an audit entry could not be stored')
         throw err
       }
@@ -91,44 +94,85 @@ async function readHead(database: Pick<Database, 'query'>): Promise<AuditHead> {
   return row?.head ?? noHead()
 }
 
-/** The lock on the head makes everybody else wait until these entries are there: numbers have no gaps, and the chain no branches. */
-function append({ database, secretsKeys }: ChainedLogPorts, entries: readonly Pending[]): Promise<undefined[]> {
-  const [{ id: keyId }] = secretsKeys
-  const mac = macUnder(secretsKeys[0])
-  return database.transaction(async (transaction) => {
-    let { count, mac: last } = await lockHead(transaction)
-    const rows = entries.map((entry) => {
-      count += 1
-      last = mac({ ...entry, seq: count }, last)
-      return { ...entry, at: new Date(entry.at), seq: count, keyId, mac: last }
-    })
-    await transaction.insert(auditEntries).values(rows)
-    await transaction.update(auditHead).set({ count, mac: last })
-    return entries.map(() => undefined)
-  })
+/** An entry with its place in the chain. */
+interface Linked extends AuditEntry {
+  readonly keyId: string
+  readonly mac: string
 }
 
-async function lockHead(transaction: Drizzle): Promise<{ count: number; mac: string }> {
+/**
+ * Appends entries to the chain. Most servers write alone: where the head is still the one that this process left, one statement does; where
+ * it is not, a lock on it makes everybody else wait. Either way numbers have no gaps, and the chain no branches.
+ */
+function createAppender({ database, secretsKeys }: ChainedLogPorts): (entries: readonly Pending[]) => Promise<void> {
+  const [secretsKey] = secretsKeys
+  const mac = macUnder(secretsKey)
+  const link = (entries: readonly Pending[], { count, digest }: AuditHead): Linked[] => {
+    let last = digest
+    return entries.map((entry, index) => {
+      const numbered = { ...entry, seq: count + index + 1 }
+      last = mac(numbered, last)
+      return { ...numbered, keyId: secretsKey.id, mac: last }
+    })
+  }
+  let left: AuditHead | undefined
+  return async (entries) => {
+    const head = left
+    left = undefined
+    const linked = head && link(entries, head)
+    left = linked && (await appendAfter(database, head, linked)) ? headOf(linked) : await appendLocked(entries)
+  }
+
+  function appendLocked(entries: readonly Pending[]): Promise<AuditHead> {
+    return database.transaction(async (transaction) => {
+      const linked = link(entries, await lockHead(transaction))
+      await transaction.insert(auditEntries).values(linked.map((entry) => ({ ...entry, at: new Date(entry.at) })))
+      const { count, digest: lastMac } = headOf(linked)
+      await transaction.update(auditHead).set({ count, mac: lastMac })
+      return { count, digest: lastMac }
+    })
+  }
+}
+
+/** Moves the head only from where it is expected, and adds the entries only if it was there. */
+const appendSql = `with moved as (
+    update auth.audit_head set count = $3::text::bigint, mac = $4::text
+    where count = $1::text::bigint and mac = $2::text returning 1)
+  insert into auth.audit_entries (seq, at, actor, action, target, outcome, scheme, address, request_id, key_id, mac)
+  select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e."keyId", e.mac
+  from moved, json_to_recordset($5::text::json) as e(seq bigint, at timestamptz, actor text, action text, target text,
+    outcome text, scheme text, address text, "requestId" text, "keyId" text, mac text)
+  returning 1 as added`
+
+/** False when the head is another one: nothing was added then. @throws Unavailable */
+async function appendAfter(
+  database: Pick<Database, 'query'>,
+  { count, digest }: AuditHead,
+  linked: readonly Linked[],
+): Promise<boolean> {
+  const next = headOf(linked)
+  const heads = [String(count), digest, String(next.count), next.digest]
+  return (await database.query(appendSql, [...heads, JSON.stringify(linked)])).length > 0
+}
+
+function headOf(linked: readonly Linked[]): AuditHead {
+  const { seq: count, mac: digest } = linked.at(-1) ?? { seq: 0, mac: '' }
+  return { count, digest }
+}
+
+async function lockHead(transaction: Drizzle): Promise<AuditHead> {
   const [head] = await transaction.select().from(auditHead).for('update')
-  return head ?? noHead()
+  return head ? { count: head.count, digest: head.mac } : noHead()
 }
 
 function noHead(): never {
   throw new Error('auth.audit_head has no row: the migrations put it there')
 }
 
-/** True for a refusal by a limit like one that was kept a moment ago. */
-function createFloodFilter(clock: Clock): (event: AuditEvent) => boolean {
-  const keptAt = new LRUCache<string, number>({ max: maxFloods })
-  return ({ actor, action, outcome, address }) => {
-    if (outcome !== floodOutcome) return false
-    const key = JSON.stringify([actor, action, address])
-    const now = clock.monotonic()
-    if (now - (keptAt.get(key) ?? Number.NEGATIVE_INFINITY) < floodIntervalMs) return true
-    keptAt.set(key, now)
-    return false
-  }
-}
+const floodingOf = ({ action, scheme, actor, address }: AuditEvent): FloodingRefusal => ({
+  kind: JSON.stringify([action, scheme]),
+  ...{ actor, address },
+})
 
 const isName = (text: string): boolean => /^[A-Za-z0-9._@-]{1,64}$/.test(text)
 

@@ -5,6 +5,9 @@ import { authorizationOf, realm } from '../../shared/schemes/scheme.ts'
 /** The challenge of the routes that take a token or a password of their own. */
 export const bearerChallenge = { 'www-authenticate': [`Bearer realm="${realm}"`] }
 
+/** The one about a token that is not accepted (RFC 6750 §3.1). */
+export const invalidTokenChallenge = { 'www-authenticate': [`Bearer realm="${realm}", error="invalid_token"`] }
+
 /**
  * The token that `/refresh` and `/logout` take as their credential; which kind it is, they find out.
  * @throws Refused `several-credentials`, `unauthenticated`

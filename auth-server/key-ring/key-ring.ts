@@ -5,6 +5,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gather } from '../../shared/gather.ts'
 import type { Log } from '../../shared/log.ts'
 import { joinDigests, keySetDigest } from '../../shared/tokens/key-set.ts'
 import type { VerificationKeys } from '../../shared/tokens/verify-access-token.ts'
@@ -43,6 +44,8 @@ export interface KeyRing {
   status(): readonly KeyStatus[]
   /** Which keys are published, of both uses (`shared/tokens/key-set.ts`). */
   publishedKeys(): string
+  /** Looks into the folder now, not at the next turn; resolves when the ring is the one that is there, unless that cannot be used. */
+  look(): Promise<void>
   /** From now on calls `listener` when the ring has changed. */
   onChange(listener: () => void): void
   /** Why what now is in the folder cannot be used; undefined when the ring in use is the one in the folder. */
@@ -72,6 +75,16 @@ class WatchedKeyRing implements KeyRing {
   readonly #log: Pick<Log, 'info' | 'error'>
   readonly #stop = new AbortController()
   readonly #listeners: (() => void)[] = []
+  /** One look at a time; whoever asks meanwhile waits for one that begins later. */
+  readonly #gatherLooks = gather<undefined, undefined>({
+    run: async (asked) => {
+      await this.#reload()
+      return asked
+    },
+    spoiltByOne: () => false,
+    maxItems: Number.POSITIVE_INFINITY,
+    maxInFlight: 1,
+  })
   #snapshot: Snapshot
   #problem: string | undefined
   #watching: Promise<void> = Promise.resolve()
@@ -113,6 +126,10 @@ class WatchedKeyRing implements KeyRing {
     return joinDigests(digestOf('jwt'), digestOf('key-signed'))
   }
 
+  look(): Promise<void> {
+    return this.#gatherLooks(undefined)
+  }
+
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
   }
@@ -139,7 +156,7 @@ class WatchedKeyRing implements KeyRing {
     const { signal } = this.#stop
     while (!signal.aborted) {
       await sleep(watchIntervalMs, undefined, { signal, ref: false }).catch(() => undefined)
-      if (!signal.aborted) await this.#reload()
+      if (!signal.aborted) await this.look()
     }
   }
 

@@ -3,11 +3,13 @@
  */
 import { and, eq } from 'drizzle-orm'
 import type { Database } from '../../shared/database/database.ts'
-import { Refused, Unavailable } from '../../shared/errors.ts'
+import { Unavailable } from '../../shared/errors.ts'
 import type { Guesses } from '../../shared/limits/guesses.ts'
+import { notingRefusals } from '../../shared/limits/limit-refusals.ts'
 import { foldUsername } from '../../shared/principals/record.ts'
 import type { PresentedBasic, ProvedUser } from '../../shared/schemes/basic.ts'
-import type { Audit, AuditEvent } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
+import { recordRefusals } from '../audit/limit-refusals.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
 import { users } from '../store/schema.ts'
@@ -110,29 +112,12 @@ export interface VerifyBasicPorts extends VerifyPasswordPorts {
   readonly audit: Audit
 }
 
-/**
- * Checks a password that comes with each request, for either server (RFC 7617). Of all that comes of it, only the refusal by a limit
- * is written down. @throws as `verifyPassword`
- */
+/** Checks a password that comes with each request, for either server (RFC 7617). @throws as `verifyPassword` */
 export async function verifyBasic(ports: VerifyBasicPorts, presented: PresentedBasic): Promise<ProvedUser | undefined> {
-  const holder = await verifyPassword(ports, { ...presented, patienceMs: basicPatienceMs }).catch(
-    async (error: unknown) => {
-      if (error instanceof Refused && error.code === 'too-many-attempts') await ports.audit.record(limited(presented))
-      throw error
-    },
-  )
+  const guesses = notingRefusals(ports.guesses, 'basic', recordRefusals(ports.audit))
+  const holder = await verifyPassword({ ...ports, guesses }, { ...presented, patienceMs: basicPatienceMs })
   if (!holder) return undefined
   await rehashPassword(ports, holder, presented.password)
   const { username, userId, version } = holder
   return { username, userId, version }
 }
-
-const limited = ({ username, clientAddress }: PresentedBasic): AuditEvent => ({
-  actor: username,
-  action: 'password.verified',
-  target: username,
-  outcome: 'too-many-attempts',
-  scheme: 'basic',
-  address: clientAddress,
-  requestId: null,
-})

@@ -15,8 +15,9 @@ export interface InspectPorts {
   readonly families: Pick<FamilyStore, 'find'>
   readonly refreshTokens: Pick<RefreshTokens, 'read'>
   readonly verifyAccessToken: VerifyAccessToken
-  /** Undefined where key-signed tokens are not served. */
-  readonly verifyKeySignedToken: VerifyKeySignedToken | undefined
+  readonly verifyKeySignedToken: VerifyKeySignedToken
+  /** No server accepts key-signed tokens where that is false. */
+  readonly servesKeySigned: boolean
   readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
 }
 
@@ -58,8 +59,8 @@ async function liveRefreshToken(ports: InspectPorts, token: string): Promise<Liv
 }
 
 async function liveKeySigned(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
-  const verdict = ports.verifyKeySignedToken?.(token)
-  if (!verdict?.ok) return undefined
+  const verdict = ports.verifyKeySignedToken(token)
+  if (!verdict.ok || !ports.servesKeySigned) return undefined
   const { sub, gen, jti, exp, iat } = verdict.claims
   const owner = await ports.principal(sub ?? anonymousUsername)
   if (!owner || refusalOf(owner, { generation: gen, loginId: undefined, tokenId: jti })) return undefined
@@ -67,12 +68,23 @@ async function liveKeySigned(ports: InspectPorts, token: string): Promise<LiveTo
   return { owner, members: { scope: owner.rights.join(' '), ...identity, exp, iat, jti } }
 }
 
-/** Which client a token was issued to, dead or alive; undefined for what is no token of these kinds. */
-export async function clientOfToken(
-  { refreshTokens, verifyAccessToken }: Pick<InspectPorts, 'refreshTokens' | 'verifyAccessToken'>,
+/** To which client a token was issued, dead or alive, and what ends with it. */
+export interface TokenIssue {
+  readonly clientId: string
+  readonly ends: 'login' | 'token' | 'key-signed-token'
+}
+
+/** Undefined for what is no token. Whoever logs in gets key-signed tokens, too, but they belong to no login. */
+export async function issueOfToken(
+  ports: Pick<InspectPorts, 'refreshTokens' | 'verifyAccessToken' | 'verifyKeySignedToken'>,
   token: string,
-): Promise<string | undefined> {
-  if (await refreshTokens.read(token)) return loginClientId
-  const verdict = verifyAccessToken(token)
-  return verdict.ok || verdict.problem === 'token-expired' ? verdict.claims.client_id : undefined
+): Promise<TokenIssue | undefined> {
+  if (await ports.refreshTokens.read(token)) return { clientId: loginClientId, ends: 'login' }
+  const keySigned = ports.verifyKeySignedToken(token)
+  if (keySigned.ok || keySigned.problem === 'token-expired')
+    return { clientId: loginClientId, ends: 'key-signed-token' }
+  const access = ports.verifyAccessToken(token)
+  if (!access.ok && access.problem !== 'token-expired') return undefined
+  const clientId = access.claims.client_id
+  return { clientId, ends: clientId === loginClientId ? 'login' : 'token' }
 }

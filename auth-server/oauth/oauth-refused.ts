@@ -4,7 +4,7 @@
  */
 import { Refused } from '../../shared/errors.ts'
 
-/** The codes of RFC 6749 §5.2 and RFC 7009 §2.2.1. */
+/** The codes of RFC 6749 §5.2. */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -12,7 +12,6 @@ export type OAuthErrorCode =
   | 'unauthorized_client'
   | 'unsupported_grant_type'
   | 'invalid_scope'
-  | 'unsupported_token_type'
 
 /** A refusal in the words of OAuth. */
 export class OAuthRefused extends Refused<OAuthErrorCode> {}

@@ -7,8 +7,8 @@ import {
   type GrantClientCredentials,
 } from './client-credentials.ts'
 import { type AuthenticateClient, type ClientPorts, createClientAuthentication } from './clients.ts'
-import { createEndKeyToken, type EndKeyToken, type EndKeyTokenPorts } from './end-key-token.ts'
-import { clientOfToken, type InspectPorts, type LiveToken, readLiveToken } from './inspect-token.ts'
+import { createEndToken, type EndToken, type EndTokenPorts } from './end-token.ts'
+import { type InspectPorts, issueOfToken, type LiveToken, readLiveToken, type TokenIssue } from './inspect-token.ts'
 
 /** What the OAuth endpoints do. */
 export interface OAuth {
@@ -16,13 +16,13 @@ export interface OAuth {
   readonly grantClientCredentials: GrantClientCredentials
   /** @throws Unavailable */
   readLiveToken(token: string): Promise<LiveToken | undefined>
-  readonly endKeyToken: EndKeyToken
-  /** Which client a token was issued to, dead or alive; undefined for what is no token. */
-  clientOfToken(token: string): Promise<string | undefined>
+  readonly endToken: EndToken
+  /** Undefined for what is no token. */
+  issueOfToken(token: string): Promise<TokenIssue | undefined>
 }
 
 /** What OAuth needs. */
-export interface OAuthPorts extends ClientPorts, ClientCredentialsPorts, InspectPorts, EndKeyTokenPorts {
+export interface OAuthPorts extends ClientPorts, ClientCredentialsPorts, InspectPorts, EndTokenPorts {
   readonly database: Database
   readonly apiKeys: ApiKeys
   /** As the database has it now. */
@@ -33,7 +33,7 @@ export interface OAuthPorts extends ClientPorts, ClientCredentialsPorts, Inspect
 export const createOAuth = (ports: OAuthPorts): OAuth => ({
   authenticateClient: createClientAuthentication(ports),
   grantClientCredentials: createClientCredentialsGrant(ports),
-  endKeyToken: createEndKeyToken(ports),
+  endToken: createEndToken(ports),
   readLiveToken: (token) => readLiveToken(ports, token),
-  clientOfToken: (token) => clientOfToken(ports, token),
+  issueOfToken: (token) => issueOfToken(ports, token),
 })

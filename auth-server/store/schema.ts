@@ -222,11 +222,11 @@ export const apiKeys = authSchema.table(
   ],
 )
 
-/** Access tokens of API keys that were revoked one by one (RFC 7009), until they expire. */
+/** Access tokens of API keys and key-signed tokens that were revoked one by one (RFC 7009), until they expire. */
 export const endedTokens = authSchema.table(
   'ended_tokens',
   {
-    /** The claim `jti`. */
+    /** The claim `jti`, or the own id of a key-signed token. */
     id: uuid().primaryKey(),
     /** Outlives the user: the token expires soon. */
     userId: uuid('user_id').notNull(),

@@ -42,6 +42,15 @@ export async function readUser(database: Database, username: string): Promise<Us
   return toUser(row)
 }
 
+/** The hash of the user's password; undefined for nobody, and for a principal that has none. */
+export async function readPasswordHash(database: Database, username: string): Promise<string | undefined> {
+  const [row] = await database.drizzle
+    .select({ passwordHash: users.passwordHash })
+    .from(users)
+    .where(eq(users.usernameFolded, foldUsername(username)))
+  return row?.passwordHash ?? undefined
+}
+
 /** Users by folded name, which is a page's position. */
 export async function listUsers(database: Database, { limit, after }: PageRequest): Promise<Page<User>> {
   const folded = sql`${users.usernameFolded} collate "C"`

@@ -24,7 +24,13 @@ export interface User {
 export const usernameProblems = (username: string): MemberError[] =>
   isUsername(username)
     ? []
-    : [{ pointer: '/username', code: 'username-form', message: 'must be 1 to 64 letters, digits or any of . _ @ -' }]
+    : [
+        {
+          pointer: '/username',
+          code: 'username-form',
+          message: 'must be 1 to 64 letters, digits or any of . _ @ -, and more than one or two dots',
+        },
+      ]
 
 /** What is wrong with the roles and direct rights that `username` is to have. */
 export function grantProblems(

@@ -15,7 +15,7 @@ import { type CreateUserPorts, insertUser } from './create-user.ts'
 import type { Changed } from './principal-change.ts'
 import type { PrincipalPublisher } from './principal-publisher.ts'
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
-import { hasNoUsers, listUsers, readUser } from './user-rows.ts'
+import { hasNoUsers, listUsers, readPasswordHash, readUser } from './user-rows.ts'
 
 /** A user to be created, as asked for. */
 export interface UserRequest {
@@ -42,6 +42,8 @@ export interface Users {
   delete(username: string): Promise<void>
   /** Ends every token, key-signed token and session of the user. */
   logOutEverywhere(username: string): Promise<void>
+  /** True when this is the user's password. For the server itself, not for callers: nothing counts the attempt. */
+  hasPassword(username: string, password: string): Promise<boolean>
   /** True on a server that has just been set up. */
   isEmpty(): Promise<boolean>
 }
@@ -73,6 +75,10 @@ export function createUsers(ports: UsersPorts): Users {
       await settled(deleteUser(database, username))
     },
     logOutEverywhere: (username) => settled(endAllLogins(database, username)),
+    hasPassword: async (username, password) => {
+      const hash = await readPasswordHash(database, username)
+      return hash !== undefined && ports.hashing.verify(hash, password)
+    },
     isEmpty: () => hasNoUsers(database),
   }
 }

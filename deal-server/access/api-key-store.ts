@@ -1,6 +1,7 @@
 /** API keys as the auth server tells of them, held in memory alone: what signed requests are verified with. */
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
+import type { Traced } from '../../shared/http/trace.ts'
 import { apiKeySecretPurpose, internalApiKeySchema } from '../../shared/internal-api-keys.ts'
 import { openInternally } from '../../shared/internal-sealing.ts'
 import type { Log } from '../../shared/log.ts'
@@ -12,7 +13,7 @@ import type { AuthClient } from './auth-client.ts'
 
 export interface ApiKeyStore {
   /** The key of this id; undefined when there is none, or none any more. @throws Unavailable */
-  find(id: string): Promise<SigningKey | undefined>
+  find(id: string, onBehalfOf?: Traced): Promise<SigningKey | undefined>
   /** Tells the auth server, in the background and at most once in a minute per key, that the key was used. */
   noteUse(id: string): void
 }
@@ -37,13 +38,20 @@ export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
     await authClient.ask({ method: 'POST', target: `/api-keys/${id}/used` })
   }
   return {
-    find: async (id) => (idForm.test(id) ? held.get(id, () => load(id, ports)) : undefined),
+    find: async (id, onBehalfOf) => {
+      if (!idForm.test(id)) return undefined
+      return held.peek(id, onBehalfOf) ?? held.get(id, () => load(id, ports, onBehalfOf), onBehalfOf)
+    },
     noteUse: reportUses(report, ports),
   }
 }
 
-async function load(id: string, { authClient, secret }: ApiKeyStorePorts): Promise<SigningKey | undefined> {
-  const { status, body } = await authClient.ask({ method: 'GET', target: `/api-keys/${id}` })
+async function load(
+  id: string,
+  { authClient, secret }: ApiKeyStorePorts,
+  onBehalfOf: Traced | undefined,
+): Promise<SigningKey | undefined> {
+  const { status, body } = await authClient.ask({ method: 'GET', target: `/api-keys/${id}`, onBehalfOf })
   if (status === 404) return undefined
   const answer = status === 200 ? internalApiKeySchema.safeParse(body) : undefined
   if (!answer?.success) {

@@ -16,10 +16,10 @@ const deadlineMs = 6_000
 /** Lets the auth server verify passwords: this server knows none. */
 export const askForPasswords =
   ({ authClient, serviceSecret: secret }: AskForPasswordsPorts): BasicPorts['verify'] =>
-  async ({ username, password, clientAddress }) => {
+  async ({ username, password, clientAddress }, onBehalfOf) => {
     const credential = sealInternally(JSON.stringify({ username, password }), { secret, purpose: passwordPurpose })
     const body = { credential, clientAddress }
-    const answer = await authClient.ask({ method: 'POST', target: '/verify-password', body, deadlineMs })
+    const answer = await authClient.ask({ method: 'POST', target: '/verify-password', body, onBehalfOf, deadlineMs })
     if (answer.status === 200) {
       const user = provedUserSchema.safeParse(answer.body)
       if (user.success) return user.data

@@ -1,7 +1,7 @@
 /** What the deal server asks of the auth server over the network: public keys and principal records. Every call has a deadline. */
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
-import { traceparent } from '../../shared/http/trace.ts'
+import { type Traced, traceparent } from '../../shared/http/trace.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import { signInternalRequest } from '../../shared/internal-requests.ts'
 import {
@@ -15,7 +15,7 @@ import { keySetHeader } from '../../shared/tokens/key-set.ts'
 
 export interface AuthClient {
   /** The record as the database has it now, and which installation that is. @throws Unavailable */
-  principal(username: string): Promise<InstalledPrincipal>
+  principal(username: string, onBehalfOf?: Traced): Promise<InstalledPrincipal>
   /** Whose feed and cache there is to follow. @throws Unavailable */
   installationId(): Promise<string>
   /** A public document such as `/.well-known/jwks.json`, parsed and unchecked. @throws Unavailable unless it answers 200 */
@@ -29,6 +29,8 @@ export interface InternalQuestion {
   /** Path and query behind `/internal`; variable parts encoded. */
   readonly target: string
   readonly body?: unknown
+  /** The request that asks, if one does. */
+  readonly onBehalfOf?: Traced | undefined
   /** How long the answer may take, in milliseconds; 3 000 when left out. */
   readonly deadlineMs?: number
 }
@@ -82,14 +84,14 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     method,
     target: behind,
     body: value,
+    onBehalfOf,
     deadlineMs,
   }: InternalQuestion): Promise<InternalAnswer> => {
     const target = `/internal${behind}`
     const body = value === undefined ? '' : JSON.stringify(value)
     const nonce = ids.secret(18)
-    const trace = traceparent()
     const headers = new Headers({
-      ...(trace === undefined ? {} : { traceparent: trace }),
+      ...(onBehalfOf === undefined ? {} : { traceparent: traceparent(onBehalfOf) }),
       authorization: signInternalRequest({ method, target, body }, { secret, clock, nonce }),
       ...(value === undefined ? {} : { 'content-type': 'application/json' }),
     })
@@ -101,9 +103,9 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
   }
   return {
     ask,
-    principal: async (username) => {
+    principal: async (username, onBehalfOf) => {
       const target = `/principals/${encodeURIComponent(username)}`
-      const { status, headers, body } = await ask({ method: 'GET', target })
+      const { status, headers, body } = await ask({ method: 'GET', target, onBehalfOf })
       const installation = installationIdSchema.safeParse(headers.get(installationHeader))
       const record = status === 200 ? principalRecordSchema.safeParse(body).data : undefined
       if (installation.success && (record || status === 404)) return { installationId: installation.data, record }
@@ -116,7 +118,9 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       throw new Unavailable('auth-server', { cause: new Error(`/internal/feed answered ${status}`) })
     },
     document: async (path) => {
-      const { status, text } = await requestDocument(path, { method: 'GET', headers: new Headers() })
+      // A cache on the way may have it as it was (RFC 9111 §5.2.1.4).
+      const headers = new Headers({ 'cache-control': 'no-cache' })
+      const { status, text } = await requestDocument(path, { method: 'GET', headers })
       if (status === 200) return parseJson(text)
       throw new Unavailable('auth-server', { cause: new Error(`${path} answered ${status}`) })
     },

@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
+import type { Traced } from '../../shared/http/trace.ts'
 import { openInternally } from '../../shared/internal-sealing.ts'
 import { holdCredentials } from '../../shared/principals/held-credentials.ts'
 import type { Principals } from '../../shared/schemes/authenticate.ts'
@@ -21,19 +22,20 @@ const possible = /^[A-Za-z0-9._@-]{1,64}$/
 /** What deal servers know of Digest secrets: in memory what was asked for, else the auth server. Nothing is held of those there are not. */
 export function followDigestSecrets(ports: DigestSecretsPorts): DigestPorts['find'] {
   const held = holdCredentials<DigestSecret>({ ...ports, max: 10_000, unknownForMs: 0 })
-  return async (user) => {
+  return (user, onBehalfOf) => {
     const [name, value] = 'username' in user ? ['username', user.username] : ['userhash', user.userhash]
     if (!possible.test(value)) return undefined
     const target = `/digest-secrets?${name}=${encodeURIComponent(value)}`
-    return held.get(target, () => ask(ports, target))
+    return held.peek(target, onBehalfOf) ?? held.get(target, () => ask(ports, target, onBehalfOf), onBehalfOf)
   }
 }
 
 async function ask(
   { authClient, serviceSecret }: DigestSecretsPorts,
   target: string,
+  onBehalfOf: Traced | undefined,
 ): Promise<DigestSecret | undefined> {
-  const { status, body } = await authClient.ask({ method: 'GET', target })
+  const { status, body } = await authClient.ask({ method: 'GET', target, onBehalfOf })
   if (status === 404) return undefined
   const answer = status === 200 ? internalDigestSecretSchema.safeParse(body).data : undefined
   const purpose = digestSecretPurpose(answer?.userId ?? '')

@@ -5,6 +5,7 @@
 import type { Cache } from '../../shared/cache/cache.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
+import type { Traced } from '../../shared/http/trace.ts'
 import { type SessionQuestion, sessionAnswerSchema } from '../../shared/internal-sessions.ts'
 import { holdCredentials, isCurrent } from '../../shared/principals/held-credentials.ts'
 import type { Principals } from '../../shared/schemes/authenticate.ts'
@@ -40,26 +41,29 @@ export function createHeldSessions(ports: HeldSessionsPorts): Sessions {
   const steps = new Map<string, Promise<KnownSession | undefined>>()
   const isOverNow = (session: KnownSession) => isOver(session, clock.now(), idleTtlMs)
 
-  const load = async (keyHash: string): Promise<KnownSession | undefined> => {
-    const cached = await readCache(ports, keyHash)
-    if (cached && !isOverNow(cached) && (await isCurrent(cached, principals))) return cached
-    return askAuthServer(ports, { keyHash, isAction: false })
-  }
-
-  const look = async (keyHash: string): Promise<KnownSession | undefined> => {
-    const known = await held.get(keyHash, () => load(keyHash))
+  const look = async (keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined> => {
+    const load = async () => {
+      const cached = await readCache(ports, keyHash)
+      if (cached && !isOverNow(cached) && (await isCurrent(cached, principals, onBehalfOf))) return cached
+      return askAuthServer(ports, { keyHash, isAction: false }, onBehalfOf)
+    }
+    const known = await held.get(keyHash, load, onBehalfOf)
     if (!known || !isOverNow(known)) return known
     if (known.expiresAt <= clock.now()) return undefined
     // Its last-action time may have been moved by way of another server.
     held.delete(keyHash)
-    const anew = await held.get(keyHash, () => load(keyHash))
+    const anew = await held.get(keyHash, load, onBehalfOf)
     return anew && !isOverNow(anew) ? anew : undefined
   }
 
   /** Where the auth server cannot be asked, an action is known here at least, until it can. */
-  const step = async (keyHash: string, session: KnownSession): Promise<KnownSession | undefined> => {
+  const step = async (
+    keyHash: string,
+    session: KnownSession,
+    onBehalfOf?: Traced,
+  ): Promise<KnownSession | undefined> => {
     try {
-      const moved = await askAuthServer(ports, { keyHash, isAction: true })
+      const moved = await askAuthServer(ports, { keyHash, isAction: true }, onBehalfOf)
       if (moved) held.set(keyHash, moved)
       else held.delete(keyHash)
       return moved
@@ -71,16 +75,22 @@ export function createHeldSessions(ports: HeldSessionsPorts): Sessions {
     }
   }
 
+  const lookAndStep = async (keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined> => {
+    const session = await look(keyHash, onBehalfOf)
+    if (!session || !isStepDue(session, clock.now(), idleTtlMs)) return session
+    const underWay = steps.get(keyHash)
+    if (underWay) return underWay
+    const started = step(keyHash, session, onBehalfOf).finally(() => steps.delete(keyHash))
+    steps.set(keyHash, started)
+    return started
+  }
+
   return {
     look,
-    use: async (keyHash) => {
-      const session = await look(keyHash)
-      if (!session || !isStepDue(session, clock.now(), idleTtlMs)) return session
-      const underWay = steps.get(keyHash)
-      if (underWay) return underWay
-      const started = step(keyHash, session).finally(() => steps.delete(keyHash))
-      steps.set(keyHash, started)
-      return started
+    use: (keyHash, onBehalfOf) => {
+      const known = held.peek(keyHash, onBehalfOf)
+      const isEnough = known && !isOverNow(known) && !isStepDue(known, clock.now(), idleTtlMs)
+      return isEnough ? known : lookAndStep(keyHash, onBehalfOf)
     },
   }
 }
@@ -102,8 +112,9 @@ async function readCache({ cache, feed }: HeldSessionsPorts, keyHash: string): P
 async function askAuthServer(
   { authClient }: HeldSessionsPorts,
   question: SessionQuestion,
+  onBehalfOf: Traced | undefined,
 ): Promise<KnownSession | undefined> {
-  const { status, body } = await authClient.ask({ method: 'POST', target: '/sessions', body: question })
+  const { status, body } = await authClient.ask({ method: 'POST', target: '/sessions', body: question, onBehalfOf })
   const answer = status === 200 ? sessionAnswerSchema.safeParse(body).data : undefined
   if (answer) return answer.session ?? undefined
   throw new Unavailable('auth-server', { cause: new Error(`/internal/sessions answered ${status}`) })

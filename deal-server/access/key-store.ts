@@ -1,6 +1,7 @@
 /**
- * The public keys that tokens of one kind are checked with, fetched from the auth server: one load in flight, good keys survive bad answers, an
- * unknown `kid` costs at most one load per cool-down, and no answer without a usable key ever replaces a good set.
+ * The public keys that tokens of one kind are checked with, fetched from the auth server: one load in flight, good keys survive bad answers, and no
+ * answer without a usable key ever replaces a good set. Who brings an unknown `kid` waits for the next load, which tells for all that wait; of
+ * these loads there is at most one per cool-down.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -10,11 +11,12 @@ import { Unavailable } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { keySetDigest } from '../../shared/tokens/key-set.ts'
 import type { VerificationKeys } from '../../shared/tokens/verify-access-token.ts'
+import { createKeyQuestions } from './key-questions.ts'
 
 export interface KeyStore extends VerificationKeys {
   /**
-   * Loads the keys again unless that was done just now; true when the key is there.
-   * @throws Unavailable when it is not, and the last load failed: nobody can tell then whether it was published since
+   * Waits for a load that began after the question, unless one brings the key before; true when the key is there.
+   * @throws Unavailable when nobody can tell whether it was published since: that load failed, or too many wait
    */
   findKey(kid: string): Promise<boolean>
   /** Loads the keys; false when no usable set came. Never rejects. */
@@ -38,9 +40,11 @@ const refreshIntervalMs = 300_000
 /** Keys that nobody has confirmed for this long verify nothing any more, in milliseconds. */
 const maxAgeMs = 86_400_000
 /** After a load, whatever came of it, unknown kids start no other one for this long, in milliseconds. */
-const coolDownMs = 1_000
-/** A kid that a fresh set did not have is not looked for again for this long, in milliseconds. */
+const coolDownMs = 250
+/** A kid that a fresh set did not have, or no longer, is not looked for again for this long, in milliseconds. */
 const unknownKidMs = 10_000
+/** So many wait for a load at once. */
+const maxQuestions = 1_000
 /** Retry while there is no key at all, in milliseconds. */
 const emptyRetryMs = 500
 
@@ -78,6 +82,7 @@ interface FetchedKey {
 class FetchedKeys implements KeyStore {
   readonly #ports: KeyStorePorts
   readonly #unknownKids: LRUCache<string, true>
+  readonly #questions = createKeyQuestions()
   #keys: ReadonlyMap<string, FetchedKey> = new Map()
   #moduli: ReadonlySet<string> = new Set()
   #digest = ''
@@ -85,6 +90,8 @@ class FetchedKeys implements KeyStore {
   #confirmedAt = Number.NEGATIVE_INFINITY
   #loading: Promise<boolean> | undefined
   #loadedAt = Number.NEGATIVE_INFINITY
+  #loadsBegun = 0
+  #nextLook: NodeJS.Timeout | undefined
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
@@ -103,21 +110,17 @@ class FetchedKeys implements KeyStore {
   readonly findKey = async (kid: string): Promise<boolean> => {
     if (this.#keys.has(kid)) return true
     if (this.#unknownKids.has(kid)) return false
-    // A load that was under way may have begun before the key was published: it does not say that there is none.
-    const isUnderWay = this.#loading !== undefined
-    const isCoolingDown = !isUnderWay && this.#ports.clock.monotonic() - this.#loadedAt < coolDownMs
-    const loaded = isCoolingDown ? false : await this.refresh()
-    if (this.#keys.has(kid)) return true
-    if (this.#isFailing) throw new Unavailable('auth-server')
-    if (loaded && !isUnderWay) this.#unknownKids.set(kid, true)
-    return false
+    const isHopeless = this.#isFailing && this.#loading === undefined && this.#coolDownLeftMs() > 0
+    if (isHopeless || this.#stopped || this.#questions.count() >= maxQuestions) throw new Unavailable('auth-server')
+    const asked = this.#questions.ask(kid, this.#loadsBegun)
+    this.#look()
+    const isThere = await asked
+    if (!isThere) this.#unknownKids.set(kid, true)
+    return isThere
   }
 
   refresh(): Promise<boolean> {
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = undefined
-      this.#loadedAt = this.#ports.clock.monotonic()
-    })
+    this.#loading ??= this.#begin()
     return this.#loading
   }
 
@@ -151,6 +154,33 @@ class FetchedKeys implements KeyStore {
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#nextLook)
+    this.#questions.giveUp()
+  }
+
+  #coolDownLeftMs(): number {
+    return this.#loadedAt + coolDownMs - this.#ports.clock.monotonic()
+  }
+
+  /** Loads the keys for those who wait, as soon as that is allowed. */
+  #look(): void {
+    if (this.#questions.count() === 0 || this.#loading !== undefined || this.#nextLook !== undefined) return
+    const waitMs = this.#coolDownLeftMs()
+    if (waitMs > 0) this.#nextLook = setTimeout(() => void this.refresh(), waitMs)
+    else void this.refresh()
+  }
+
+  #begin(): Promise<boolean> {
+    clearTimeout(this.#nextLook)
+    this.#nextLook = undefined
+    this.#loadsBegun += 1
+    return this.#load().finally(() => {
+      this.#loading = undefined
+      this.#loadedAt = this.#ports.clock.monotonic()
+      const holds = (kid: string) => this.#keys.has(kid)
+      this.#questions.settle({ load: this.#loadsBegun, hasFailed: this.#isFailing, holds })
+      this.#look()
+    })
   }
 
   async #load(): Promise<boolean> {
@@ -158,6 +188,8 @@ class FetchedKeys implements KeyStore {
       const { keys: published } = jwkSetSchema.parse(await this.#ports.load())
       const next = keysOf(published, this.#ports.alg)
       if (next.size === 0) throw new TypeError('the key document has no usable key')
+      // What is gone does not come back: nobody waits for it.
+      for (const kid of this.#keys.keys()) if (!next.has(kid)) this.#unknownKids.set(kid, true)
       this.#keys = next
       this.#moduli = new Set([...next.values()].map((key) => key.modulus))
       this.#isFailing = false

@@ -9,6 +9,7 @@ import { LRUCache } from 'lru-cache'
 import type { Cache } from '../../shared/cache/cache.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
+import type { Traced } from '../../shared/http/trace.ts'
 import type { InstalledPrincipal } from '../../shared/principals/installation.ts'
 import {
   foldUsername,
@@ -84,10 +85,10 @@ class PrincipalRecords implements Principals {
     this.#ports.feed.onOtherInstallation(listener)
   }
 
-  get(username: string): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined {
+  get(username: string, onBehalfOf?: Traced): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined {
     const name = foldUsername(username)
     const known = this.#held.get(name)
-    return known && this.#isGood(known) ? known.record : this.#sharedLoad(name)
+    return known && this.#isGood(known) ? known.record : this.#sharedLoad(name, onBehalfOf)
   }
 
   /** Whether what is held may answer this very moment. */
@@ -104,12 +105,12 @@ class PrincipalRecords implements Principals {
     return Math.max(this.#ports.feed.floor(name), known?.atLeast ?? 0, versionOf(known?.record))
   }
 
-  /** Callers share a load, but none that began long before they came. */
-  #sharedLoad(name: string): Promise<PrincipalRecord | undefined> {
+  /** Callers share a load, but none that began long before they came. It is on behalf of the first. */
+  #sharedLoad(name: string, onBehalfOf: Traced | undefined): Promise<PrincipalRecord | undefined> {
     const now = this.#ports.clock.monotonic()
     const underWay = this.#loads.get(name)
     if (underWay && now - underWay.startedAt <= answerGoodForMs) return underWay.result
-    const started: Load = { startedAt: now, result: this.#load(name) }
+    const started: Load = { startedAt: now, result: this.#load(name, onBehalfOf) }
     this.#loads.set(name, started)
     const forget = () => {
       if (this.#loads.get(name) === started) this.#loads.delete(name)
@@ -118,9 +119,9 @@ class PrincipalRecords implements Principals {
     return started.result
   }
 
-  async #load(name: string): Promise<PrincipalRecord | undefined> {
+  async #load(name: string, onBehalfOf: Traced | undefined): Promise<PrincipalRecord | undefined> {
     for (let count = 0; count < maxLoads; count += 1) {
-      const asked = fetchRecord(this.#ports, name, this.#leastVersion(name))
+      const asked = fetchRecord(this.#ports, { name, atLeast: this.#leastVersion(name), onBehalfOf })
       const next = await asked.catch((error: unknown) => this.#useHeld(name, error))
       // Messages, a newer record, or another database may have come while this one was on its way.
       if (next.installationId !== this.#ports.feed.installationId()) continue
@@ -153,8 +154,7 @@ const versionOf = (record: PrincipalRecord | undefined): number => record?.versi
 /** The cache's record, if the feed is current and stays complete meanwhile and it is new enough; else the auth server's. */
 async function fetchRecord(
   { feed, cache, authClient, clock }: PrincipalRecordsPorts,
-  name: string,
-  atLeast: number,
+  { name, atLeast, onBehalfOf }: { name: string; atLeast: number; onBehalfOf: Traced | undefined },
 ): Promise<Held> {
   const before = feed.installationId()
   const epoch = feed.epoch()
@@ -162,7 +162,7 @@ async function fetchRecord(
   const cached = feed.isCurrent() ? await readCache({ feed, cache }, name) : undefined
   const canBelieve = cached && versionOf(cached.record) >= atLeast && feed.isCurrent() && feed.epoch() === epoch
   if (canBelieve) return { ...cached, atLeast, isOutdated: false, epoch, asOf, goodUntil: asOf }
-  const answer = await authClient.principal(name)
+  const answer = await authClient.principal(name, onBehalfOf)
   feed.learn(answer.installationId, before)
   // A version of another installation says nothing of this one.
   const floor = answer.installationId === before ? atLeast : 0

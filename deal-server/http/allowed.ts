@@ -4,7 +4,10 @@ import { commands } from '../use-cases/index.ts'
 
 /** The commands that the deal's state allows now, whoever asks and with whatever parameters. */
 export const possibleCommands = (deal: Deal): readonly Command[] =>
-  commands.filter(({ target, guard }) => target === 'deal' && guard(deal) === undefined)
+  commands.filter(
+    ({ target, onDeleted, guard }) =>
+      target === 'deal' && (deal.deletedAt === null || onDeleted) && guard(deal) === undefined,
+  )
 
 interface Blocked {
   readonly useCase: string
@@ -13,10 +16,11 @@ interface Blocked {
 }
 
 /** What this caller can do with the deal now, and for everything else, why not. */
-export function allowedTo({ rights }: Asking, deal: Deal) {
+export function allowedTo({ rights, username }: Asking, deal: Deal) {
   const onDeal = commands.filter(({ target }) => target === 'deal')
-  const blocked = onDeal.flatMap(({ name, right, guard }): Blocked[] => {
-    if (!rights.has(right)) return [{ useCase: name, code: 'missing-right', missingRight: right }]
+  const blocked = onDeal.flatMap(({ name, right, guard, mayAnyway }): Blocked[] => {
+    if (!rights.has(right) && !mayAnyway?.(deal, username))
+      return [{ useCase: name, code: 'missing-right', missingRight: right }]
     const refusal = guard(deal)
     return refusal ? [{ useCase: name, code: refusal.code }] : []
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { HttpCall } from '../../shared/http/call.ts'
+import { type HttpCall, queryOf } from '../../shared/http/call.ts'
 import { readQuery } from '../../shared/http/query-parameters.ts'
 import { idempotencyKeyOf } from './command-id.ts'
 import type { CommandOptions } from './invocation.ts'
@@ -16,6 +16,13 @@ export function commandOptionsOf(call: HttpCall): CommandOptions {
     preconditions: preconditionsOf(call),
     validateOnly: validateOnly === 'true',
   }
+}
+
+/** Says of a command that is only tried, whatever comes of it, that nothing is written. */
+export function sayWhenOnlyTried(call: HttpCall): void {
+  const isCommand = call.method !== 'GET' && call.method !== 'HEAD'
+  if (!isCommand || call.rawQuery === '' || queryOf(call).get('validateOnly') !== 'true') return
+  call.addAnswerHeader('deal-validated-only', 'true')
 }
 
 /** True when the client wants no body (RFC 7240 §4.2). */

@@ -18,11 +18,25 @@ const linksOf = ({ commandId, dealId }: CommandView) => ({
   deal: `/rest/v1/deals/${dealId}`,
 })
 
+/** The parameters that are amounts, by whatever use case. */
+const amounts: ReadonlySet<string> = new Set([
+  ...['price', 'newPrice', 'finalPrice', 'penaltyAmount', 'completionDatePenalty', 'cancelPenalty'],
+])
+
+/** Amounts are kept as canonical decimal text, and read in major units as JSON numbers, as everywhere. */
+const withAmounts = (params: CommandView['params']): CommandView['params'] =>
+  Object.fromEntries(
+    Object.entries(params).map(([name, value]) => {
+      if (name === 'completion' && value !== null) return [name, withAmounts(value as CommandView['params'])]
+      return [name, amounts.has(name) && typeof value === 'string' ? Number(value) : value]
+    }),
+  )
+
 const asked = (view: CommandView) => ({
   id: view.commandId,
   deal: view.dealId,
   action: view.useCase,
-  params: view.params,
+  params: withAmounts(view.params),
 })
 
 const when = (view: CommandView) => ({

@@ -2,6 +2,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import { rfc3339 } from '../../shared/clock.ts'
 import { Refused } from '../../shared/errors.ts'
+import type { Traced } from '../../shared/http/trace.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import type { MemberError } from '../../shared/problems.ts'
 import type { Caller } from '../../shared/schemes/authenticate.ts'
@@ -15,7 +16,7 @@ import type { AnsweredCommand, CommandInvocation, SucceededCommand } from './inv
 import { contentOf } from './replay.ts'
 
 /** One command on its way: what stays the same in every round. */
-export interface Undertaking {
+export interface Undertaking extends Traced {
   readonly invocation: CommandInvocation
   readonly caller: Caller
   readonly key: CommandKey | undefined
@@ -35,8 +36,8 @@ interface DecisionPorts {
 /** What there is of the deal. */
 export interface Found {
   readonly present: Deal | undefined
-  /** True when there was one with the id of a creation, which has been purged. */
-  readonly purged: boolean
+  /** True when there is, or was, one with this id: of a deleted deal a creation learns no more. */
+  readonly isTaken: boolean
 }
 
 /** A decision, ready to be committed. */
@@ -69,11 +70,11 @@ const isKept = ({ code }: DealRefusal): boolean => !passingRefusals.has(code)
 export async function decide(
   ports: DecisionPorts,
   undertaking: Undertaking,
-  { present: before, purged }: Found,
+  { present: before, isTaken }: Found,
 ): Promise<Decided> {
   const { invocation, caller, dealId } = undertaking
   const { bound } = invocation
-  const employees = await ports.findEmployees(bound.employees(before))
+  const employees = await ports.findEmployees(bound.employees(before), undertaking)
   const at = rfc3339(ports.clock.now())
   const decision = bound.decide(before, {
     now: at,
@@ -82,7 +83,7 @@ export async function decide(
     defaultCurrency: ports.defaultCurrency,
     employees,
     dealId,
-    purged,
+    isTaken,
   })
   if (isRefusal(decision)) return { at, before, outcome: refusedOutcome(decision, undertaking, before), events: [] }
   const events = decision.flatMap(({ useCase, events: ofStep }) => ofStep.map((event) => ({ useCase, event })))
@@ -149,13 +150,10 @@ export async function commitDecision(
     const isFinal = outcome.members.final === true
     if (command && isFinal && !validateOnly && (await repository.keepCommand(command)) === 'command-taken')
       return undefined
-    throw new Refused(outcome.code, outcome.detail, {
-      members: outcome.members,
-      headers: validateOnly ? validatedOnlyHeader : {},
-    })
+    throw new Refused(outcome.code, outcome.detail, { members: outcome.members })
   }
   if (!validateOnly && !(await writeSuccess(repository, undertaking, { decided, outcome, command }))) return undefined
-  return { outcome, replayed: false, validatedOnly: validateOnly, record }
+  return { outcome, replayed: false, record }
 }
 
 async function writeSuccess(
@@ -171,9 +169,6 @@ async function writeSuccess(
   const commit = { expectedVersion: before?.version, deal: outcome.deal, tasks, events, context, command }
   return (await repository.commit(commit)) === 'committed'
 }
-
-/** Says that nothing was written. */
-export const validatedOnlyHeader = { 'deal-validated-only': 'true' } as const
 
 function recordOf(
   { invocation, caller, dealId, style, requestId }: Undertaking,

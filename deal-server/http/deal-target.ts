@@ -1,5 +1,6 @@
 import { Refused } from '../../shared/errors.ts'
 import type { HttpCall } from '../../shared/http/call.ts'
+import { checkValue } from '../../shared/http/check-value.ts'
 import type { Command } from '../use-cases/define-use-case.ts'
 import { uuid } from '../use-cases/parameters.ts'
 import type { CommandInvocation } from './invocation.ts'
@@ -60,12 +61,15 @@ export function dealIdInBody(
     [byId.id, `${at}/id`],
     [byDeal.id, `${at}/deal`],
   ] as const
-  const names = members.filter(([name]) => name !== undefined).map(([name, pointer]) => requireText(name, pointer))
+  const named = members.filter(([value]) => value !== undefined)
+  const names = named.map(([value, pointer]) => requireText(value, pointer))
   const [name] = names
   if (name === undefined) return { dealId: requireOptional(command, beside ? '/deal' : '/id'), params: byDeal.rest }
   if (names.some((other) => other.toLowerCase() !== name.toLowerCase()))
     throw new Refused('deal-mismatch', 'The request names different deals.')
-  return { dealId: dealIdOf(name), params: byDeal.rest }
+  // The id of a new deal is a value like any other.
+  const dealId = command.target === 'deal' ? dealIdOf(name) : checkValue(uuid, name, { at: named[0]?.[1] ?? '' })
+  return { dealId, params: byDeal.rest }
 }
 
 function requireOptional(command: Command, pointer: string): undefined {

@@ -45,8 +45,6 @@ export interface AnsweredCommand {
   readonly outcome: SucceededCommand
   /** True when the outcome was stored and the command has not run now. */
   readonly replayed: boolean
-  /** True when the command was only tried. */
-  readonly validatedOnly: boolean
   /** Who sent it first, and when: what the command resource shows. */
   readonly record: Pick<CommandRecord, 'dealId' | 'params' | 'useCase' | 'requestedBy' | 'requestedAt'>
 }

@@ -19,14 +19,15 @@ import {
   signatureUsed,
 } from '../../shared/schemes/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { DealRepository } from '../domain/repository.ts'
+import type { CommandRecord, DealRepository } from '../domain/repository.ts'
 import type { EventStreams } from '../events/event-streams.ts'
+import { sayWhenOnlyTried } from './command-options.ts'
 import { commitDecision, decide, type Undertaking } from './command-steps.ts'
 import type { FindEmployees } from './employees.ts'
-import type { AnsweredCommand, CommandInvocation, StyleRoute } from './invocation.ts'
+import type { AnsweredCommand, CommandInvocation, Invocation, StyleRoute } from './invocation.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 import { requirePreconditions } from './preconditions.ts'
-import { isPresent, noSuchDeal } from './presence.ts'
+import { isPresent, noSuchDeal, presentOf } from './presence.ts'
 import { replay } from './replay.ts'
 
 export interface PipelinePorts {
@@ -59,7 +60,8 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     await call.readBody() // limits: 413
     requireSecureTransport(call.peer) // transport: 403
     const caller = await ports.authenticate(call) // find, verify, principal record: 400, 401, 429; cross-site: 403
-    const invocation = await route.decode(call) // parse and schema: 400, 415, 422
+    sayWhenOnlyTried(call)
+    const invocation = await decode(ports, { call, caller, route }) // parse and schema: 400, 415, 422
     if (invocation.kind === 'query') {
       requireRights(caller, invocation.rights(caller)) // right: 403
       return invocation.answer(ports.repository, caller)
@@ -70,11 +72,26 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
       return invocation.open(ports.events, async () => requireRights(await ports.recheck(caller), rights))
     }
     requireRights(caller, invocation.bound.rights) // right: 403
-    refuseAnonymous(caller)
     const undertaking = undertake(ports, { call, caller, route, invocation })
     if (caller.credential.signature?.isReused) return invocation.encode(await replaySigned(ports, undertaking))
     return invocation.encode(await ports.queue.run(undertaking.queueKey, () => runCommand(ports, undertaking)))
   }
+}
+
+/** A used signature is refused for that before anything else: only the very command that it was used for can be read again. */
+async function decode({ clock }: PipelinePorts, { call, caller, route }: Received): Promise<Invocation> {
+  try {
+    return await route.decode(call)
+  } catch (error) {
+    if (caller.credential.signature?.isReused && error instanceof Refused) throw signatureUsed(clock)
+    throw error
+  }
+}
+
+interface Received {
+  readonly call: HttpCall
+  readonly caller: Caller
+  readonly route: StyleRoute
 }
 
 /** right by the deal (403) → replay → existence (404) → precondition (412, 428) → decision (409, 422) → commit; then anew if it was lost. */
@@ -82,12 +99,14 @@ async function runCommand(ports: PipelinePorts, undertaking: Undertaking): Promi
   const { bound, preconditions } = undertaking.invocation
   for (let round = 0; round < maxRounds; round += 1) {
     const { deal, command, purged } = await load(ports.repository, undertaking)
-    requireRightsOn(deal, undertaking)
+    requireRightsOn(deal, command, undertaking)
+    refuseAnonymous(undertaking.caller)
     if (command) return replay(command, undertaking)
-    const present = bound.target === 'deal' ? requireDeal(deal, undertaking) : deal
+    const present = bound.target === 'deal' ? requireDeal(deal, undertaking) : presentOf(deal)
+    const isTaken = purged || deal !== undefined
     const isFulfilled = present !== undefined && bound.isFulfilledBy(present)
-    if (!isFulfilled) requirePreconditions(present, preconditions, purged)
-    const decided = await decide(ports, undertaking, { present, purged })
+    if (!isFulfilled) requirePreconditions(present, preconditions, isTaken)
+    const decided = await decide(ports, undertaking, { present, isTaken })
     const answered = await commitDecision(ports.repository, undertaking, decided)
     if (answered) return answered
     await pause(Math.random() * longestPauseMs)
@@ -104,7 +123,7 @@ async function replaySigned(ports: PipelinePorts, undertaking: Undertaking): Pro
   const { digest, usedAt = 0 } = caller.credential.signature ?? {}
   for (let round = 0; key !== undefined && !invocation.validateOnly && round < maxRounds; round += 1) {
     const { deal, command } = await load(ports.repository, undertaking)
-    requireRightsOn(deal, undertaking)
+    requireRightsOn(deal, command, undertaking)
     if (command && command.signature === digest) return replay(command, undertaking)
     if (command || ports.clock.now() - usedAt > firstCopyMaxMs) break
     await pause(betweenLooksMs)
@@ -112,10 +131,7 @@ async function replaySigned(ports: PipelinePorts, undertaking: Undertaking): Pro
   throw signatureUsed(ports.clock)
 }
 
-function undertake(
-  { ids }: PipelinePorts,
-  from: { call: HttpCall; caller: Caller; route: StyleRoute; invocation: CommandInvocation },
-): Undertaking {
+function undertake({ ids }: PipelinePorts, from: Received & { readonly invocation: CommandInvocation }): Undertaking {
   const { call, caller, route, invocation } = from
   const { commandId } = invocation
   const key = commandId === undefined ? undefined : { principalId: caller.userId, commandId }
@@ -129,6 +145,7 @@ function undertake(
     queueKey,
     style: invocation.style ?? route.style,
     requestId: call.requestId,
+    traceId: call.traceId,
   }
 }
 
@@ -145,11 +162,16 @@ function load(repository: DealRepository, { invocation, dealId, key }: Undertaki
   return repository.load(dealId, key, { forCreation: isChosen && invocation.bound.target === 'collection' })
 }
 
-/** For the few commands whose right hangs on the deal. */
-function requireRightsOn(deal: Deal | undefined, { invocation, caller }: Undertaking): void {
+/** For the few commands whose right hangs on the deal, or, once they have run, on what they came to. */
+function requireRightsOn(
+  deal: Deal | undefined,
+  command: CommandRecord | undefined,
+  { invocation, caller }: Undertaking,
+): void {
   const { missingRights: lacking } = invocation.bound
   if (!lacking) return
-  const missing = lacking(isPresent(deal) ? deal : undefined, caller)
+  const outcome = command?.outcome
+  const missing = lacking(presentOf(deal), caller, outcome?.state === 'succeeded' ? outcome.useCases : undefined)
   if (missing.length > 0) throw missingRights(caller, missing)
 }
 

@@ -33,26 +33,31 @@ function parseTags(field: string, value: string | undefined): '*' | string[] | u
 
 /**
  * Refuses a command whose precondition the deal does not meet (RFC 9110 §13.1): the answer shows the present state. The id of a
- * `purged` deal is still taken.
+ * deal that is deleted or purged is still taken.
  * @throws Refused `precondition-failed`, `precondition-required`
  */
 export function requirePreconditions(
   deal: Deal | undefined,
   { ifMatch, ifNoneMatch, required }: Preconditions,
-  purged = false,
+  isTaken = false,
 ): void {
   if (required && ifMatch === undefined) {
     throw new Refused('precondition-required', 'Send If-Match, or the version you have read as member version.')
   }
   const etag = deal === undefined ? undefined : etagOf(deal)
   if (matches(etag, ifMatch) === false) throw preconditionFailed('If-Match', deal)
-  if (matches(etag, ifNoneMatch) === true || (purged && ifNoneMatch === '*'))
+  if (matches(etag, ifNoneMatch) === true || (isTaken && ifNoneMatch === '*'))
     throw preconditionFailed('If-None-Match', deal)
 }
 
-/** True when a GET may be answered with 304. */
-export const isUnchanged = (deal: Deal, { ifNoneMatch }: Preconditions): boolean =>
-  matches(etagOf(deal), ifNoneMatch) === true
+/**
+ * True when the client has what a GET would show it, so that 304 is enough. On 412 the `deal` is shown, where it is one.
+ * @throws Refused `precondition-failed`
+ */
+export function isUnchanged(etag: string, { ifMatch, ifNoneMatch }: Preconditions, deal?: Deal): boolean {
+  if (matches(etag, ifMatch) === false) throw preconditionFailed('If-Match', deal)
+  return matches(etag, ifNoneMatch) === true
+}
 
 function matches(etag: string | undefined, tags: '*' | readonly string[] | undefined): boolean | undefined {
   if (tags === undefined) return undefined
@@ -70,5 +75,5 @@ function preconditionFailed(field: string, deal: Deal | undefined): Refused {
           allowed: possibleCommands(deal).map(({ name }) => name),
         }
   const headers = deal === undefined ? {} : { etag: etagOf(deal) }
-  return new Refused('precondition-failed', `${field} does not hold for the deal as it is now.`, { members, headers })
+  return new Refused('precondition-failed', `${field} does not hold for what is there now.`, { members, headers })
 }

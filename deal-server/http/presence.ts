@@ -5,6 +5,9 @@ import type { Deal } from '../domain/deal.ts'
 /** True for a deal that is there and not deleted. */
 export const isPresent = (deal: Deal | undefined): deal is Deal => deal !== undefined && deal.deletedAt === null
 
+/** The deal, unless it is deleted. */
+export const presentOf = (deal: Deal | undefined): Deal | undefined => (isPresent(deal) ? deal : undefined)
+
 /** @throws Refused `not-found`; whoever may restore a deleted deal learns that it was deleted */
 export function requirePresent(deal: Deal | undefined, asked: { dealId: string; caller: Caller }): Deal {
   if (isPresent(deal)) return deal

@@ -9,7 +9,6 @@ type DealProblemCode =
   | 'ambiguous-update'
   | 'incomplete-representation'
   | 'precondition-required'
-  | 'unknown-action'
   | 'unknown-command'
   | 'unknown-query'
   | 'command-expired'

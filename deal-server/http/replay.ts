@@ -29,7 +29,7 @@ export function replay(command: CommandRecord, { invocation }: Undertaking): Ans
   if (outcome.state === 'refused') {
     throw new Refused(outcome.code, outcome.detail, { members: outcome.members, headers: replayedHeader })
   }
-  return { outcome, replayed: true, validatedOnly: false, record: command }
+  return { outcome, replayed: true, record: command }
 }
 
 /** Says that the command has not run now (draft-ietf-httpapi-idempotency-key-header leaves the name open; Stripe's is used). */

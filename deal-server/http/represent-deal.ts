@@ -41,6 +41,8 @@ export function representListedDeal(deal: Deal) {
     createdBy: deal.createdBy,
     updatedAt: deal.updatedAt,
     updatedBy: deal.updatedBy,
+    deletedAt: deal.deletedAt,
+    purgeAt: deal.purgeAt,
     links: { self: pathOf(deal) },
   }
 }

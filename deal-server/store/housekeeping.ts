@@ -4,8 +4,7 @@
  */
 import { sql } from 'drizzle-orm'
 import type { HousekeepingJob } from '../../shared/housekeeping.ts'
-import { createDigestCountExpiry } from '../../shared/schemes/digest-count-expiry.ts'
-import { createUsedSignatureExpiry } from '../../shared/schemes/used-signatures.ts'
+import { createDigestCountExpiry, createUsedSignatureExpiry } from '../../shared/schemes/credential-expiry.ts'
 import { commands, deals, digestCounts, tasks, usedSignatures } from './schema.ts'
 
 /** Answers of commands that are no longer kept: what is left of the command says that it was carried out. */

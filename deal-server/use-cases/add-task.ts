@@ -3,7 +3,7 @@ import { type Deal, openTasks, requireOpen } from '../domain/deal.ts'
 import { type DealRefusal, isRefusal, refuse } from '../domain/refusal.ts'
 import { maxOpenTasks, maxTasks } from '../domain/task.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { employeeOf } from './employees.ts'
+import { employeeOf, isSameUser } from './employees.ts'
 import { calendarDate, nameText, username, uuid } from './parameters.ts'
 
 /** Adds a task. A client that chooses `taskId` may retry: the same task again changes nothing. */
@@ -24,16 +24,16 @@ export const addTask = defineDealCommand({
   alsoNeeds: ({ assigneeId }) => (assigneeId ? ['deal.task.assign'] : []),
   employees: ({ assigneeId }) => (assigneeId ? [assigneeId] : []),
   guard: requireOpen,
-  decide: (deal, { taskId, title, dueDate = null, ...params }, context) => {
+  decide: (deal, { taskId, title, dueDate = null, assigneeId: named = null }, context) => {
     const closed = requireOpen(deal)
     if (closed) return closed
-    const assigneeId = params.assigneeId ? employeeOf(params.assigneeId, 'assigneeId', context) : null
-    if (isRefusal(assigneeId)) return assigneeId
     const known = deal.tasks.find(({ id }) => id === taskId)
     if (known) {
-      const isSame = known.title === title && known.dueDate === dueDate && known.assigneeId === assigneeId
+      const isSame = known.title === title && known.dueDate === dueDate && isSameUser(known.assigneeId, named)
       return isSame ? [] : refuse('task-exists', 'The deal has another task of this id.')
     }
+    const assigneeId = named === null ? null : employeeOf(named, 'assigneeId', context)
+    if (isRefusal(assigneeId)) return assigneeId
     const tooMany = requireRoom(deal)
     if (tooMany) return tooMany
     return [{ type: 'deal.task-added', data: { taskId: taskId ?? context.newId(), title, dueDate, assigneeId } }]

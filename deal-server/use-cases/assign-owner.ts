@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { employeeOf } from './employees.ts'
+import { employeeOf, isSameUser } from './employees.ts'
 import { username } from './parameters.ts'
 
 /** Gives a deal another owner, who must be an enabled user. */
@@ -19,8 +19,9 @@ export const assignOwner = defineDealCommand({
   decide: (deal, { employeeId }, context) => {
     const closed = requireOpen(deal)
     if (closed) return closed
+    // Also one who has been disabled since.
+    if (isSameUser(deal.ownerId, employeeId)) return []
     const owner = employeeOf(employeeId, 'employeeId', context)
-    if (isRefusal(owner)) return owner
-    return deal.ownerId === owner ? [] : [{ type: 'deal.owner-assigned', data: { old: deal.ownerId, new: owner } }]
+    return isRefusal(owner) ? owner : [{ type: 'deal.owner-assigned', data: { old: deal.ownerId, new: owner } }]
   },
 })

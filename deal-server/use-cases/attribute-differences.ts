@@ -2,10 +2,9 @@
  * What a representation differs in from the stored deal, as the use cases that would make it so, in the order in which they run: Reopen,
  * Unhold, Rename, AssignOwner, ChangePrice, ChangeCompletionDate, Hold, Complete or Cancel.
  */
-import { foldUsername } from '../../shared/principals/record.ts'
 import type { Deal } from '../domain/deal.ts'
 import { canonicalDecimal, decimalText, type MinorUnits } from '../domain/money.ts'
-import { type DealRefusal, isRefusal, refuseMember } from '../domain/refusal.ts'
+import { type DealRefusal, refuseMember } from '../domain/refusal.ts'
 import { assignOwner } from './assign-owner.ts'
 import type { Attributes } from './attributes.ts'
 import { cancelDeal } from './cancel-deal.ts'
@@ -13,6 +12,7 @@ import { changeCompletionDate } from './change-completion-date.ts'
 import { changePrice } from './change-price.ts'
 import { completeDeal, isCompletedAs } from './complete-deal.ts'
 import type { Command } from './define-use-case.ts'
+import { isSameUser } from './employees.ts'
 import { holdDeal } from './hold-deal.ts'
 import { renameDeal } from './rename-deal.ts'
 import { reopenDeal } from './reopen-deal.ts'
@@ -24,27 +24,47 @@ export interface AttributeChange {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-type Found = AttributeChange | DealRefusal | undefined
-
-/** The changes in order, or the first reason why they cannot be told. */
-export function differences(attributes: Attributes, deal: Deal): readonly AttributeChange[] | DealRefusal {
-  const found = [reopening, unholding, renaming, assigning, pricing, dating, holding, closing].map((find) =>
-    find(attributes, deal),
-  )
-  const refusal = found.find((change) => isRefusal(change))
-  return refusal ?? found.filter((change): change is AttributeChange => change !== undefined && !isRefusal(change))
+/** All that a representation differs in. */
+export interface Differences {
+  readonly changes: readonly AttributeChange[]
+  /** Why a difference cannot be made a use case; then none is. */
+  readonly refusal: DealRefusal | undefined
+  /** The use cases that are asked for, also where one of them is refused. */
+  readonly involved: readonly Command[]
 }
 
-const reasonRequired = (name: string) =>
-  refuseMember('reason-required', {
-    name,
-    problem: 'reason-required',
-    message: 'This change needs a reason of its own.',
-  })
-const penaltyRequired = (name: string) =>
-  refuseMember('penalty-required', { name, problem: 'penalty-required', message: 'Send the penalty, 0 for none.' })
-const inconsistent = (name: string, message: string) =>
-  refuseMember('inconsistent-attributes', { name, problem: 'inconsistent-attributes', message })
+/** A difference that is refused, and the use case that it asks for; undefined where that is none. */
+interface RefusedChange {
+  readonly command: Command | undefined
+  readonly refusal: DealRefusal
+}
+
+type Found = AttributeChange | RefusedChange | undefined
+
+/** The changes in order, with the first reason why they cannot be told. */
+export function differences(attributes: Attributes, deal: Deal): Differences {
+  const found = [reopening, unholding, renaming, assigning, pricing, dating, holding, closing].flatMap(
+    (find) => find(attributes, deal) ?? [],
+  )
+  return {
+    changes: found.filter((one): one is AttributeChange => 'params' in one),
+    refusal: found.find((one): one is RefusedChange => 'refusal' in one)?.refusal,
+    involved: found.flatMap(({ command }) => command ?? []),
+  }
+}
+
+const reasonRequired = (command: Command, name: string): RefusedChange => {
+  const message = 'This change needs a reason of its own.'
+  return { command, refusal: refuseMember('reason-required', { name, problem: 'reason-required', message }) }
+}
+const penaltyRequired = (command: Command, name: string): RefusedChange => {
+  const message = 'Send the penalty, 0 for none.'
+  return { command, refusal: refuseMember('penalty-required', { name, problem: 'penalty-required', message }) }
+}
+const inconsistent = (command: Command | undefined, name: string, message: string): RefusedChange => ({
+  command,
+  refusal: refuseMember('inconsistent-attributes', { name, problem: 'inconsistent-attributes', message }),
+})
 
 /** A reason that is there and not the one of the change before: a stale client must not reuse that unnoticed. */
 const isFresh = (reason: string | null | undefined, stored: string | null): reason is string =>
@@ -53,18 +73,26 @@ const isFresh = (reason: string | null | undefined, stored: string | null): reas
 const isAmount = (sent: string, stored: MinorUnits, currency: string): boolean =>
   sent === canonicalDecimal(decimalText(stored, currency))
 
+/** Of an earlier state of the deal: sent again after it was applied, it still has the hold that it ended. */
+const isOfThePast = ({ version }: Attributes, deal: Deal): boolean => version !== undefined && version < deal.version
+
 function reopening({ status, reopenReason }: Attributes, deal: Deal): Found {
   if (status !== 'open' || deal.status === 'open') return undefined
   return reopenReason == null
-    ? reasonRequired('reopenReason')
+    ? reasonRequired(reopenDeal, 'reopenReason')
     : { command: reopenDeal, params: { reason: reopenReason } }
 }
 
-function unholding({ held, holdReason, status }: Attributes, deal: Deal): Found {
-  const isHeld = held ?? deal.held
-  if (isHeld) return undefined
-  if (holdReason != null && holdReason !== deal.holdReason) {
-    return inconsistent('holdReason', 'A deal that is not held has no reason for a hold.')
+function unholding(attributes: Attributes, deal: Deal): Found {
+  const { held = deal.held, holdReason, status } = attributes
+  if (held) return undefined
+  const isEnded = !deal.held && isOfThePast(attributes, deal)
+  if (holdReason != null && holdReason !== deal.holdReason && !isEnded) {
+    return inconsistent(
+      deal.held ? unholdDeal : undefined,
+      'holdReason',
+      'A deal that is not held has no reason for a hold.',
+    )
   }
   // Cancelling clears the hold by itself.
   return deal.held && status !== 'cancelled' ? { command: unholdDeal, params: {} } : undefined
@@ -74,32 +102,34 @@ const renaming = ({ name }: Attributes, deal: Deal): Found =>
   name === undefined || name === deal.name ? undefined : { command: renameDeal, params: { newName: name } }
 
 const assigning = ({ ownerId }: Attributes, deal: Deal): Found =>
-  ownerId === undefined || foldUsername(ownerId) === foldUsername(deal.ownerId)
+  ownerId === undefined || isSameUser(ownerId, deal.ownerId)
     ? undefined
     : { command: assignOwner, params: { employeeId: ownerId } }
 
 function pricing({ price, priceReason }: Attributes, deal: Deal): Found {
   if (price === undefined || isAmount(price, deal.price, deal.currency)) return undefined
-  if (!isFresh(priceReason, deal.priceReason)) return reasonRequired('priceReason')
+  if (!isFresh(priceReason, deal.priceReason)) return reasonRequired(changePrice, 'priceReason')
   return { command: changePrice, params: { newPrice: price, reason: priceReason } }
 }
 
 function dating(attributes: Attributes, deal: Deal): Found {
   const { completionDate: newDate, completionDatePenalty: penaltyAmount, completionDateReason: whyChanged } = attributes
   if (newDate === undefined || newDate === deal.completionDate) return undefined
-  if (!isFresh(whyChanged, deal.completionDateReason)) return reasonRequired('completionDateReason')
-  if (penaltyAmount == null) return penaltyRequired('completionDatePenalty')
+  if (!isFresh(whyChanged, deal.completionDateReason))
+    return reasonRequired(changeCompletionDate, 'completionDateReason')
+  if (penaltyAmount == null) return penaltyRequired(changeCompletionDate, 'completionDatePenalty')
   return { command: changeCompletionDate, params: { newDate, penaltyAmount, whyChanged } }
 }
 
 function holding(attributes: Attributes, deal: Deal): Found {
   const { held = deal.held, holdReason, holdReasonCode, status } = attributes
   if (!held || (deal.held && status === 'cancelled')) return undefined
+  if (status === 'cancelled' && deal.status === 'cancelled' && isOfThePast(attributes, deal)) return undefined
   if (!deal.held && status === 'cancelled' && deal.status !== 'cancelled')
-    return inconsistent('held', 'A deal cannot be cancelled and newly held at once.')
-  if (deal.held && holdReason === null) return inconsistent('holdReason', 'A held deal has a reason.')
+    return inconsistent(holdDeal, 'held', 'A deal cannot be cancelled and newly held at once.')
+  if (deal.held && holdReason === null) return inconsistent(holdDeal, 'holdReason', 'A held deal has a reason.')
   const reason = holdReason ?? deal.holdReason
-  if (reason === null) return reasonRequired('holdReason')
+  if (reason === null) return reasonRequired(holdDeal, 'holdReason')
   const code = holdReasonCode === undefined ? deal.holdReasonCode : holdReasonCode
   if (deal.held && reason === deal.holdReason && code === deal.holdReasonCode) return undefined
   return { command: holdDeal, params: { reason, reasonCode: code } }
@@ -107,13 +137,13 @@ function holding(attributes: Attributes, deal: Deal): Found {
 
 function closing(attributes: Attributes, deal: Deal): Found {
   const { status, completion, cancelPenalty, cancelReason } = attributes
-  if (status === undefined || status === 'open') return undefined
+  if (status === undefined || status === 'open' || status === 'deleted') return undefined
   if (status === deal.status && isClosedAs(attributes, deal)) return undefined
   if (status === 'completed') return { command: completeDeal, params: completion ?? {} }
   const reason = cancelReason ?? deal.cancelReason
   const penalty = cancelPenalty ?? (deal.cancelPenalty === null ? null : decimalText(deal.cancelPenalty, deal.currency))
-  if (reason === null) return reasonRequired('cancelReason')
-  if (penalty === null) return penaltyRequired('cancelPenalty')
+  if (reason === null) return reasonRequired(cancelDeal, 'cancelReason')
+  if (penalty === null) return penaltyRequired(cancelDeal, 'cancelPenalty')
   return { command: cancelDeal, params: { penaltyAmount: penalty, reason } }
 }
 

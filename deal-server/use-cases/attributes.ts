@@ -6,6 +6,8 @@ import type { Deal } from '../domain/deal.ts'
 import { type DealRefusal, refuseMember } from '../domain/refusal.ts'
 import {
   amount,
+  anyText,
+  anyValue,
   calendarDate,
   commentText,
   documentNumberText,
@@ -18,7 +20,7 @@ import {
 const reason = reasonText.nullable().optional()
 const penalty = amount.nullable().optional()
 /** Kept by the server: ignored, never compared, so that a blind retry of the same PUT succeeds. */
-const ignored = z.unknown().optional()
+const ignored = anyValue.optional()
 
 export const attributesSchema = z
   .strictObject({
@@ -47,8 +49,8 @@ export const attributesSchema = z
       .optional(),
     reopenReason: reason,
     version: z.number().int().optional(),
-    id: z.string().optional(),
-    currency: z.string().optional(),
+    id: anyText.optional(),
+    currency: anyText.optional(),
     tasks: ignored,
     priceText: ignored,
     description: ignored,
@@ -69,6 +71,9 @@ export const attributesSchema = z
   .readonly()
 
 export type Attributes = z.output<typeof attributesSchema>
+
+/** True for the name of an attribute. */
+export const isAttribute = (name: string): boolean => Object.hasOwn(attributesSchema.unwrap().shape, name)
 
 /** What a PUT cannot leave out. */
 export const requiredAttributes = ['name', 'price', 'completionDate', 'ownerId', 'status', 'held'] as const
@@ -97,6 +102,18 @@ export function whatIsNoAttribute(attributes: Attributes, deal: Deal): DealRefus
   const needs = (name: string, useCases: string) =>
     refuseMember('use-case-required', { name, problem: 'use-case-required', message: `Call ${useCases} instead.` })
   if (attributes.status === 'deleted') return needs('status', 'DeleteDeal')
-  const sameTasks = attributes.tasks === undefined || isDeepStrictEqual(attributes.tasks, deal.tasks)
-  return sameTasks ? undefined : needs('tasks', 'AddTask, AssignTask, UnassignTask or CompleteTask')
+  return attributes.tasks === undefined || isTasksOf(attributes.tasks, deal)
+    ? undefined
+    : needs('tasks', 'AddTask, AssignTask, UnassignTask or CompleteTask')
+}
+
+/** True for the tasks as they are, or as they were before the deal was closed, which drops those that are open. */
+function isTasksOf(tasks: unknown, deal: Deal): boolean {
+  if (!Array.isArray(tasks) || tasks.length !== deal.tasks.length) return false
+  return deal.tasks.every((task, index) => {
+    const wasOpen = deal.status !== 'open' && task.status === 'dropped'
+    return (
+      isDeepStrictEqual(tasks[index], task) || (wasOpen && isDeepStrictEqual(tasks[index], { ...task, status: 'open' }))
+    )
+  })
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { foldUsername } from '../../shared/principals/record.ts'
 import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { findOpenTask } from '../domain/task.ts'
 import { defineDealCommand } from './define-use-case.ts'
+import { isSameUser } from './employees.ts'
 import { resultText, uuid } from './parameters.ts'
 
 /** Completes a task. Its assignee may do so without the right. */
@@ -16,10 +16,11 @@ export const completeTask = defineDealCommand({
   refusals: ['deal-closed', 'task-not-found', 'task-done', 'task-dropped'],
   params: z.strictObject({ taskId: uuid, result: resultText.nullable().optional() }),
   guard: requireOpen,
-  mayAnyway: (deal, { taskId }, username) => {
-    const assignee = deal.tasks.find(({ id }) => id === taskId)?.assigneeId
-    return typeof assignee === 'string' && foldUsername(assignee) === foldUsername(username)
-  },
+  mayAnyway: (deal, username, params) =>
+    deal.tasks.some(
+      ({ id, assigneeId, status }) =>
+        isSameUser(assigneeId, username) && (params ? id === params.taskId : status === 'open'),
+    ),
   decide: (deal, { taskId, result }) => {
     const closed = requireOpen(deal)
     if (closed) return closed

@@ -25,7 +25,7 @@ export const createDeal = defineCreation({
   dealId: ({ id }) => id,
   employees: ({ ownerId }) => (ownerId === undefined ? [] : [ownerId]),
   decide: (existing, params, context) => {
-    if (existing || context.purged) return refuse('deal-exists', 'There is, or was, a deal with this id.')
+    if (existing || context.isTaken) return refuse('deal-exists', 'There is, or was, a deal with this id.')
     const code = params.currency ?? context.defaultCurrency
     const price = amountIn(code, params.price, 'price')
     if (isRefusal(price)) return price

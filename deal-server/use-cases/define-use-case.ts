@@ -21,8 +21,8 @@ export interface DecisionContext {
   readonly employees: ReadonlyMap<string, string>
   /** The id of the deal that a creation makes. */
   readonly dealId: string
-  /** True when that id was once a deal's that has been purged. */
-  readonly purged?: boolean
+  /** True when that id is, or was, a deal's. */
+  readonly isTaken?: boolean
 }
 
 /** The events of an accepted command (none: it is the state already), or why it is refused. */
@@ -64,8 +64,8 @@ interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Sch
   /** Refuses by the deal's state alone, whatever the parameters: what `allowed` lists is read from it. */
   guard(deal: Deal): DealRefusal | undefined
   decide(deal: Deal, params: z.output<Schema>, context: DecisionContext): Decision
-  /** Who may do it even without the right. */
-  mayAnyway?(deal: Deal, params: z.output<Schema>, username: string): boolean
+  /** Who may do it even without the right: with these parameters, or, without any, with some. */
+  mayAnyway?(deal: Deal, username: string, params?: z.output<Schema>): boolean
   /** True for the one command on a deleted deal. */
   readonly onDeleted?: boolean
 }
@@ -92,8 +92,10 @@ export interface BoundCommand {
   readonly onDeleted: boolean
   /** Rights needed whatever the deal is. */
   readonly rights: readonly string[]
-  /** Rights that the caller lacks for this deal; where it is set, `rights` is empty. */
-  readonly missingRights: ((deal: Deal | undefined, asking: Asking) => readonly string[]) | undefined
+  /** Rights that the caller lacks for this deal; where it is set, `rights` is empty. `ran`: what the command came to, if it is known already. */
+  readonly missingRights:
+    | ((deal: Deal | undefined, asking: Asking, ran?: readonly string[]) => readonly string[])
+    | undefined
   employees(deal: Deal | undefined): readonly string[]
   /** True when nothing would differ: then no precondition is looked at. */
   isFulfilledBy(deal: Deal): boolean
@@ -106,6 +108,8 @@ export interface Command extends CommandBase {
   readonly params: z.ZodType
   readonly onDeleted: boolean
   guard(deal: Deal): DealRefusal | undefined
+  /** Who may do it even without the right, with some parameters or other. */
+  mayAnyway?(deal: Deal, username: string): boolean
   /** Checks parameters that stand at `at` in the body. @throws Refused `invalid-body`, `invalid-value` */
   bind(params: unknown, at: string): BoundCommand
 }
@@ -132,7 +136,7 @@ export function defineDealCommand<Schema extends z.ZodType<Params>>(
         ...(mayAnyway && {
           rights: [],
           missingRights: (deal: Deal | undefined, { username, rights }: Asking) => {
-            const may = rights.has(right) || (deal !== undefined && mayAnyway(deal, params, username))
+            const may = rights.has(right) || (deal !== undefined && mayAnyway(deal, username, params))
             return may || (deal === undefined && rights.has('deal.read')) ? [] : [right]
           },
         }),

@@ -1,5 +1,9 @@
-/** The kinds of parameters that use cases are made of: their bounds stand in the deal model 1.2. */
+/**
+ * The kinds of parameters that use cases are made of: their bounds stand in the deal model 1.2. What a use case cannot do without has an
+ * example, of which the documentation makes bodies to try.
+ */
 import { z } from 'zod'
+import { usernamePattern } from '../../shared/principals/record.ts'
 import { currencyExponents } from '../domain/currency.ts'
 import { canonicalDecimal } from '../domain/money.ts'
 
@@ -32,8 +36,36 @@ const text = ({ min, max, multiline }: TextBounds, description: string) =>
     })
     .meta({ description, minLength: min, maxLength: max })
 
+/** The kind of fault in a value, however deep in it, that PostgreSQL could not keep. */
+function faultIn(value: unknown): 'control-character' | 'lone-surrogate' | undefined {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) return 'control-character'
+    return loneSurrogate.test(value) ? 'lone-surrogate' : undefined
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, member] of Object.entries(value)) {
+    const fault = faultIn(name) ?? faultIn(member)
+    if (fault) return fault
+  }
+  return undefined
+}
+
+const requireStorable = (value: unknown, context: z.core.$RefinementCtx): void => {
+  const code = faultIn(value)
+  const message = 'This value has NUL or half of a surrogate pair.'
+  if (code) context.addIssue({ code: 'custom', message, params: { code } })
+}
+
+/** Any value, kept as it is. */
+export const anyValue = z.unknown().superRefine(requireStorable)
+
+/** Any text, kept as it is. */
+export const anyText = z.string().superRefine(requireStorable)
+
 /** The name of a deal: 1–200 characters on one line. */
-export const nameText = text({ min: 1, max: 200, multiline: false }, 'name, 1 to 200 characters')
+export const nameText = text({ min: 1, max: 200, multiline: false }, 'name, 1 to 200 characters').meta({
+  examples: ['deal123'],
+})
 
 /** What to look for in names: 1–200 characters, blanks around it included. */
 export const partOfName = z
@@ -50,7 +82,9 @@ export const partOfName = z
   .meta({ description: 'part of the name, in whatever case', minLength: 1, maxLength: 200 })
 
 /** Why something is done: 1–1000 characters. */
-export const reasonText = text({ min: 1, max: 1000, multiline: true }, 'reason, 1 to 1000 characters')
+export const reasonText = text({ min: 1, max: 1000, multiline: true }, 'reason, 1 to 1000 characters').meta({
+  examples: ['test'],
+})
 
 /** A description: up to 4000 characters. */
 export const descriptionText = text({ min: 0, max: 4000, multiline: true }, 'free text, up to 4000 characters')
@@ -72,6 +106,7 @@ export const uuid = z
   .string()
   .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, 'Expected a UUID')
   .transform((value) => value.toLowerCase())
+  .meta({ examples: ['0198c0de-0000-4000-8000-000000000001'] })
 
 /** An ISO 4217 code. */
 export const currency = z
@@ -91,6 +126,11 @@ export const amount = z
   .transform((value, context) => {
     const canonical = canonicalDecimal(value)
     if (canonical !== undefined) return canonical
+    if (/^\d{1,12}\.\d{4,}$/.test(String(value))) {
+      const message = 'No currency has more than three decimals.'
+      context.addIssue({ code: 'custom', message, params: { code: 'currency-scale' } })
+      return z.NEVER
+    }
     const message = 'Expected an amount from 0 to 999999999999.999 without exponent and with at most three decimals.'
     context.addIssue({ code: 'custom', message, params: { code: 'invalid-amount' } })
     return z.NEVER
@@ -99,6 +139,7 @@ export const amount = z
     description: 'amount in major units, as number or as text',
     minimum: 0,
     pattern: '^\\d{1,12}(\\.\\d{1,3})?$',
+    examples: [1234],
   })
 
 /** A date that exists, `YYYY-MM-DD`, from 2000 to 2199. */
@@ -108,7 +149,7 @@ export const calendarDate = z
     message: 'Expected a date from 2000-01-01 to 2199-12-31 as YYYY-MM-DD.',
     params: { code: 'invalid-date' },
   })
-  .meta({ description: 'from 2000-01-01 to 2199-12-31', format: 'date' })
+  .meta({ description: 'from 2000-01-01 to 2199-12-31', format: 'date', examples: ['2030-06-30'] })
 
 function isCalendarDate(value: string): boolean {
   if (!/^2[01]\d\d-\d\d-\d\d$/.test(value)) return false
@@ -117,4 +158,7 @@ function isCalendarDate(value: string): boolean {
 }
 
 /** A user name as the auth server allows them. */
-export const username = z.string().regex(/^[A-Za-z0-9._@-]{1,64}$/, 'Expected a user name')
+export const username = z
+  .string()
+  .regex(usernamePattern, 'Expected a user name')
+  .meta({ examples: ['alice'] })

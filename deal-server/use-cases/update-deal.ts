@@ -8,7 +8,7 @@ import type { DealEvent } from '../domain/events.ts'
 import { foldEvents } from '../domain/evolve.ts'
 import { type DealRefusal, isRefusal } from '../domain/refusal.ts'
 import { assignOwner } from './assign-owner.ts'
-import { type AttributeChange, differences } from './attribute-differences.ts'
+import { type AttributeChange, type Differences, differences } from './attribute-differences.ts'
 import { refusalOfAttribute } from './attribute-refusals.ts'
 import { type Attributes, attributesSchema, missingAttributes, whatIsNoAttribute } from './attributes.ts'
 import { cancelDeal } from './cancel-deal.ts'
@@ -51,7 +51,10 @@ export function bindAttributeUpdate(
   const attributes = checkValue(attributesSchema, body)
   const incomplete = options.whole ? missingAttributes(attributes) : undefined
   if (incomplete) throw incomplete
-  const find = rememberLast((deal: Deal) => whatIsNoAttribute(attributes, deal) ?? differences(attributes, deal))
+  const find = rememberLast((deal: Deal) => {
+    const found = differences(attributes, deal)
+    return { ...found, refusal: whatIsNoAttribute(attributes, deal) ?? found.refusal }
+  })
   return { bound: boundUpdate(attributes, find), version: attributes.version }
 }
 
@@ -64,7 +67,7 @@ function rememberLast<Result>(find: (deal: Deal) => Result): (deal: Deal) => Res
   }
 }
 
-type Find = (deal: Deal) => readonly AttributeChange[] | DealRefusal
+type Find = (deal: Deal) => Differences
 
 const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
   name: 'UpdateDeal',
@@ -75,31 +78,31 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
   chosenDealId: undefined,
   onDeleted: false,
   rights: [],
-  missingRights: (deal, asking) => missingRights(deal && find(deal), asking),
-  employees: () => (attributes.ownerId === undefined ? [] : [attributes.ownerId]),
+  missingRights: (deal, asking, ran) => {
+    const didRun = ran && attributeCommands.filter(({ name }) => ran.includes(name))
+    return missingRights(asking, didRun ?? (deal ? find(deal).involved : []))
+  },
+  employees: (deal) =>
+    deal && attributes.ownerId !== undefined && find(deal).involved.includes(assignOwner) ? [attributes.ownerId] : [],
   isFulfilledBy: (deal) => {
-    const found = find(deal)
-    return !isRefusal(found) && found.length === 0
+    const { changes, refusal } = find(deal)
+    return refusal === undefined && changes.length === 0
   },
   decide: (deal, context) => {
     if (!deal) throw new TypeError('UpdateDeal needs a deal')
-    const found = find(deal)
-    return isRefusal(found) ? found : runInOrder(deal, found, context)
+    const { changes, refusal } = find(deal)
+    return refusal ?? runInOrder(deal, changes, context)
   },
 })
 
 /**
- * Each use case that it comes to needs its right. Who has neither the right to read nor any that attributes can ask for is told the
+ * Each use case that it comes to, or did when it ran, needs its right. Who has neither the right to read nor any that attributes can ask for is told the
  * same of every deal, also of one that does not exist.
  */
-function missingRights(
-  found: readonly AttributeChange[] | DealRefusal | undefined,
-  { rights }: Asking,
-): readonly string[] {
-  const involved = attributeCommands.map(({ right }) => right)
-  if (!['deal.read', ...involved].some((right) => rights.has(right))) return ['deal.read']
-  if (found === undefined || isRefusal(found)) return []
-  return [...new Set(found.map(({ command }) => command.right))].filter((right) => !rights.has(right))
+function missingRights({ rights }: Asking, involved: readonly Command[]): readonly string[] {
+  const possible = attributeCommands.map(({ right }) => right)
+  if (!['deal.read', ...possible].some((right) => rights.has(right))) return ['deal.read']
+  return [...new Set(involved.map(({ right }) => right))].filter((right) => !rights.has(right))
 }
 
 /** Each decision sees what the ones before it have made of the deal. */

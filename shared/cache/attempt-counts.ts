@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
-import { type AttemptLimit, type AttemptVerdict, attemptLifeMs } from './cache.ts'
+import { type AttemptVerdict, attemptLifeMs, type LimitedKey } from './cache.ts'
 
 /** What is known of one key. Times are those of `clock.monotonic()`. */
 interface Counted {
@@ -22,34 +22,53 @@ export class AttemptCounts {
   }
 
   /** As `Cache.beginAttempt`. */
-  begin(key: string, { id, limit }: { readonly id: string; readonly limit: AttemptLimit }): AttemptVerdict {
-    const now = this.#clock.monotonic()
-    const counted = this.#at(key, now)
-    if (counted.failures >= limit.count) return { state: 'exhausted', retryAfterMs: counted.windowEndsAtMs - now }
-    for (const [other, until] of counted.inFlight) if (until <= now) counted.inFlight.delete(other)
-    if (counted.failures + counted.inFlight.size >= limit.count) return { state: 'busy' }
-    counted.inFlight.set(id, now + attemptLifeMs)
-    return { state: 'begun' }
+  begin(keys: readonly LimitedKey[], id: string): AttemptVerdict {
+    const verdict = this.allows(keys)
+    if (verdict.state !== 'allowed') return verdict
+    const until = this.#clock.monotonic() + attemptLifeMs
+    for (const { key } of keys) this.#at(key).inFlight.set(id, until)
+    return verdict
   }
 
   /** As `Cache.endAttempt`. */
-  end(key: string, attempt: { readonly id: string; readonly limit: AttemptLimit; readonly failed: boolean }): void {
+  end(keys: readonly LimitedKey[], { id, failed }: { readonly id: string; readonly failed: boolean }): void {
     const now = this.#clock.monotonic()
-    const counted = this.#at(key, now)
-    counted.inFlight.delete(attempt.id)
-    if (attempt.failed) {
-      if (counted.failures === 0) counted.windowEndsAtMs = now + attempt.limit.seconds * 1000
-      counted.failures += 1
+    for (const { key, limit } of keys) {
+      const counted = this.#known(key, now) ?? this.#at(key)
+      counted.inFlight.delete(id)
+      if (failed) {
+        if (counted.failures === 0) counted.windowEndsAtMs = now + limit.seconds * 1000
+        counted.failures += 1
+      }
+      if (counted.failures === 0 && counted.inFlight.size === 0) this.#keys.delete(key)
     }
-    if (counted.failures === 0 && counted.inFlight.size === 0) this.#keys.delete(key)
   }
 
-  #at(key: string, now: number): Counted {
-    const present = this.#keys.get(key)
-    if (present) {
-      if (present.windowEndsAtMs <= now) present.failures = 0
-      return present
+  /** As `Cache.allowsAttempt`. */
+  allows(keys: readonly LimitedKey[]): AttemptVerdict {
+    const now = this.#clock.monotonic()
+    let [isBusy, retryAfterMs] = [false, 0]
+    for (const { key, limit } of keys) {
+      const counted = this.#known(key, now)
+      if (!counted) continue
+      const { failures, windowEndsAtMs, inFlight } = counted
+      if (failures >= limit.count) retryAfterMs = Math.max(retryAfterMs, windowEndsAtMs - now)
+      for (const [id, until] of inFlight) if (until <= now) inFlight.delete(id)
+      if (failures + inFlight.size >= limit.count) isBusy = true
     }
+    if (retryAfterMs > 0) return { state: 'exhausted', retryAfterMs }
+    return { state: isBusy ? 'busy' : 'allowed' }
+  }
+
+  #known(key: string, now: number): Counted | undefined {
+    const counted = this.#keys.get(key)
+    if (counted && counted.windowEndsAtMs <= now) counted.failures = 0
+    return counted
+  }
+
+  #at(key: string): Counted {
+    const present = this.#keys.get(key)
+    if (present) return present
     const counted = { failures: 0, windowEndsAtMs: 0, inFlight: new Map<string, number>() }
     this.#keys.set(key, counted)
     return counted

@@ -30,9 +30,15 @@ export interface AttemptLimit {
   readonly seconds: number
 }
 
-/** Whether an attempt may begin; `busy`: not now, but only because of others that are in flight. */
+/** A key under which attempts are counted, and how many it allows. */
+export interface LimitedKey {
+  readonly key: string
+  readonly limit: AttemptLimit
+}
+
+/** Whether all keys allow an attempt; `busy`: not now, but only because of others that are in flight. */
 export type AttemptVerdict =
-  | { readonly state: 'begun' }
+  | { readonly state: 'allowed' }
   | { readonly state: 'busy' }
   | { readonly state: 'exhausted'; readonly retryAfterMs: number }
 
@@ -48,16 +54,16 @@ export interface NumberUse {
 
 export interface Cache {
   /**
-   * Counts the attempt `id` as in flight, if failures and attempts in flight leave room for it. One atomic step. It must be ended with
-   * `endAttempt`, whatever was answered, even that nothing was. @throws Unavailable
+   * Counts the attempt `id` as in flight under all keys, if failures and attempts in flight leave room for it everywhere; else nowhere. One
+   * atomic step. It must be ended with `endAttempt` unless it was not allowed, also when nothing was answered. @throws Unavailable
    */
-  beginAttempt(key: string, attempt: { readonly id: string; readonly limit: AttemptLimit }): Promise<AttemptVerdict>
+  beginAttempt(keys: readonly LimitedKey[], id: string): Promise<AttemptVerdict>
 
   /** Takes an attempt out of those in flight, and counts it as a failure if it was one. @throws Unavailable */
-  endAttempt(
-    key: string,
-    attempt: { readonly id: string; readonly limit: AttemptLimit; readonly failed: boolean },
-  ): Promise<void>
+  endAttempt(keys: readonly LimitedKey[], attempt: { readonly id: string; readonly failed: boolean }): Promise<void>
+
+  /** Whether `beginAttempt` would allow an attempt; counts nothing. @throws Unavailable */
+  allowsAttempt(keys: readonly LimitedKey[]): Promise<AttemptVerdict>
 
   /**
    * Remembers that `number` is used, of numbers that a client counts up and each of which is good once: not yet used, and at most 64 away

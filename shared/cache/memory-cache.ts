@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import { Unavailable } from '../errors.ts'
 import { AttemptCounts } from './attempt-counts.ts'
-import type { AttemptLimit, AttemptVerdict, Cache, CacheMoment, NumberUse, PutOptions, Versioned } from './cache.ts'
+import type { AttemptVerdict, Cache, CacheMoment, LimitedKey, NumberUse, PutOptions, Versioned } from './cache.ts'
 import { ChannelListeners } from './channel-listeners.ts'
 import { firstOfWindow, type NumberWindow, useInWindow } from './number-window.ts'
 import { assertVersion, lifetimeMs } from './versions.ts'
@@ -45,14 +45,19 @@ class MemoryCache implements Cache {
     this.#listeners = new ChannelListeners(options.onListenerError ?? (() => undefined))
   }
 
-  async beginAttempt(key: string, attempt: { id: string; limit: AttemptLimit }): Promise<AttemptVerdict> {
+  async beginAttempt(keys: readonly LimitedKey[], id: string): Promise<AttemptVerdict> {
     this.#assertOpen()
-    return this.#attempts.begin(key, attempt)
+    return this.#attempts.begin(keys, id)
   }
 
-  async endAttempt(key: string, attempt: { id: string; limit: AttemptLimit; failed: boolean }): Promise<void> {
+  async endAttempt(keys: readonly LimitedKey[], attempt: { id: string; failed: boolean }): Promise<void> {
     this.#assertOpen()
-    this.#attempts.end(key, attempt)
+    this.#attempts.end(keys, attempt)
+  }
+
+  async allowsAttempt(keys: readonly LimitedKey[]): Promise<AttemptVerdict> {
+    this.#assertOpen()
+    return this.#attempts.allows(keys)
   }
 
   async useNumber(key: string, { number, ttlSeconds }: NumberUse): Promise<'used' | 'refused' | 'unknown'> {

@@ -1,10 +1,10 @@
 import { Unavailable } from '../errors.ts'
 import {
-  type AttemptLimit,
   type AttemptVerdict,
   attemptLifeMs,
   type Cache,
   type CacheMoment,
+  type LimitedKey,
   type NumberUse,
   type PutOptions,
   type Versioned,
@@ -56,21 +56,20 @@ class RedisCache implements Cache {
     })
   }
 
-  async beginAttempt(key: string, { id, limit }: { id: string; limit: AttemptLimit }): Promise<AttemptVerdict> {
-    const { commands } = this.#connections
-    const argv = [String(limit.count), id, String(attemptLifeMs)]
-    const answer = await this.#ask(commands.keyholdBeginAttempt(`${key}:failures`, `${key}:in-flight`, ...argv))
-    if (answer === 0) return { state: 'begun' }
-    return answer < 0 ? { state: 'busy' } : { state: 'exhausted', retryAfterMs: answer }
+  async beginAttempt(keys: readonly LimitedKey[], id: string): Promise<AttemptVerdict> {
+    const argv = [...redisKeysOf(keys), ...countsOf(keys), id, String(attemptLifeMs)]
+    return verdictOf(await this.#ask(this.#connections.commands.keyholdBeginAttempt(2 * keys.length, ...argv)))
   }
 
-  async endAttempt(
-    key: string,
-    { id, limit, failed }: { id: string; limit: AttemptLimit; failed: boolean },
-  ): Promise<void> {
-    const { commands } = this.#connections
-    const argv = [id, failed ? '1' : '0', String(limit.seconds * 1000)]
-    await this.#ask(commands.keyholdEndAttempt(`${key}:failures`, `${key}:in-flight`, ...argv))
+  async endAttempt(keys: readonly LimitedKey[], { id, failed }: { id: string; failed: boolean }): Promise<void> {
+    const windows = keys.map(({ limit }) => String(limit.seconds * 1000))
+    const argv = [...redisKeysOf(keys), ...windows, id, failed ? '1' : '0']
+    await this.#ask(this.#connections.commands.keyholdEndAttempt(2 * keys.length, ...argv))
+  }
+
+  async allowsAttempt(keys: readonly LimitedKey[]): Promise<AttemptVerdict> {
+    const argv = [...redisKeysOf(keys), ...countsOf(keys)]
+    return verdictOf(await this.#ask(this.#connections.commands.keyholdAllowsAttempt(2 * keys.length, ...argv)))
   }
 
   async useNumber(key: string, { number, ttlSeconds }: NumberUse): Promise<'used' | 'refused' | 'unknown'> {
@@ -139,4 +138,13 @@ class RedisCache implements Cache {
     const words = reason instanceof Error ? reason.message : String(reason)
     return new Error(words.replace(/,? with args beginning with.*/s, ''))
   }
+}
+
+const redisKeysOf = (keys: readonly LimitedKey[]): string[] =>
+  keys.flatMap(({ key }) => [`${key}:failures`, `${key}:in-flight`])
+const countsOf = (keys: readonly LimitedKey[]): string[] => keys.map(({ limit }) => String(limit.count))
+
+function verdictOf(answer: number): AttemptVerdict {
+  if (answer === 0) return { state: 'allowed' }
+  return answer < 0 ? { state: 'busy' } : { state: 'exhausted', retryAfterMs: answer }
 }

@@ -9,7 +9,7 @@
  *
  * The scripts call INFO and TIME before they write, which needs replication by effects: Redis 5 or newer. Numbers travel as
  * strings, because Lua prints large ones rounded. A Redis user with restricted rights needs `+info +time +get +set +publish +eval
- * +evalsha +subscribe +unsubscribe +ping +incr +pttl +pexpire +zadd +zrem +zcard +zremrangebyscore`, in a Cluster `+cluster`, the keys
+ * +evalsha +subscribe +unsubscribe +ping +incr +pttl +pexpire +zadd +zrem +zcount +zremrangebyscore`, in a Cluster `+cluster`, the keys
  * `{keyhold}:*` and the channels `{keyhold}:*`.
  */
 
@@ -62,24 +62,48 @@ redis.call('PUBLISH', ARGV[1], ARGV[2])
 return 1
 `
 
-// KEYS: failures (a number that expires with its window), attempts in flight (by the time until which they count). ARGV: limit, id, how
-// long it counts in milliseconds. Returns 0 begun, -1 busy, else in how many milliseconds the window of failures ends.
-const beginAttempt = `${prelude}
-local limit = tonumber(ARGV[1])
-local failures = tonumber(redis.call('GET', KEYS[1]) or '0')
-if failures >= limit then return math.max(1, redis.call('PTTL', KEYS[1])) end
+// KEYS: of each limit two: failures (a number that expires with its window), attempts in flight (by the time until which they count). ARGV:
+// the limits. Returns 0 allowed, -1 busy, else in how many milliseconds the last window of too many failures ends.
+const attempts = `${prelude}
 local now = milliseconds()
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now))
-if failures + redis.call('ZCARD', KEYS[2]) >= limit then return -1 end
-redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[2])
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
+local function verdict()
+  local wait, busy = 0, false
+  for at = 1, #KEYS, 2 do
+    local limit = tonumber(ARGV[(at + 1) / 2])
+    local failures = tonumber(redis.call('GET', KEYS[at]) or '0')
+    if failures >= limit then wait = math.max(wait, 1, redis.call('PTTL', KEYS[at])) end
+    busy = busy or failures + redis.call('ZCOUNT', KEYS[at + 1], string.format('(%.0f', now), '+inf') >= limit
+  end
+  if wait > 0 then return wait end
+  return busy and -1 or 0
+end
+`
+
+const allowsAttempt = `${attempts}
+return verdict()
+`
+
+// Further ARGV: id, how long it counts in milliseconds.
+const beginAttempt = `${attempts}
+local answer = verdict()
+if answer ~= 0 then return answer end
+local id, life = ARGV[#ARGV - 1], ARGV[#ARGV]
+for at = 2, #KEYS, 2 do
+  redis.call('ZREMRANGEBYSCORE', KEYS[at], '-inf', string.format('%.0f', now))
+  redis.call('ZADD', KEYS[at], string.format('%.0f', now + tonumber(life)), id)
+  redis.call('PEXPIRE', KEYS[at], life)
+end
 return 0
 `
 
-// KEYS: as before. ARGV: id, '1' for a failure, length of a window in milliseconds.
+// KEYS: as before. ARGV: the lengths of the windows in milliseconds, id, '1' for a failure.
 const endAttempt = `
-redis.call('ZREM', KEYS[2], ARGV[1])
-if ARGV[2] == '1' and redis.call('INCR', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+for at = 1, #KEYS, 2 do
+  redis.call('ZREM', KEYS[at + 1], ARGV[#ARGV - 1])
+  if ARGV[#ARGV] == '1' and redis.call('INCR', KEYS[at]) == 1 then
+    redis.call('PEXPIRE', KEYS[at], ARGV[(at + 1) / 2])
+  end
+end
 return 1
 `
 
@@ -117,8 +141,9 @@ export const cacheScripts = {
   keyholdPublish: { lua: publish, numberOfKeys: 1 },
   keyholdUseNumber: { lua: useNumber, numberOfKeys: 1 },
   keyholdStartNumbers: { lua: startNumbers, numberOfKeys: 1 },
-  keyholdBeginAttempt: { lua: beginAttempt, numberOfKeys: 2 },
-  keyholdEndAttempt: { lua: endAttempt, numberOfKeys: 2 },
+  keyholdBeginAttempt: { lua: beginAttempt },
+  keyholdEndAttempt: { lua: endAttempt },
+  keyholdAllowsAttempt: { lua: allowsAttempt },
 }
 
 /** The methods that ioredis adds to a client for `cacheScripts`. */
@@ -129,6 +154,7 @@ export interface CacheScripts {
   keyholdPublish(key: string, ...argv: string[]): Promise<number>
   keyholdUseNumber(key: string, ...argv: string[]): Promise<number>
   keyholdStartNumbers(key: string, ...argv: string[]): Promise<number>
-  keyholdBeginAttempt(failures: string, inFlight: string, ...argv: string[]): Promise<number>
-  keyholdEndAttempt(failures: string, inFlight: string, ...argv: string[]): Promise<number>
+  keyholdBeginAttempt(numberOfKeys: number, ...keysAndArgv: string[]): Promise<number>
+  keyholdEndAttempt(numberOfKeys: number, ...keysAndArgv: string[]): Promise<number>
+  keyholdAllowsAttempt(numberOfKeys: number, ...keysAndArgv: string[]): Promise<number>
 }

@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { Refused } from '../errors.ts'
+import { ownTraceId, type Traced, traceIdOf } from './trace.ts'
 import type { Peer } from './transport.ts'
 
 /** Bodies larger than this are refused with 413, in bytes. */
 export const maxBodyBytes = 256 * 1024
 
 /** A request as handlers and schemes see it: what stood on the wire, not what a framework made of it. */
-export interface HttpCall {
+export interface HttpCall extends Traced {
   readonly method: string
   /** The path exactly as on the request line, without the query. */
   readonly path: string
@@ -37,32 +38,55 @@ export interface CallOrigin {
 }
 
 /** A call from what Node.js parsed. */
-export function createCall({ incoming, pathParameters, requestId, peer }: CallOrigin): HttpCall {
-  const { path, rawQuery } = splitTarget(incoming.url ?? '/')
-  let body: Promise<Buffer> | undefined
-  let added: (readonly [string, string])[] = nothingAdded
-  return {
-    method: incoming.method ?? 'GET',
-    path,
-    rawQuery,
-    pathParameters,
-    requestId,
-    peer,
-    header: (name) => {
-      const value = incoming.headers[name]
-      return Array.isArray(value) ? value.join(', ') : value
-    },
-    headerLines: (name) => linesOf(incoming.rawHeaders, name),
-    readBody: () => {
-      body ??= readLimited(incoming)
-      return body
-    },
-    addAnswerHeader: (name, value) => {
-      added = [...added, [name, value]]
-    },
-    get addedAnswerHeaders() {
-      return added
-    },
+export const createCall = (origin: CallOrigin): HttpCall => new ParsedCall(origin)
+
+/** A class, since a closure for each of its functions would have to be made for each request. */
+class ParsedCall implements HttpCall {
+  readonly method: string
+  readonly path: string
+  readonly rawQuery: string
+  readonly pathParameters: Readonly<Record<string, string>>
+  readonly requestId: string
+  readonly peer: Peer
+  readonly #incoming: IncomingMessage
+  #body: Promise<Buffer> | undefined
+  #added: (readonly [string, string])[] = nothingAdded
+
+  constructor({ incoming, pathParameters, requestId, peer }: CallOrigin) {
+    const { path, rawQuery } = splitTarget(incoming.url ?? '/')
+    this.method = incoming.method ?? 'GET'
+    this.path = path
+    this.rawQuery = rawQuery
+    this.pathParameters = pathParameters
+    this.requestId = requestId
+    this.peer = peer
+    this.#incoming = incoming
+  }
+
+  get traceId(): string {
+    return traceIdOf(this.header('traceparent')) ?? ownTraceId(this.requestId)
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#incoming.headers[name]
+    return Array.isArray(value) ? value.join(', ') : value
+  }
+
+  headerLines(name: string): string[] {
+    return linesOf(this.#incoming.rawHeaders, name)
+  }
+
+  readBody(): Promise<Buffer> {
+    this.#body ??= readLimited(this.#incoming)
+    return this.#body
+  }
+
+  addAnswerHeader(name: string, value: string): void {
+    this.#added = [...this.#added, [name, value]]
+  }
+
+  get addedAnswerHeaders(): readonly (readonly [string, string])[] {
+    return this.#added
   }
 }
 

@@ -23,7 +23,7 @@ const isBeyondDoubles = ({ input }: Issue): boolean =>
 
 /**
  * Checks a parsed JSON value. Ill-typed, unknown or missing members are 400 `invalid-body`, values of the right type that are
- * not acceptable 422 `invalid-value`; either way `errors` names each member at fault.
+ * not acceptable 422 `invalid-value`; either way `errors` names each member at fault, up to a hundred.
  * @throws Refused
  */
 export function checkValue<Schema extends z.ZodType>(
@@ -35,10 +35,14 @@ export function checkValue<Schema extends z.ZodType>(
   if (result.success) return result.data
   const { issues } = result.error
   const ofShape = issues.filter(isAboutShape)
-  if (ofShape.length === 0) throw invalidValue(issues.flatMap((issue) => memberErrors(issue, at)))
-  const errors = ofShape.flatMap((issue) => memberErrors(issue, at))
+  const errorsOf = (some: readonly Issue[]) => some.flatMap((issue) => memberErrors(issue, at)).slice(0, maxErrors)
+  if (ofShape.length === 0) throw invalidValue(errorsOf(issues))
+  const errors = errorsOf(ofShape)
   throw new Refused('invalid-body', sentence(errors), { members: { errors } })
 }
+
+/** Nobody corrects more at once, and an answer must not be many times as long as its request. */
+const maxErrors = 100
 
 /** The refusal for values of the right type that are not acceptable. */
 export const invalidValue = (errors: readonly MemberError[]): Refused<'invalid-value'> =>

@@ -20,12 +20,26 @@ export async function readJson(call: HttpCall): Promise<unknown> {
   } catch {
     throw new Refused('invalid-body', 'The body is not valid UTF-8.')
   }
+  const value = parse(text)
+  if (isDeeperThan(maxDepth, value)) throw new Refused('invalid-body', `The body is more than ${maxDepth} levels deep.`)
+  return value
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
     throw new Refused('invalid-body', 'The body is not valid JSON.')
   }
 }
+
+/** Nothing here needs a tenth of it; what goes through a value later, level by level, would run out of stack. */
+const maxDepth = 64
+
+const isDeeperThan = (depth: number, value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (depth === 0 || Object.values(value).some((member) => isDeeperThan(depth - 1, member)))
 
 /** The body checked against `schema`. @throws Refused as `readJson`, and `invalid-value` */
 export async function readBodyAs<Schema extends z.ZodType>(

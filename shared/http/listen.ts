@@ -61,7 +61,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     writeProblem(response, { code: 'expectation-failed', detail: 'Only 100-continue is understood.' }, options)
   })
   server.on('connect', (_request, socket: Duplex) => {
-    endSocket(socket, { code: 'method-not-allowed', detail: 'CONNECT is not served.' }, options)
+    endSocket(socket, connectRefused, options)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -84,7 +84,16 @@ const isOfHandshake = ({ code }: NodeJS.ErrnoException): boolean => code !== und
 interface Occurrence {
   readonly code: keyof typeof sharedProblems
   readonly detail: string
+  readonly headers?: Readonly<Record<string, string>>
 }
+
+/** The methods that some path takes, for requests whose target is none. */
+const allow = { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' }
+
+const connectRefused: Occurrence = { code: 'method-not-allowed', detail: 'CONNECT is not served.', headers: allow }
+
+/** `OPTIONS *` asks about the server as a whole (RFC 9110 §9.3.7). */
+const isAboutServer = ({ method, url }: IncomingMessage): boolean => method === 'OPTIONS' && url === '*'
 
 function createListener(options: ListenOptions, streams: OpenStreams) {
   const malformed: Occurrence = {
@@ -100,8 +109,9 @@ function createListener(options: ListenOptions, streams: OpenStreams) {
   const always = Object.entries(headersOfAllAnswers(options))
   return (request: IncomingMessage, response: ServerResponse) => {
     for (const [name, value] of always) response.setHeader(name, value)
-    if (hasOneHost(request)) void listener(request, response)
-    else writeProblem(response, malformed, options)
+    if (!hasOneHost(request)) writeProblem(response, malformed, options)
+    else if (isAboutServer(request)) response.writeHead(204, allow).end()
+    else void listener(request, response)
   }
 }
 
@@ -144,6 +154,7 @@ function renderProblem(occurrence: Occurrence, options: ListenOptions) {
     'cache-control': 'no-store',
     'x-request-id': context.requestId,
     connection: 'close',
+    ...occurrence.headers,
   }
   return { status: document.status, headers, body: JSON.stringify(document) }
 }

@@ -9,7 +9,8 @@ const signatureParameters = new Set(['timestamp', 'apikey', 'signature', 'nonce'
 
 /** True for a parameter of a signed request: allowed on every route, and of no concern to any. */
 export const isOfSignature = (name: string): boolean =>
-  signatureParameters.has(name.replace(/[A-Z]/g, (letter) => letter.toLowerCase()))
+  signatureParameters.has(name) ||
+  (/[A-Z]/.test(name) && signatureParameters.has(name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())))
 
 /**
  * The query parameters checked against `schema`, whose members are texts. Whatever is wrong with one is 400, and the parameter is named.

@@ -17,11 +17,13 @@ import {
   type ProblemTable,
   problemDocument,
 } from '../problems.ts'
+import { quietChallengeOf } from '../schemes/quiet-challenge.ts'
+import type { SchemeName } from '../schemes/scheme.ts'
 import type { Answer } from './answer.ts'
 import { type CallOrigin, createCall, type HttpCall } from './call.ts'
 import type { Cors } from './cors.ts'
 import { type ServerBindings, sendStream } from './stream.ts'
-import { inTrace, ownTraceId, traceIdOf } from './trace.ts'
+import { traceIdOf } from './trace.ts'
 import { peerOf, type TransportSettings } from './transport.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -47,6 +49,8 @@ export type OtherProblemForm = (
 export interface AppOptions {
   readonly routes: readonly Route[]
   readonly problems: ProblemTable
+  /** The enabled ones: every 401 names them, unless it says itself what its route takes. */
+  readonly schemes: readonly SchemeName[]
   readonly transport: TransportSettings
   /** The origin that clients see. */
   readonly origin: string
@@ -56,8 +60,6 @@ export interface AppOptions {
   /** Which pages' scripts may call; without it none but the server's own. */
   readonly cors?: Cors | undefined
   readonly otherProblemForm?: OtherProblemForm
-  /** Requests are made to other servers on behalf of those that come in: these belong to their trace. */
-  readonly asksOthers?: boolean
   /** Told of every request when it is answered. */
   readonly observe?: (request: AnsweredRequest) => void
   /** The refusal for a path that no route has; the default is `not-found`. */
@@ -114,8 +116,7 @@ async function serve(context: Context<Env>, options: AppOptions, handle: Route['
   }
   const call = createCall(origin)
   const traceId = traceIdOf(call.header('traceparent'))
-  const work = () => answerOrProblem(call, options, handle)
-  const handled = await (options.asksOthers ? inTrace(traceId ?? ownTraceId(call.requestId), work) : work())
+  const handled = await answerOrProblem(call, options, handle)
   const answer = options.cors?.(call, handled) ?? handled
   const { routePath: route } = context.req
   const durationMs = options.clock.monotonic() - started
@@ -150,7 +151,10 @@ function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Ans
   }
   if (error instanceof Refused) {
     if (error.cause !== undefined) options.log.info({ requestId: call.requestId, err: error }, error.code)
-    return asAnswer(problemDocument(options.problems, occurrenceOf(error), context), error.headers)
+    const document = problemDocument(options.problems, occurrenceOf(error), context)
+    if (document.status !== 401) return asAnswer(document, error.headers)
+    const schemes = document.schemes ?? options.schemes
+    return asAnswer({ ...document, schemes }, { ...challengeOf(options), ...error.headers })
   }
   if (error instanceof Unavailable) {
     options.log.warn({ requestId: call.requestId, err: error }, error.message)
@@ -160,6 +164,12 @@ function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Ans
   options.log.error({ requestId: call.requestId, err: error }, 'a request failed through our own fault')
   const occurrence = { code: 'internal-error', detail: 'The request could not be carried out. It has been logged.' }
   return asAnswer(problemDocument(options.problems, occurrence, context), {})
+}
+
+/** Where the refusal has none of its own. */
+function challengeOf({ schemes }: AppOptions): Answer['headers'] {
+  const challenge = quietChallengeOf(schemes)
+  return challenge === undefined ? {} : { 'www-authenticate': [challenge] }
 }
 
 /** Errors about a credential are never stored by a cache; nor need any other be. */
@@ -184,6 +194,8 @@ function respond(
     else outgoing.setHeader(name, value)
   }
   const { status, body } = answer
+  // Without this an empty body would be sent as chunks; 204 and 304 have none to begin with (RFC 9110 §8.6).
+  if (body === null && status !== 204 && status !== 304) headers['content-length'] = '0'
   if (typeof body !== 'function') return new Response(body, { status, headers })
   if (call.method === 'HEAD') return new Response(null, { status, headers })
   outgoing.writeHead(status, headers)

@@ -1,7 +1,8 @@
 /**
  * Who is at the other end and whether others could listen: the client's address and the scheme, from the socket, or from the
  * forwarding headers of proxies that the operator trusts (TRUST_PROXY), read from the right, because whatever stands left
- * of a trusted proxy's own entry was written by the client.
+ * of a trusted proxy's own entry was written by the client. A proxy writes either `Forwarded` or `X-Forwarded-*` and may pass on
+ * what its client wrote into the other: where they contradict each other, neither is believed.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -44,9 +45,9 @@ export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   }
 }
 
-/** The canonical text of an address; undefined when it is none. */
+/** The canonical text of an address, with or without a port behind it; undefined when it is none. */
 export function canonicalAddress(text: string): string | undefined {
-  const bare = text.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/%.*$/, '')
+  const bare = text.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2').replace(/%.*$/, '')
   return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined
 }
 
@@ -97,13 +98,25 @@ const isLoopback = (address: string): boolean => address === '::1' || address.st
 
 /** The client as the outermost trusted proxy saw it; undefined when the peer itself is not a trusted proxy. */
 function trustedClient(incoming: IncomingMessage, peerAddress: string, trust: TrustedProxies) {
-  const hops = forwardedHops(incoming)
-  const addresses = [...hops.map((hop) => hop.address), peerAddress]
-  const trustedCount = countTrusted(addresses, trust)
-  if (trustedCount === 0) return undefined
-  const client = hops[Math.max(0, hops.length - trustedCount)]
-  const address = client?.address === undefined ? peerAddress : (canonicalAddress(client.address) ?? peerAddress)
-  return { address, https: client?.scheme === 'https' }
+  const told = forwardedHops(incoming).flatMap((hops) => clientAmong(hops, peerAddress, trust) ?? [])
+  if (told.length === 0) return undefined
+  const [address, ...otherAddresses] = distinct(
+    told.map((client) => client.address && canonicalAddress(client.address)),
+  )
+  const [scheme, ...otherSchemes] = distinct(told.map((client) => client.scheme))
+  return {
+    address: address === undefined || otherAddresses.length > 0 ? peerAddress : address,
+    https: scheme === 'https' && otherSchemes.length === 0,
+  }
+}
+
+const distinct = (texts: readonly (string | undefined)[]): string[] => [
+  ...new Set(texts.flatMap((text) => (text ? [text] : []))),
+]
+
+function clientAmong(hops: readonly Hop[], peerAddress: string, trust: TrustedProxies): Hop | undefined {
+  const trustedCount = countTrusted([...hops.map((hop) => hop.address), peerAddress], trust)
+  return trustedCount === 0 ? undefined : hops[Math.max(0, hops.length - trustedCount)]
 }
 
 function countTrusted(addresses: readonly (string | undefined)[], trust: TrustedProxies): number {
@@ -125,12 +138,18 @@ interface Hop {
   readonly scheme: string | undefined
 }
 
-/** What each proxy wrote, leftmost first: `Forwarded` (RFC 7239) if present, else the `X-Forwarded-*` pair. */
-function forwardedHops(incoming: IncomingMessage): Hop[] {
-  const standard = incoming.headers.forwarded
-  if (standard !== undefined) return standard.split(',').map(parseForwardedElement)
-  const addresses = listOf(incoming.headers['x-forwarded-for'] ?? incoming.headers['x-real-ip'])
-  const schemes = listOf(incoming.headers['x-forwarded-proto'])
+/** What each proxy wrote, leftmost first, as `Forwarded` (RFC 7239) says it, and as the others do. */
+function forwardedHops({ headers }: IncomingMessage): Hop[][] {
+  const standard = headers.forwarded
+  if (standard === undefined) return [otherHops(headers['x-forwarded-for'] ?? headers['x-real-ip'], headers)]
+  const hops = standard.split(',').map(parseForwardedElement)
+  const isToldTwice = headers['x-forwarded-for'] !== undefined || headers['x-forwarded-proto'] !== undefined
+  return isToldTwice ? [hops, otherHops(headers['x-forwarded-for'], headers)] : [hops]
+}
+
+function otherHops(forwardedFor: string | string[] | undefined, headers: IncomingMessage['headers']): Hop[] {
+  const addresses = listOf(forwardedFor)
+  const schemes = listOf(headers['x-forwarded-proto'])
   const length = Math.max(addresses.length, schemes.length, 1)
   const fromRight = <T>(list: T[], index: number): T | undefined => list[list.length - length + index] ?? undefined
   return Array.from({ length }, (_, index) => ({

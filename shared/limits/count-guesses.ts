@@ -4,8 +4,9 @@
  */
 import { createHmac, hkdfSync } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { AttemptCounts } from '../cache/attempt-counts.ts'
-import type { AttemptLimit, AttemptVerdict, Cache } from '../cache/cache.ts'
+import type { AttemptLimit, AttemptVerdict, Cache, LimitedKey } from '../cache/cache.ts'
 import type { Clock } from '../clock.ts'
 import { Refused, Unavailable } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
@@ -14,7 +15,7 @@ import { clientPrefix } from './client-prefix.ts'
 import type { Attempt, Guesses } from './guesses.ts'
 
 export interface CountGuessesOptions {
-  readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt'>
+  readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt' | 'allowsAttempt'>
   readonly clock: Clock
   readonly ids: IdSource
   /** LOGIN_FAILURES_PER_ACCOUNT and LOGIN_FAILURES_PER_ADDRESS. */
@@ -35,11 +36,8 @@ const lookAgainMs = 15
 /** So many attempts of this process wait at once; more are sent away. */
 const maxWaiting = 1_000
 
-/** One limit that an attempt is subject to. */
-interface Limited {
-  readonly key: string
-  readonly limit: AttemptLimit
-}
+/** The keys of so many accounts and addresses are remembered. */
+const maxRemembered = 10_000
 
 /** The limits on guessing, over a cache. */
 export function createGuesses(options: CountGuessesOptions): Guesses {
@@ -47,21 +45,26 @@ export function createGuesses(options: CountGuessesOptions): Guesses {
   const keysOf = createKeys(options)
   const counts = createCounts(options)
   const wait = createWaiting(options)
+  const attempt: Guesses['attempt'] = async (attempted, check) => {
+    const keys = keysOf(attempted)
+    const id = ids.uuid()
+    const [{ key } = { key: '' }] = keys
+    const tryToBegin = () => counts.tryToBegin(id, keys)
+    if (!(await tryToBegin())) await wait({ key, patienceMs: attempted.patienceMs ?? defaultPatienceMs }, tryToBegin)
+    let failed = false
+    try {
+      const result = await check()
+      failed = result === undefined
+      return result
+    } finally {
+      await counts.end(id, keys, failed)
+    }
+  }
   return {
-    attempt: async (attempt, check) => {
-      const limited = keysOf(attempt)
-      const id = ids.uuid()
-      const [{ key } = { key: '' }] = limited
-      const tryToBegin = () => counts.tryToBegin(id, limited)
-      if (!(await tryToBegin())) await wait({ key, patienceMs: attempt.patienceMs ?? defaultPatienceMs }, tryToBegin)
-      let failed = false
-      try {
-        const result = await check()
-        failed = result === undefined
-        return result
-      } finally {
-        await counts.end(id, limited, failed)
-      }
+    attempt,
+    judge: async (attempted, isRight) => {
+      if (isRight && (await counts.areOpen(keysOf(attempted)))) return
+      await attempt(attempted, async () => (isRight ? isRight : undefined))
     },
   }
 }
@@ -69,29 +72,29 @@ export function createGuesses(options: CountGuessesOptions): Guesses {
 /** Each attempt counts in this process and in the cache; either can refuse it. */
 function createCounts({ cache, clock }: CountGuessesOptions) {
   const own = new AttemptCounts(clock)
-  const begin = async (id: string, limited: readonly Limited[]): Promise<AttemptVerdict> => {
-    const here = worst(limited.map(({ key, limit }) => own.begin(key, { id, limit })))
-    if (here.state !== 'begun') return here
-    const asked = limited.map(({ key, limit }) => cache.beginAttempt(key, { id, limit }).catch(letPassUnlessOurFault))
-    return worst(await Promise.all(asked))
-  }
-  const end = async (id: string, limited: readonly Limited[], failed: boolean): Promise<void> => {
-    for (const { key, limit } of limited) own.end(key, { id, limit, failed })
-    const told = limited.map(({ key, limit }) =>
-      cache.endAttempt(key, { id, limit, failed }).catch(letPassUnlessOurFault),
-    )
-    await Promise.all(told)
+  const isAllowed = (verdict: AttemptVerdict | undefined): boolean => {
+    if (verdict?.state === 'exhausted') throw tooManyAttempts(verdict.retryAfterMs)
+    return verdict?.state !== 'busy'
   }
   return {
-    end,
     /** False when others are in flight; what did not begin leaves no trace. @throws Refused `too-many-attempts` */
-    tryToBegin: async (id: string, limited: readonly Limited[]): Promise<boolean> => {
-      const verdict = await begin(id, limited)
-      if (verdict.state === 'begun') return true
-      await end(id, limited, false)
-      if (verdict.state === 'exhausted') throw tooManyAttempts(verdict.retryAfterMs)
-      return false
+    tryToBegin: async (id: string, keys: readonly LimitedKey[]): Promise<boolean> => {
+      if (!isAllowed(own.begin(keys, id))) return false
+      let hasBegun = false
+      try {
+        hasBegun = isAllowed(await cache.beginAttempt(keys, id).catch(letPassUnlessOurFault))
+        return hasBegun
+      } finally {
+        if (!hasBegun) own.end(keys, { id, failed: false })
+      }
     },
+    end: async (id: string, keys: readonly LimitedKey[], failed: boolean): Promise<void> => {
+      own.end(keys, { id, failed })
+      await cache.endAttempt(keys, { id, failed }).catch(letPassUnlessOurFault)
+    },
+    /** True when an attempt could begin now; false when others are in flight. @throws Refused `too-many-attempts` */
+    areOpen: async (keys: readonly LimitedKey[]): Promise<boolean> =>
+      isAllowed(own.allows(keys)) && isAllowed(await cache.allowsAttempt(keys).catch(letPassUnlessOurFault)),
   }
 }
 
@@ -120,20 +123,27 @@ function createWaiting({ clock }: CountGuessesOptions) {
 }
 
 /** The account from this client first, then the client whatever the account. */
-function createKeys({ limits, secrets }: CountGuessesOptions): (attempt: Attempt) => Limited[] {
+function createKeys({ limits, secrets }: CountGuessesOptions): (attempt: Attempt) => readonly LimitedKey[] {
   const hmacKeys = secrets.map((secret) =>
     Buffer.from(hkdfSync('sha256', secret, '', 'keyhold limits on guessing', 32)),
   )
-  const limited = (limit: AttemptLimit, ...parts: string[]): Limited[] =>
+  const limited = (limit: AttemptLimit, ...parts: string[]): LimitedKey[] =>
     hmacKeys.map((hmacKey) => {
       const name = createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url')
       return { key: `{keyhold}:attempts:${name}`, limit }
     })
-  return ({ account, address }) => {
+  const make = (address: string, account: string | undefined): LimitedKey[] => {
     const prefix = clientPrefix(address)
     const byAddress = limited(limits.perAddress, 'address', prefix)
-    if (account === undefined) return byAddress
-    return [...limited(limits.perAccount, 'account', foldUsername(account), prefix), ...byAddress]
+    return account === undefined ? byAddress : [...limited(limits.perAccount, 'account', account, prefix), ...byAddress]
+  }
+  const made = new LRUCache<string, readonly LimitedKey[]>({ max: maxRemembered })
+  return ({ account, address }) => {
+    const folded = account === undefined ? undefined : foldUsername(account)
+    const name = folded === undefined ? address : `${address} ${folded}`
+    const known = made.get(name) ?? make(address, folded)
+    made.set(name, known)
+    return known
   }
 }
 
@@ -150,17 +160,6 @@ function createTurns(): (key: string, work: () => Promise<void>) => Promise<void
       if (last.get(key) === over) last.delete(key)
     }
   }
-}
-
-/** Of several verdicts the one that counts. */
-const worst = (verdicts: readonly (AttemptVerdict | undefined)[]): AttemptVerdict => {
-  let result: AttemptVerdict = { state: 'begun' }
-  for (const verdict of verdicts) {
-    if (verdict?.state === 'busy' && result.state === 'begun') result = verdict
-    if (verdict?.state !== 'exhausted') continue
-    if (result.state !== 'exhausted' || result.retryAfterMs < verdict.retryAfterMs) result = verdict
-  }
-  return result
 }
 
 /** Without the cache, this process alone counts. */

@@ -7,6 +7,8 @@
 export interface Attempt {
   /** As presented; folded here. Undefined where no account can be named: the address alone counts then. */
   readonly account: string | undefined
+  /** User name of whoever tries it, where that is another than the account. */
+  readonly actor?: string
   /** The client's canonical address. */
   readonly address: string
   /** How long it waits for others in flight, in milliseconds; 10 000 when left out. */
@@ -20,4 +22,10 @@ export interface Guesses {
    * @throws Refused `too-many-attempts` with `Retry-After`, and whatever `check` throws
    */
   attempt<Result>(attempt: Attempt, check: () => Promise<Result | undefined>): Promise<Result | undefined>
+
+  /**
+   * Counts an attempt of which it is known at once whether it was right: as a failure when it was not. One that was right is never in flight.
+   * @throws Refused `too-many-attempts` with `Retry-After`, for right ones too; Unavailable
+   */
+  judge(attempt: Attempt, isRight: boolean): Promise<void>
 }

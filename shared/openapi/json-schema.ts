@@ -1,7 +1,17 @@
 import { z } from 'zod'
 import type { JsonSchema } from './operation.ts'
 
-const options = { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' } as const
+const options = {
+  target: 'draft-2020-12',
+  io: 'input',
+  unrepresentable: 'any',
+  override: ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: Record<string, unknown> }) => {
+    // Zod takes them for what a transformation gives, and leaves them out; here they are of what is sent.
+    const { default: fallback, examples } = z.globalRegistry.get(zodSchema) ?? {}
+    if (fallback !== undefined) jsonSchema.default = fallback
+    if (examples !== undefined) jsonSchema.examples = examples
+  },
+} as const
 
 /** Where component schemas stand in a document. */
 const componentUri = (name: string): string => `#/components/schemas/${name}`

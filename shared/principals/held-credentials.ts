@@ -6,7 +6,9 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
+import type { Traced } from '../http/trace.ts'
 import type { Principals } from '../schemes/authenticate.ts'
+import type { PrincipalRecord } from './record.ts'
 
 /** Something that belongs to a user. */
 export interface OfUser {
@@ -18,8 +20,10 @@ export interface OfUser {
 }
 
 export interface HeldCredentials<Value extends OfUser> {
+  /** What is held and known to be good at this moment: nobody has to wait for it. */
+  peek(key: string, onBehalfOf?: Traced): Value | undefined
   /** What is held, or else what `load` brings; undefined when `load` finds nothing. @throws whatever `load` throws; Unavailable */
-  get(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined>
+  get(key: string, load: () => Promise<Value | undefined>, onBehalfOf?: Traced): Promise<Value | undefined>
   /** Replaces what is held. */
   set(key: string, value: Value): void
   delete(key: string): void
@@ -39,69 +43,84 @@ export interface HeldCredentialsOptions {
 const maxUnknown = 10_000
 
 /** Nothing is held yet. Callers of one key share a load. */
-export function holdCredentials<Value extends OfUser>(options: HeldCredentialsOptions): HeldCredentials<Value> {
-  const { principals, clock, max, ttlMs, unknownForMs = 1_000 } = options
-  const perf = { now: clock.monotonic }
-  const held = new LRUCache<string, Value>({
-    max,
-    perf,
-    ttlResolution: 0,
-    ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
-  })
-  const unknown = new LRUCache<string, true>({
-    max: maxUnknown,
-    ttl: Math.max(1, unknownForMs),
-    ttlResolution: 0,
-    perf,
-  })
-  const loading = new Map<string, Promise<Value | undefined>>()
-  let installations = 0
-  principals.onOtherInstallation?.(() => {
-    installations += 1
-    for (const known of [held, unknown, loading]) known.clear()
-  })
-  /** For what was held or being loaded when there had been so many installations. */
-  const isGood = async (value: Value, then: number) => (await isCurrent(value, principals)) && then === installations
+export const holdCredentials = <Value extends OfUser>(options: HeldCredentialsOptions): HeldCredentials<Value> =>
+  new HeldInMemory(options)
 
-  const loadOnce = (key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> => {
-    const underWay = loading.get(key)
-    if (underWay) return underWay
-    const then = installations
-    const started = load()
-      .then((value) => {
-        if (then !== installations) return value
-        if (value) held.set(key, value)
-        else if (unknownForMs > 0) unknown.set(key, true)
-        return value
-      })
-      .finally(() => loading.get(key) === started && loading.delete(key))
-    loading.set(key, started)
-    return started
+class HeldInMemory<Value extends OfUser> implements HeldCredentials<Value> {
+  readonly #principals: Principals
+  readonly #held: LRUCache<string, Value>
+  /** Undefined when what is not there is always asked for. */
+  readonly #unknown: LRUCache<string, true> | undefined
+  readonly #loading = new Map<string, Promise<Value | undefined>>()
+  #installations = 0
+
+  constructor({ principals, clock, max, ttlMs, unknownForMs = 1_000 }: HeldCredentialsOptions) {
+    const timed = { ttlResolution: 0, perf: { now: clock.monotonic } }
+    this.#principals = principals
+    this.#held = new LRUCache({ max, ...timed, ...(ttlMs === undefined ? {} : { ttl: ttlMs }) })
+    if (unknownForMs > 0) this.#unknown = new LRUCache({ max: maxUnknown, ttl: unknownForMs, ...timed })
+    principals.onOtherInstallation?.(() => {
+      this.#installations += 1
+      for (const known of [this.#held, this.#unknown, this.#loading]) known?.clear()
+    })
   }
 
-  return {
-    get: async (key, load) => {
-      const value = held.get(key)
-      if (value && (await isGood(value, installations))) return value
-      if (value) held.delete(key)
-      else if (unknown.has(key)) return undefined
-      const then = installations
-      const loaded = await loadOnce(key, load)
-      if (!loaded || (await isGood(loaded, then))) return loaded
-      // The load was under way already when the record, or the whole database, changed.
-      held.delete(key)
-      return loadOnce(key, load)
-    },
-    set: (key, value) => {
-      unknown.delete(key)
-      held.set(key, value)
-    },
-    delete: (key) => void held.delete(key),
+  peek(key: string, onBehalfOf?: Traced): Value | undefined {
+    const value = this.#held.get(key)
+    const record = value && this.#principals.get(value.username, onBehalfOf)
+    // A record that is on its way: whoever goes on to `get` shares it.
+    if (record instanceof Promise) void record.catch(() => undefined)
+    else if (value && isOf(value, record)) return value
+    return undefined
+  }
+
+  async get(key: string, load: () => Promise<Value | undefined>, onBehalfOf?: Traced): Promise<Value | undefined> {
+    const value = this.#held.get(key)
+    if (value && (await this.#isGood(value, this.#installations, onBehalfOf))) return value
+    if (value) this.#held.delete(key)
+    else if (this.#unknown?.has(key)) return undefined
+    const then = this.#installations
+    const loaded = await this.#loadOnce(key, load)
+    if (!loaded || (await this.#isGood(loaded, then, onBehalfOf))) return loaded
+    // The load was under way already when the record, or the whole database, changed.
+    this.#held.delete(key)
+    return this.#loadOnce(key, load)
+  }
+
+  set(key: string, value: Value): void {
+    this.#unknown?.delete(key)
+    this.#held.set(key, value)
+  }
+
+  delete(key: string): void {
+    this.#held.delete(key)
+  }
+
+  /** For what was held or being loaded when there had been so many installations. */
+  async #isGood(value: Value, then: number, onBehalfOf: Traced | undefined): Promise<boolean> {
+    return (await isCurrent(value, this.#principals, onBehalfOf)) && then === this.#installations
+  }
+
+  #loadOnce(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
+    const underWay = this.#loading.get(key)
+    if (underWay) return underWay
+    const then = this.#installations
+    const started = load()
+      .then((value) => {
+        if (then !== this.#installations) return value
+        if (value) this.#held.set(key, value)
+        else this.#unknown?.set(key, true)
+        return value
+      })
+      .finally(() => this.#loading.get(key) === started && this.#loading.delete(key))
+    this.#loading.set(key, started)
+    return started
   }
 }
 
 /** True while its user's record has not moved past it. A user that is gone or disabled is the record's business, which refuses it. */
-export async function isCurrent({ username, userId, version }: OfUser, principals: Principals): Promise<boolean> {
-  const record = await principals.get(username)
-  return record === undefined || (record.userId === userId && record.version <= version)
-}
+export const isCurrent = async (value: OfUser, principals: Principals, onBehalfOf?: Traced): Promise<boolean> =>
+  isOf(value, await principals.get(value.username, onBehalfOf))
+
+const isOf = ({ userId, version }: OfUser, record: PrincipalRecord | undefined): boolean =>
+  record === undefined || (record.userId === userId && record.version <= version)

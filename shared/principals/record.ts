@@ -28,11 +28,20 @@ export const principalRecordSchema = z.strictObject({
 
 export type PrincipalRecord = z.infer<typeof principalRecordSchema>
 
-/** True when `username` can be a user's name: 1 to 64 of `[A-Za-z0-9._@-]`. */
-export const isUsername = (username: string): boolean => /^[A-Za-z0-9._@-]{1,64}$/.test(username)
+/**
+ * The form of a user's name: 1 to 64 of `[A-Za-z0-9._@-]`, but not `.` and `..`. Neither can be a segment of a path, encoded or not (RFC 3986
+ * §5.2.4, WHATWG URL): at `/users/{username}` nobody could ever disable, delete or log out such a user.
+ */
+export const usernamePattern = /^(?!\.{1,2}$)[A-Za-z0-9._@-]{1,64}$/
+
+/** True when `username` can be a user's name. */
+export const isUsername = (username: string): boolean => usernamePattern.test(username)
 
 /** User names are looked up folding ASCII case: the form under which records are kept. */
-export const foldUsername = (username: string): string => username.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+export const foldUsername = (username: string): string =>
+  hasCapitals.test(username) ? username.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : username
+
+const hasCapitals = /[A-Z]/
 
 /** The principal of credentials that name no user (CONTRACT section 3): it reads at most, and is nobody's employee. */
 export const anonymousUsername = 'anonymous'

@@ -15,12 +15,6 @@ const callProblems = {
     meaning: 'The deal in the body is not the one in the path, or id and deal in the body differ.',
     remedy: 'Name the deal once, or the same one everywhere.',
   },
-  'unknown-action': {
-    status: 400,
-    title: 'There is no use case of this name',
-    meaning: 'The member action is not the name of a command.',
-    remedy: 'Use a name such as HoldDeal, spelt as in the OpenAPI document.',
-  },
   'unknown-command': {
     status: 404,
     title: 'There is no command of this name',

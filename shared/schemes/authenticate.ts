@@ -5,8 +5,10 @@
 import { type Clock, unixSeconds } from '../clock.ts'
 import { Refused, Unavailable } from '../errors.ts'
 import type { HttpCall } from '../http/call.ts'
+import type { Traced } from '../http/trace.ts'
 import type { PrincipalRecord } from '../principals/record.ts'
 import type { RefuseCrossSite } from './cross-site.ts'
+import { areSeveral, createFinder, type Found, type PresentedCredentials } from './presented.ts'
 import { falseClaim } from './request-claims.ts'
 import {
   type AnswerHeaders,
@@ -31,7 +33,7 @@ export interface Caller {
 /** Where principal records come from. */
 export interface Principals {
   /** The record, or undefined when there is no such user. @throws Unavailable when nobody can tell */
-  get(username: string): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined
+  get(username: string, onBehalfOf?: Traced): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined
   /** Where that can happen: calls `listener` whenever all that was known is of no use, because the database is another one. */
   onOtherInstallation?(listener: () => void): void
 }
@@ -74,15 +76,27 @@ export interface Authentication {
 /** Authentication as both servers do it. */
 export function createAuthentication(ports: AuthenticationPorts): Authentication {
   const { principals, clock, observe = () => undefined } = ports
+  const find = createFinder(ports.schemes)
   return {
     authenticate: async (call) => {
-      const tried: { scheme?: SchemeName } = {}
+      let tried: SchemeName | 'none' = 'none'
       try {
-        const caller = await identify(call, ports, tried)
-        observe(caller.scheme, 'accepted')
-        return caller
+        const presented = find(call)
+        if (areSeveral(call, presented)) throw await refuseSeveral(presented.found, call, principals)
+        const { scheme, credential } = requireOne(presented, call, ports.schemes)
+        tried = scheme.name
+        // Nobody waits for what is known already: each wait would cost more than most of these steps.
+        const verifying = scheme.verify(credential, call)
+        const verified = verifying instanceof Promise ? await verifying : verifying
+        if (tried !== 'signed-request' && call.rawQuery !== '') await refuseFalseClaims(call)
+        const looking = principals.get(verified.username, call)
+        const record = requireLive(looking instanceof Promise ? await looking : looking, verified, scheme, call)
+        if (scheme.isSentByBrowsers) ports.refuseCrossSite(call)
+        if (verified.signature?.isReused && !ports.handsOnReusedSignatures) throw signatureUsed(clock)
+        observe(tried, 'accepted')
+        return callerOf(record, verified, tried)
       } catch (error) {
-        observe(tried.scheme ?? 'none', error instanceof Refused ? error.code : 'unavailable')
+        observe(tried, error instanceof Refused ? error.code : 'unavailable')
         throw error
       }
     },
@@ -90,32 +104,29 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
       if (credential.expiresAt !== undefined && credential.expiresAt <= clock.now()) {
         throw new Refused('token-expired', 'The credential has expired.')
       }
-      const record = requireLive(await principals.get(credential.username), credential, () => ({}))
+      const record = requireLive(await principals.get(credential.username), credential)
       if (record.userId !== userId) throw new Refused('principal-disabled', 'The user of this credential was deleted.')
       await credential.recheck?.()
       return callerOf(record, credential, scheme)
     },
     presented: (call) => {
-      const found = presentedBy(call, ports.schemes)
+      const { found, isForeign } = find(call)
       return {
         schemes: found.map(({ scheme }) => scheme.name),
-        isForeign: isForeignTo(call, found),
-        refuseSeveral: () => refuseSeveral(found, call, ports),
+        isForeign,
+        refuseSeveral: () => refuseSeveral(found, call, principals),
       }
     },
   }
 }
 
-async function identify(call: HttpCall, ports: AuthenticationPorts, tried: { scheme?: SchemeName }): Promise<Caller> {
-  const { scheme, credential } = await findCredential(call, ports)
-  tried.scheme = scheme.name
-  const verified = await scheme.verify(credential, call)
-  if (scheme.name !== 'signed-request' && call.rawQuery !== '') await refuseFalseClaims(call)
-  const record = await ports.principals.get(verified.username)
-  const live = requireLive(record, verified, () => scheme.refusalHeaders(call))
-  if (scheme.isSentByBrowsers) ports.refuseCrossSite(call)
-  if (verified.signature?.isReused && !ports.handsOnReusedSignatures) throw signatureUsed(ports.clock)
-  return callerOf(live, verified, scheme.name)
+/** @throws Refused `unknown-scheme`, `unauthenticated` */
+function requireOne({ found, isForeign }: PresentedCredentials, call: HttpCall, schemes: readonly Scheme[]): Found {
+  const [only] = found
+  if (only) return only
+  if (isForeign)
+    throw refuse('unknown-scheme', 'The Authorization header is of no scheme served here.', { schemes, call })
+  throw refuse('unauthenticated', 'The request carries no credential.', { schemes, call })
 }
 
 /** Without a signature too, what a request says of itself must be true. @throws Refused `invalid-parameter` */
@@ -128,44 +139,12 @@ async function refuseFalseClaims(call: HttpCall): Promise<void> {
 export const signatureUsed = (clock: Clock): Refused<'signature-used'> =>
   new Refused('signature-used', 'A signature of an unsafe request works once; sign the request anew.', {
     members: { serverTime: unixSeconds(clock.now()) },
-    headers: { 'www-authenticate': [`Bearer realm="${realm}"`] },
   })
-
-interface Found {
-  readonly scheme: Scheme
-  readonly credential: string
-}
-
-const presentedBy = (call: HttpCall, schemes: readonly Scheme[]): Found[] =>
-  schemes.flatMap((scheme) => {
-    const credential = scheme.find(call)
-    return credential === undefined ? [] : [{ scheme, credential }]
-  })
-
-/** True when the `Authorization` field stands there for nothing that was found. */
-const isForeignTo = (call: HttpCall, found: readonly Found[]): boolean =>
-  call.header('authorization') !== undefined && !found.some(({ scheme }) => authorizationSchemes.includes(scheme.name))
-
-async function findCredential(call: HttpCall, ports: AuthenticationPorts): Promise<Found> {
-  const { schemes } = ports
-  const found = presentedBy(call, schemes)
-  const [only, ...others] = found
-  const isForeign = isForeignTo(call, found)
-  const isAmbiguous = call.headerLines('authorization').length > 1 || others.length > 0 || (only && isForeign)
-  if (isAmbiguous) throw await refuseSeveral(found, call, ports)
-  if (isForeign)
-    throw refuse('unknown-scheme', 'The Authorization header is of no scheme served here.', { schemes, call })
-  if (!only) throw refuse('unauthenticated', 'The request carries no credential.', { schemes, call })
-  return only
-}
-
-/** Schemes whose credential stands in the `Authorization` field. */
-const authorizationSchemes: readonly SchemeName[] = ['bearer', 'key-signed', 'basic', 'digest']
 
 async function refuseSeveral(
   found: readonly Found[],
   call: HttpCall,
-  { principals }: AuthenticationPorts,
+  principals: Principals,
 ): Promise<Refused<'several-credentials'>> {
   const headers: Record<string, string | readonly string[]> = {}
   for (const { scheme, credential } of found) {
@@ -184,7 +163,7 @@ async function headersWhenDead(
 ): Promise<AnswerHeaders> {
   try {
     const verified = await scheme.verify(credential, call)
-    requireLive(await principals.get(verified.username), verified, () => scheme.refusalHeaders(call))
+    requireLive(await principals.get(verified.username, call), verified, scheme, call)
     return {}
   } catch (error) {
     if (error instanceof Unavailable) return {}
@@ -200,7 +179,7 @@ const challengeOrder: readonly SchemeName[] = ['bearer', 'key-signed', 'digest',
 /** A browser answers these with a dialog. */
 const dialogSchemes: readonly SchemeName[] = ['digest', 'basic']
 
-/** A 401 that says which schemes are served: one challenge a line, all names in `schemes`. */
+/** A 401 that says which schemes are served, one challenge a line; `routes.ts` names them all in `schemes`. */
 function refuse(
   code: 'unknown-scheme' | 'unauthenticated',
   detail: string,
@@ -209,10 +188,7 @@ function refuse(
   const challenges = challengeOrder
     .filter((name) => !isOfScript(call) || !dialogSchemes.includes(name))
     .flatMap((name) => schemes.find((scheme) => scheme.name === name)?.challenge(call) ?? [])
-  return new Refused(code, detail, {
-    members: { schemes: schemes.map(({ name }) => name) },
-    headers: challenges.length === 0 ? {} : { 'www-authenticate': challenges },
-  })
+  return new Refused(code, detail, { headers: challenges.length === 0 ? {} : { 'www-authenticate': challenges } })
 }
 
 /** What a credential carries that its user's record may refuse it for. */
@@ -243,15 +219,17 @@ const otherGeneration: Refusal = {
 }
 const endedLogin: Refusal = { code: 'login-ended', detail: 'The login this credential belongs to has ended.' }
 
+/** @throws Refused `principal-disabled`, `login-ended`, with what the scheme adds to refusals of this call */
 function requireLive(
   record: PrincipalRecord | undefined,
   credential: VerifiedCredential,
-  headersOf: () => AnswerHeaders,
+  scheme?: Scheme,
+  call?: HttpCall,
 ): PrincipalRecord {
   const refusal = record ? refusalOf(record, credential) : noSuchUser
   if (record && !refusal) return record
   const { code, detail } = refusal ?? noSuchUser
-  throw new Refused(code, detail, { headers: headersOf() })
+  throw new Refused(code, detail, { headers: scheme && call ? scheme.refusalHeaders(call) : {} })
 }
 
 const generationOf = ({ generation, keptLogin }: PrincipalRecord, loginId: string | undefined): number =>

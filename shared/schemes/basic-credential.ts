@@ -22,9 +22,11 @@ export function parseBasicCredential(text: string): BasicCredential | undefined 
   return { username: decoded.slice(0, colon), password: decoded.slice(colon + 1) }
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch {
     return undefined
   }

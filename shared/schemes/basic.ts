@@ -1,7 +1,9 @@
 /** User name and password with each request (RFC 7617). */
 import { Refused } from '../errors.ts'
+import type { HttpCall } from '../http/call.ts'
+import type { Traced } from '../http/trace.ts'
 import { type BasicCredential, parseBasicCredential } from './basic-credential.ts'
-import { authorizationOf, isOfScript, realm, type Scheme } from './scheme.ts'
+import { type AnswerHeaders, isOfScript, realm, type Scheme, type VerifiedCredential } from './scheme.ts'
 
 /** A user name and password as presented, and by whom. */
 export interface PresentedBasic extends BasicCredential {
@@ -19,33 +21,35 @@ export interface ProvedUser {
 
 export interface BasicPorts {
   /** Undefined for a user and password that do not fit. @throws Refused `too-many-attempts`; Unavailable */
-  verify(presented: PresentedBasic): Promise<ProvedUser | undefined>
+  verify(presented: PresentedBasic, onBehalfOf?: Traced): Promise<ProvedUser | undefined> | ProvedUser | undefined
 }
 
 const challenge = `Basic realm="${realm}", charset="UTF-8"`
+
+const headersOf = (call: HttpCall): AnswerHeaders => (isOfScript(call) ? {} : { 'www-authenticate': [challenge] })
 
 /** `Authorization: Basic <base64 of user-id ":" password in UTF-8>`. */
 export const createBasicScheme = ({ verify }: BasicPorts): Scheme => ({
   name: 'basic',
   isSentByBrowsers: true,
   challenge: () => challenge,
-  refusalHeaders: (call) => (isOfScript(call) ? {} : { 'www-authenticate': [challenge] }),
-  find: (call) => authorizationOf(call, 'basic'),
-  verify: async (text, call) => {
+  refusalHeaders: headersOf,
+  place: { authorization: 'basic' },
+  verify: (text, call) => {
     const credential = parseBasicCredential(text)
-    const headers = isOfScript(call) ? {} : { 'www-authenticate': [challenge] }
-    const prove = async () => {
-      const user = credential && (await verify({ ...credential, clientAddress: call.peer.address }))
+    const prove = () => credential && verify({ ...credential, clientAddress: call.peer.address }, call)
+    const requireUser = (user: ProvedUser | undefined): ProvedUser => {
       if (user) return user
-      throw new Refused('invalid-credentials', 'The user name or the password is not right.', { headers })
+      throw new Refused('invalid-credentials', 'The user name or the password is not right.', {
+        headers: headersOf(call),
+      })
     }
-    const { username } = await prove()
-    return {
-      username,
-      generation: undefined,
-      loginId: undefined,
-      expiresAt: undefined,
-      recheck: async () => void (await prove()),
+    const recheck = async () => void requireUser(await prove())
+    const credentialOf = (user: ProvedUser | undefined): VerifiedCredential => {
+      const { username } = requireUser(user)
+      return { username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
     }
+    const proving = prove()
+    return proving instanceof Promise ? proving.then(credentialOf) : credentialOf(proving)
   },
 })

@@ -1,7 +1,7 @@
 /** Bearer access tokens (RFC 6750; the token itself: RFC 9068). */
 import { Refused } from '../errors.ts'
 import type { AccessTokenVerdict, VerifyAccessToken } from '../tokens/verify-access-token.ts'
-import { authorizationOf, realm, type Scheme, type VerifiedCredential } from './scheme.ts'
+import { realm, type Scheme, type VerifiedCredential } from './scheme.ts'
 
 export interface BearerPorts {
   readonly verify: VerifyAccessToken
@@ -19,7 +19,7 @@ export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => 
   isSentByBrowsers: false,
   challenge: () => challenge,
   refusalHeaders: () => refusalHeaders,
-  find: (call) => authorizationOf(call, 'bearer'),
+  place: { authorization: 'bearer' },
   verify: (token) => {
     const verdict = verify(token)
     // Only the verifier knows when a key is revoked.

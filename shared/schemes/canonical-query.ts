@@ -16,13 +16,15 @@ export interface SignedParameter {
 const single = new Set(['timestamp', 'apikey', 'signature', 'nonce', 'bodysha256', 'method'])
 
 /** ASCII letters alone: no locale, no folding of other scripts. */
-export const lowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+export const lowerCase = (text: string): string =>
+  /[A-Z]/.test(text) ? text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text
 
 /**
  * The parameters of a query as on the request line (without `?`), in their order.
  * @throws Refused `invalid-parameter` for what is not well encoded, or given twice; `ambiguous-parameter`
  */
 export function readSignedQuery(rawQuery: string): SignedParameter[] {
+  const decode = plain.test(rawQuery) ? asItStands : decodeText
   const spelled = new Map<string, string>()
   const parameters: SignedParameter[] = []
   for (const part of rawQuery.split('&')) {
@@ -49,13 +51,23 @@ export function stringToSign(path: string, parameters: readonly SignedParameter[
   return `${path}?${signed.map(({ name, value }) => `${name}=${value}`).join('&')}`
 }
 
-const compareOctets = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+function compareOctets(a: string, b: string): number {
+  if (isAscii.test(a) && isAscii.test(b)) return a < b ? -1 : Number(a > b)
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+}
+
+/** Of these, the order of octets is that of characters. */
+const isAscii = /^[ -~]*$/
+
+/** A query without any encoding. */
+const plain = /^[!"$&-*,-~]*$/
+const asItStands = (text: string): string => text
 
 // A byte order mark is a character like any other: without it, two parameters would look alike.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** `+` is a space; all else by RFC 3986 §2.1, strictly. */
-function decode(text: string): string {
+function decodeText(text: string): string {
   if (!/^(?:[!"$&-~]|%[0-9A-Fa-f]{2})*$/.test(text)) throw invalid('the query is not well percent-encoded')
   const octets = text
     .replaceAll('+', ' ')

@@ -22,9 +22,12 @@ interface Value {
 
 const maxLength = 8192
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+/** What a quoted string holds as it stands, and behind a backslash (RFC 9110 §5.6.4). */
+const plain = '[^"\\\\\\x00-\\x08\\x0a-\\x1f\\x7f]*'
+const escaped = '\\\\[^\\x00-\\x08\\x0a-\\x1f\\x7f]'
 /** Blanks, a name, `=`, a token or a quoted string, blanks, and a comma or the end. */
 const parameter = new RegExp(
-  `[ \\t]*(${token})[ \\t]*=[ \\t]*(?:(${token})|"((?:[^"\\\\\\x00-\\x08\\x0a-\\x1f\\x7f]|\\\\[^\\x00-\\x08\\x0a-\\x1f\\x7f])*)")[ \\t]*(,|$)`,
+  `[ \\t]*(${token})[ \\t]*=[ \\t]*(?:(${token})|"(${plain}(?:${escaped}${plain})*)")[ \\t]*(,|$)`,
   'y',
 )
 
@@ -46,7 +49,7 @@ function readParameters(text: string): Map<string, Value> | undefined {
 }
 
 /** quoted-pair (RFC 9110 §5.6.4). */
-const unquote = (text: string): string => text.replace(/\\(.)/gs, '$1')
+const unquote = (text: string): string => (text.includes('\\') ? text.replace(/\\(.)/gs, '$1') : text)
 
 /**
  * The credential, what follows the scheme's name. Undefined for anything else: other algorithms and qualities of protection, missing or

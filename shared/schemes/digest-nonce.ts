@@ -3,6 +3,7 @@
  * its own without having kept any. Which counts of a nonce were used is another matter (`digest-counts.ts`).
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import type { IdSource } from '../ids.ts'
 
@@ -37,11 +38,23 @@ const timeBytes = 6
 const randomBytes = 12
 const macBytes = 16
 
+/** So many nonces whose MAC was right are remembered. */
+const maxRemembered = 10_000
+
 /** Nonces under these secrets. */
 export function createDigestNonces({ secrets, clock, ids }: DigestNonceOptions): DigestNonces {
   const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'keyhold digest nonces', 32)))
   const macOf = (content: Buffer, key: Buffer) =>
     createHmac('sha256', key).update(content).digest().subarray(0, macBytes)
+  const right = new LRUCache<string, DigestNonce>({ max: maxRemembered })
+  const readAnew = (text: string): DigestNonce | undefined => {
+    const bytes = Buffer.from(text, 'base64url')
+    if (bytes.length !== timeBytes + randomBytes + macBytes || bytes.toString('base64url') !== text) return undefined
+    const content = bytes.subarray(0, -macBytes)
+    if (!keys.some((key) => timingSafeEqual(macOf(content, key), bytes.subarray(-macBytes)))) return undefined
+    const issuedAt = bytes.readUIntBE(0, timeBytes)
+    return { text, issuedAt, expiresAt: issuedAt + nonceLifeMs }
+  }
   return {
     issue: () => {
       const time = Buffer.alloc(timeBytes)
@@ -52,13 +65,10 @@ export function createDigestNonces({ secrets, clock, ids }: DigestNonceOptions):
       return Buffer.concat([content, macOf(content, key)]).toString('base64url')
     },
     read: (text) => {
-      const bytes = Buffer.from(text, 'base64url')
-      if (bytes.length !== timeBytes + randomBytes + macBytes || bytes.toString('base64url') !== text) return undefined
-      const content = bytes.subarray(0, -macBytes)
-      if (!keys.some((key) => timingSafeEqual(macOf(content, key), bytes.subarray(-macBytes)))) return undefined
-      const issuedAt = bytes.readUIntBE(0, timeBytes)
-      if (issuedAt > clock.now() + toleranceMs) return undefined
-      return { text, issuedAt, expiresAt: issuedAt + nonceLifeMs }
+      const known = right.get(text) ?? readAnew(text)
+      if (!known || known.issuedAt > clock.now() + toleranceMs) return undefined
+      right.set(text, known)
+      return known
     },
   }
 }

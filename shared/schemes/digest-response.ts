@@ -1,8 +1,8 @@
 /** The computations of HTTP Digest with SHA-256 and qop=auth (RFC 7616 §3.4), in hexadecimal. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { realm } from './scheme.ts'
 
-const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex')
+const sha256 = (text: string): string => hash('sha256', text, 'hex')
 
 /** H(A1): what a server keeps in place of the secret (§3.4.2). */
 export const digestHa1 = (username: string, secret: string, ofRealm: string = realm): string =>

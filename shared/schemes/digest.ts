@@ -6,13 +6,14 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { Refused } from '../errors.ts'
 import type { HttpCall } from '../http/call.ts'
+import type { Traced } from '../http/trace.ts'
 import type { Guesses } from '../limits/guesses.ts'
 import type { OfUser } from '../principals/held-credentials.ts'
-import type { DigestCounts } from './digest-counts.ts'
+import type { CountVerdict, DigestCounts } from './digest-counts.ts'
 import { type DigestCredential, parseDigestCredential } from './digest-credential.ts'
 import type { DigestNonce, DigestNonces } from './digest-nonce.ts'
 import { digestHa1, digestResponse } from './digest-response.ts'
-import { type AnswerHeaders, authorizationOf, isOfScript, realm, type Scheme } from './scheme.ts'
+import { type AnswerHeaders, isOfScript, realm, type Scheme } from './scheme.ts'
 
 /** What is known of a user's Digest secret. */
 export interface DigestSecret extends OfUser {
@@ -22,10 +23,13 @@ export interface DigestSecret extends OfUser {
 
 export interface DigestPorts {
   /** The secret of the user spelt exactly so, or of this hash; undefined when there is none. @throws Unavailable */
-  find(user: DigestCredential['user']): Promise<DigestSecret | undefined>
+  find(
+    user: DigestCredential['user'],
+    onBehalfOf?: Traced,
+  ): Promise<DigestSecret | undefined> | DigestSecret | undefined
   readonly nonces: DigestNonces
   readonly counts: DigestCounts
-  readonly guesses: Guesses
+  readonly guesses: Pick<Guesses, 'judge'>
   readonly clock: Clock
   /** The origin under which clients see this server: `uri` may be absolute. */
   readonly origin: string
@@ -51,16 +55,16 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
     isSentByBrowsers: true,
     challenge: () => challenge(),
     refusalHeaders: (call) => headersOf(call),
-    find: (call) => authorizationOf(call, 'digest'),
+    place: { authorization: 'digest' },
     verify: async (text, call) => {
       const credential = parseDigestCredential(text)
       const nonce = credential && fits(credential, call, ports.origin) ? ports.nonces.read(credential.nonce) : undefined
-      const secret = credential && nonce ? await prove(credential, call, ports) : undefined
+      const stale = () => staleNonce(headersOf(call, true))
+      const secret = credential && nonce ? await prove({ credential, nonce, call }, ports, stale) : undefined
       if (!credential || !nonce || !secret) throw wrong(headersOf(call))
-      await useNonce(ports, { nonce, credential, headersOf: (isStale) => headersOf(call, isStale) })
       call.addAnswerHeader('Authentication-Info', authenticationInfo(secret, { credential, nonce }, ports))
       const recheck = async () => {
-        if ((await ports.find(credential.user))?.ha1 !== secret.ha1) throw wrong({})
+        if ((await ports.find(credential.user, call))?.ha1 !== secret.ha1) throw wrong({})
       }
       return { username: secret.username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
     },
@@ -77,33 +81,41 @@ function fits(credential: DigestCredential, call: HttpCall, origin: string): boo
   return isOfTarget && credential.realm === realm && (credential.opaque ?? opaque) === opaque
 }
 
-/** The secret, if the response was made with it. Everybody without one takes as long. @throws Refused `too-many-attempts` */
-async function prove(credential: DigestCredential, call: HttpCall, { find, guesses }: DigestPorts) {
-  const secret = await find(credential.user)
-  const presented = 'username' in credential.user ? credential.user.username : undefined
-  const account = secret?.username ?? (presented === undefined || presented.length > 64 ? undefined : presented)
-  return guesses.attempt({ account, address: call.peer.address }, async () => {
-    const expected = digestResponse(secret?.ha1 ?? strangersHa1, { ...credential, method: call.method })
-    const isRight = timingSafeEqual(Buffer.from(expected), Buffer.from(credential.response))
-    return isRight ? secret : undefined
-  })
-}
-
-interface NonceUse {
-  readonly nonce: DigestNonce
+interface Presented {
   readonly credential: DigestCredential
-  headersOf(isStale: boolean): AnswerHeaders
+  readonly nonce: DigestNonce
+  readonly call: HttpCall
 }
 
-/** @throws Refused `stale-nonce`, `invalid-credentials`; Unavailable */
-async function useNonce({ counts, clock }: DigestPorts, { nonce, credential, headersOf }: NonceUse) {
-  const count = Number.parseInt(credential.nc, 16)
-  const verdict = nonce.expiresAt <= clock.now() ? 'stale' : await counts.use(nonce, count)
-  if (verdict === 'refused') throw wrong(headersOf(false))
-  if (verdict !== 'stale') return
-  throw new Refused('stale-nonce', 'The nonce has expired; sign the request with the new one.', {
-    headers: headersOf(true),
-  })
+/**
+ * The secret, if the response was made with it. Everybody without one takes as long. A right response uses its count of the nonce even if
+ * there were too many wrong ones: its client has to go on to the next one anyway.
+ * @throws Refused `too-many-attempts`, `stale-nonce`; Unavailable
+ */
+async function prove(presented: Presented, ports: DigestPorts, refuseStale: () => Refused) {
+  const { credential, call } = presented
+  const finding = ports.find(credential.user, call)
+  const secret = finding instanceof Promise ? await finding : finding
+  const attempt = { account: accountOf(secret, credential), address: call.peer.address }
+  const expected = digestResponse(secret?.ha1 ?? strangersHa1, { ...credential, method: call.method })
+  const isRight = timingSafeEqual(Buffer.from(expected), Buffer.from(credential.response)) && secret !== undefined
+  if (!isRight) {
+    await ports.guesses.judge(attempt, false)
+    return undefined
+  }
+  const [verdict] = await Promise.all([useNonce(presented, ports), ports.guesses.judge(attempt, true)])
+  if (verdict === 'stale') throw refuseStale()
+  return verdict === 'used' ? secret : undefined
+}
+
+function accountOf(secret: DigestSecret | undefined, { user }: DigestCredential): string | undefined {
+  if (secret) return secret.username
+  return 'username' in user && user.username.length <= 64 ? user.username : undefined
+}
+
+/** @throws Unavailable */
+async function useNonce({ nonce, credential }: Presented, { counts, clock }: DigestPorts): Promise<CountVerdict> {
+  return nonce.expiresAt <= clock.now() ? 'stale' : counts.use(nonce, Number.parseInt(credential.nc, 16))
 }
 
 /** RFC 7616 §3.5: proves to the client that the server knows the secret, and replaces a nonce in time. */
@@ -119,6 +131,9 @@ function authenticationInfo(
   const isLate = nonce.expiresAt - clock.now() < nextNonceBeforeMs
   return isLate ? `${info}, nextnonce="${nonces.issue()}"` : info
 }
+
+const staleNonce = (headers: AnswerHeaders) =>
+  new Refused('stale-nonce', 'The nonce has expired; sign the request with the new one.', { headers })
 
 const wrong = (headers: AnswerHeaders) =>
   new Refused('invalid-credentials', 'The Digest response is not right for this request.', { headers })

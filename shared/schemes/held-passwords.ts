@@ -1,10 +1,9 @@
-import { createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
+import { createKeyedHash } from '../keyed-hash.ts'
 import { holdCredentials } from '../principals/held-credentials.ts'
 import { foldUsername } from '../principals/record.ts'
 import type { Principals } from './authenticate.ts'
 import type { BasicPorts, ProvedUser } from './basic.ts'
-import type { BasicCredential } from './basic-credential.ts'
 
 export interface HeldPasswordsOptions extends BasicPorts {
   readonly principals: Principals
@@ -19,13 +18,12 @@ export interface HeldPasswordsOptions extends BasicPorts {
  * one verification. What was wrong is never remembered.
  */
 export function holdPasswords({ verify, principals, clock, ttlMs = 60_000 }: HeldPasswordsOptions): BasicPorts {
-  const processKey = randomBytes(32)
+  const nameOf = createKeyedHash()
   const held = holdCredentials<ProvedUser>({ principals, clock, max: 10_000, ttlMs, unknownForMs: 0 })
-  return { verify: (presented) => held.get(keyOf(presented, processKey), () => verify(presented)) }
-}
-
-/** With the name's length before it, no two credentials are one text. */
-function keyOf({ username, password }: BasicCredential, processKey: Buffer): string {
-  const name = foldUsername(username)
-  return createHmac('sha256', processKey).update(`${name.length}:${name}${password}`).digest('base64url')
+  return {
+    verify: (presented, onBehalfOf) => {
+      const name = nameOf(foldUsername(presented.username), presented.password)
+      return held.peek(name, onBehalfOf) ?? held.get(name, async () => verify(presented, onBehalfOf), onBehalfOf)
+    },
+  }
 }

@@ -1,12 +1,13 @@
 /** The password beside a key-signed token: how it is sent, and how its check is kept from costing an Argon2 hash a request. */
-import { createHmac, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import { Refused } from '../errors.ts'
+import { createKeyedHash } from '../keyed-hash.ts'
 import type { Guesses } from '../limits/guesses.ts'
 import type { WithHashingPermit } from '../passwords/hashing-permits.ts'
 import { exceedsPasswordLimit, maxPasswordBytes } from '../passwords/password-limits.ts'
 import { isTokenPassword } from '../passwords/token-password.ts'
+import { anonymousUsername } from '../principals/record.ts'
 import type { KeySignedClaims } from '../tokens/key-signed-payload.ts'
 import type { TokenPasswords } from './key-signed.ts'
 
@@ -17,7 +18,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * The password that the field holds.
- * @throws Refused `invalid-parameter` for what is no password in UTF-8 and base64url (RFC 4648 §5) without padding
+ * @throws Refused `invalid-parameter` for what is no password in UTF-8 and base64url (RFC 4648 §5), padded or not
  */
 function passwordIn(field: string): string {
   const password = decode(field)
@@ -30,7 +31,10 @@ const notAPassword = () =>
 
 function decode(field: string): string | undefined {
   const octets = Buffer.from(field, 'base64url')
-  if (octets.toString('base64url') !== field) return undefined
+  const unpadded = octets.toString('base64url')
+  // Many libraries pad without being asked.
+  const padded = unpadded.padEnd(Math.ceil(unpadded.length / 4) * 4, '=')
+  if (field !== unpadded && field !== padded) return undefined
   try {
     return utf8.decode(octets)
   } catch {
@@ -40,7 +44,7 @@ function decode(field: string): string | undefined {
 
 export interface TokenPasswordPorts {
   readonly withPermit: WithHashingPermit
-  readonly guesses: Guesses
+  readonly guesses: Pick<Guesses, 'attempt'>
   readonly clock: Clock
 }
 
@@ -48,18 +52,14 @@ export interface TokenPasswordPorts {
 const maxRemembered = 10_000
 
 /**
- * Checks against the hash in the token. A right password is remembered until its token expires, as nothing but an HMAC under a key that
+ * Checks against the hash in the token. A right password is remembered until its token expires, as nothing but a hash under a key that
  * this process alone has. Requests with one and the same password share a hash, and each of them counts as an attempt of its own.
  */
 export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswordPorts): TokenPasswords {
-  const processKey = randomBytes(32)
+  const hashOf = createKeyedHash()
   const perf = { now: clock.monotonic }
   const right = new LRUCache<string, true>({ max: maxRemembered, ttlResolution: 0, perf })
   const checking = new Map<string, Promise<true | undefined>>()
-
-  /** No two pairs of token and password have one text in common: the length of the first stands before it. */
-  const nameOf = ({ jti }: KeySignedClaims, field: string): string =>
-    createHmac('sha256', processKey).update(`${jti.length}:${jti}${field}`).digest('base64url')
 
   const check = async (claims: KeySignedClaims, password: string, name: string): Promise<true | undefined> => {
     const { passwordHash, exp } = claims
@@ -78,12 +78,12 @@ export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswo
   return {
     isRight: (claims, { field, address }) => {
       if (field.length > maxFieldLength) throw notAPassword()
-      const name = nameOf(claims, field)
+      const name = hashOf(claims.jti, field)
       if (right.get(name)) return true
       const password = passwordIn(field)
-      const account = claims.sub ?? claims.jti
+      const who = claims.sub === null ? { account: claims.jti, actor: anonymousUsername } : { account: claims.sub }
       return guesses
-        .attempt({ account, address }, () => checkOnce(claims, password, name))
+        .attempt({ ...who, address }, () => checkOnce(claims, password, name))
         .then((isRight) => isRight === true)
     },
   }

@@ -4,7 +4,7 @@ import type { HttpCall } from '../http/call.ts'
 import { anonymousUsername } from '../principals/record.ts'
 import type { KeySignedClaims } from '../tokens/key-signed-payload.ts'
 import type { KeySignedVerdict, VerifyKeySignedToken } from '../tokens/verify-key-signed-token.ts'
-import { authorizationOf, realm, type Scheme, type VerifiedCredential } from './scheme.ts'
+import { realm, type Scheme, type VerifiedCredential } from './scheme.ts'
 
 /** A password as it came. */
 export interface TokenPasswordAttempt {
@@ -39,7 +39,7 @@ export const createKeySignedScheme = ({ verify, findKey, passwords }: KeySignedP
   isSentByBrowsers: false,
   challenge: () => challenge,
   refusalHeaders: () => headers,
-  find: (call) => authorizationOf(call, 'keysigned'),
+  place: { authorization: 'keysigned' },
   verify: (token, call) => {
     const verdict = verify(token)
     // Only the verifier knows when a key is revoked.

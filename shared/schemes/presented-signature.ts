@@ -18,11 +18,14 @@ export interface PresentedSignature {
   /** What the signature binds of the request, and what it says of it that is not so. */
   readonly bindsBody: boolean
   readonly bindsMethod: boolean
-  readonly falseClaim: string | undefined
+  falseClaim(): Promise<string | undefined> | string | undefined
 }
 
 /** @throws Refused `invalid-signature` for what has not the form, and others of 400 */
-export type ReadSignature = (call: HttpCall, ports: { readonly publicOrigin: string }) => Promise<PresentedSignature>
+export type ReadSignature = (
+  call: HttpCall,
+  ports: { readonly publicOrigin: string },
+) => Promise<PresentedSignature> | PresentedSignature
 
 /** The refusal of a signature that leaves the body open. */
 export const bodyHashRequired = () =>

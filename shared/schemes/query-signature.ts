@@ -9,15 +9,13 @@ const timestampForm = /^\d{1,12}$/
 const signatureForm = /^(?:[0-9A-Fa-f]{2}){1,1024}$/
 
 /** Reads the signature of a query. @throws Refused `invalid-signature`, `invalid-parameter`, `ambiguous-parameter` */
-export const readQuerySignature: ReadSignature = async (call) => {
+export const readQuerySignature: ReadSignature = (call) => {
   const parameters = readSignedQuery(call.rawQuery)
   const valueOfParameter = (name: string): string | undefined =>
     parameters.find((parameter) => parameter.name === name)?.value
-  const [keyId = '', timestamp = '', signature = ''] = [
-    valueOfParameter('apikey'),
-    valueOfParameter('timestamp'),
-    valueOfParameter('signature'),
-  ]
+  const keyId = valueOfParameter('apikey') ?? ''
+  const timestamp = valueOfParameter('timestamp') ?? ''
+  const signature = valueOfParameter('signature') ?? ''
   if (!keyIdForm.test(keyId)) throw invalidSignature('apiKey must be the id of an API key')
   if (!timestampForm.test(timestamp)) throw invalidSignature('timestamp must be the time in seconds since 1970')
   if (!signatureForm.test(signature)) throw invalidSignature('signature must be in hexadecimal')
@@ -28,6 +26,6 @@ export const readQuerySignature: ReadSignature = async (call) => {
     signed: Buffer.from(stringToSign(call.path, parameters)),
     bindsBody: valueOfParameter('bodysha256') !== undefined,
     bindsMethod: valueOfParameter('method') !== undefined,
-    falseClaim: await falseClaim(call),
+    falseClaim: () => falseClaim(call),
   }
 }

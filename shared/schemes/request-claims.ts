@@ -7,8 +7,12 @@ import { lowerCase } from './canonical-query.ts'
  * The first of the claims that is not true of the request; undefined when all are, or there is none. Whoever reads them: a claim that is
  * present is checked.
  */
-export async function falseClaim(call: HttpCall): Promise<'method' | 'bodySha256' | undefined> {
-  if (!mayHoldClaim.test(call.rawQuery)) return undefined
+export const falseClaim = (call: HttpCall): Promise<FalseClaim | undefined> | undefined =>
+  mayHoldClaim.test(call.rawQuery) ? findFalseClaim(call) : undefined
+
+type FalseClaim = 'method' | 'bodySha256'
+
+async function findFalseClaim(call: HttpCall): Promise<FalseClaim | undefined> {
   let digest: string | undefined
   for (const [spelled, value] of queryOf(call)) {
     const name = lowerCase(spelled)

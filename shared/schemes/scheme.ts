@@ -46,12 +46,23 @@ export interface VerifiedCredential {
 /** Header fields of an answer. */
 export type AnswerHeaders = Answer['headers']
 
+/** In the `Authorization` field (RFC 9110 §11.6.2), by this name of the scheme, in lower case. */
+export interface InAuthorization {
+  readonly authorization: string
+}
+
+/** Anywhere else. */
+export interface Elsewhere {
+  /** The scheme's credential, unverified; undefined when the request carries none of it. @throws Refused for one of no possible form */
+  find(call: HttpCall): string | undefined
+}
+
 export interface Scheme {
   readonly name: SchemeName
   /** Sent by browsers on their own: the cross-site rule applies to it. */
   readonly isSentByBrowsers: boolean
-  /** The scheme's credential, unverified; undefined when the request carries none of it. @throws Refused for one of no possible form */
-  find(call: HttpCall): string | undefined
+  /** Where a request carries its credential. */
+  readonly place: InAuthorization | Elsewhere
   /** @throws Refused for a credential that is not valid, with `refusalHeaders`; Unavailable */
   verify(credential: string, call: HttpCall): Promise<VerifiedCredential> | VerifiedCredential
   /** The challenge for a request without a credential (RFC 9110 §11.6.1); undefined where the scheme has none. */
@@ -65,16 +76,18 @@ export interface Scheme {
 /** Every server challenges for one realm. */
 export const realm = 'keyhold'
 
-/**
- * The credential of an `Authorization` field of this scheme (RFC 9110 §11.4; the scheme's name is case-insensitive, given here in lower
- * case); undefined when the field is absent or of another scheme.
- */
-export function authorizationOf(call: HttpCall, schemeName: string): string | undefined {
-  const value = call.header('authorization')
-  if (value === undefined || value.length < schemeName.length) return undefined
-  if (value.slice(0, schemeName.length).toLowerCase() !== schemeName) return undefined
-  if (value.length === schemeName.length) return ''
-  return value.charCodeAt(schemeName.length) === 32 ? value.slice(schemeName.length + 1).trim() : undefined
+/** The name of the scheme in an `Authorization` field, which is case-insensitive, in lower case, and what follows (RFC 9110 §11.4). */
+export function readAuthorization(field: string): { readonly scheme: string; readonly credential: string } {
+  const blank = field.indexOf(' ')
+  if (blank < 0) return { scheme: field.toLowerCase(), credential: '' }
+  return { scheme: field.slice(0, blank).toLowerCase(), credential: field.slice(blank + 1).trim() }
+}
+
+/** The credential of an `Authorization` field of this scheme, given in lower case; undefined when the field is absent or of another one. */
+export function authorizationOf(call: HttpCall, scheme: string): string | undefined {
+  const field = call.header('authorization')
+  const read = field === undefined ? undefined : readAuthorization(field)
+  return read?.scheme === scheme ? read.credential : undefined
 }
 
 /** Methods that change nothing (RFC 9110 §9.2.1). */

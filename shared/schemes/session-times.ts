@@ -1,5 +1,5 @@
 /** What both servers know of a session, and the arithmetic of its times. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { installationKey } from '../principals/installation.ts'
 
@@ -27,7 +27,7 @@ export const sessionKeyBytes = 32
 export const isSessionKey = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text)
 
 /** What is stored, cached and asked for in place of a key: its SHA-256 (base64url). A key is random, so this needs no salt. */
-export const sessionKeyHash = (key: string): string => createHash('sha256').update(key).digest('base64url')
+export const sessionKeyHash = (key: string): string => hash('sha256', key, 'base64url')
 
 /** Where the cache has a session. */
 export const sessionCacheKey = (installationId: string, keyHash: string): string =>

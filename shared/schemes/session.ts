@@ -1,39 +1,27 @@
 /** Cookie sessions: the key in the cookie is looked up by its hash; existence, idle and absolute time decide (CONTRACT section 4). */
 import { Refused } from '../errors.ts'
 import type { HttpCall } from '../http/call.ts'
-import { realm, type Scheme, type SchemeName } from './scheme.ts'
-import { createSessionCookie, type SessionCookie, type SessionCookieSettings } from './session-cookie.ts'
+import type { Traced } from '../http/trace.ts'
+import type { Scheme, VerifiedCredential } from './scheme.ts'
+import type { SessionCookie } from './session-cookie.ts'
 import { isSessionKey, type KnownSession, sessionKeyHash } from './session-times.ts'
 
 /** Where sessions are known. Neither answers with one that is over. */
 export interface Sessions {
   /** The session of this key, and an action with it: moves the last-action time when a step is due. @throws Unavailable */
-  use(keyHash: string): Promise<KnownSession | undefined>
+  use(keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined> | KnownSession | undefined
   /** The session as it is: no action. @throws Unavailable */
-  look(keyHash: string): Promise<KnownSession | undefined>
+  look(keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined>
 }
 
 export interface SessionSchemePorts {
   readonly cookie: SessionCookie
   readonly sessions: Sessions
-  /** For 401s, which must have one (RFC 9110 §15.5.2): cookies have none of their own. */
-  readonly challenge: string | undefined
 }
 
-/** What both servers' settings say of the scheme. */
-export const sessionBasics = (
-  settings: SessionCookieSettings & { readonly schemes: readonly SchemeName[] },
-): Pick<SessionSchemePorts, 'cookie' | 'challenge'> => ({
-  cookie: createSessionCookie(settings),
-  challenge: settings.schemes.includes('bearer') ? `Bearer realm="${realm}"` : undefined,
-})
-
 /** `Cookie: keyhold_session=<key>`, by either name as `SessionCookie` has it. */
-export function createSessionScheme({ cookie, sessions, challenge }: SessionSchemePorts): Scheme {
-  const refusalHeaders = (call: HttpCall) => ({
-    'set-cookie': [cookie.expire(call)],
-    ...(challenge !== undefined && { 'www-authenticate': [challenge] }),
-  })
+export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): Scheme {
+  const refusalHeaders = (call: HttpCall) => ({ 'set-cookie': [cookie.expire(call)] })
   const refuse = (call: HttpCall) => {
     const detail = 'The session of this cookie does not exist, has ended or was not used for too long. Sign in again.'
     return new Refused('invalid-session', detail, { headers: refusalHeaders(call) })
@@ -44,23 +32,21 @@ export function createSessionScheme({ cookie, sessions, challenge }: SessionSche
     isForgottenAmongSeveral: true,
     challenge: () => undefined,
     refusalHeaders,
-    find: (call) => onlyOf(cookie.read(call)),
-    verify: async (key, call) => {
+    place: { find: (call) => onlyOf(cookie.read(call)) },
+    verify: (key, call) => {
       if (!isSessionKey(key)) throw refuse(call)
       const keyHash = sessionKeyHash(key)
-      const session = await sessions.use(keyHash)
-      if (!session) throw refuse(call)
-      const { id, username, generation, expiresAt } = session
-      return {
-        username,
-        generation,
-        loginId: id,
-        expiresAt,
-        // A stream is one action, at its beginning: it ends with its session, by idleness too.
-        recheck: async () => {
-          if (!(await sessions.look(keyHash))) throw refuse(call)
-        },
+      // A stream is one action, at its beginning: it ends with its session, by idleness too.
+      const recheck = async () => {
+        if (!(await sessions.look(keyHash, call))) throw refuse(call)
       }
+      const credentialOf = (session: KnownSession | undefined): VerifiedCredential => {
+        if (!session) throw refuse(call)
+        const { id, username, generation, expiresAt } = session
+        return { username, generation, loginId: id, expiresAt, recheck }
+      }
+      const using = sessions.use(keyHash, call)
+      return using instanceof Promise ? using.then(credentialOf) : credentialOf(using)
     },
   }
 }

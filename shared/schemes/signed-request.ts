@@ -6,17 +6,18 @@ import { createHash } from 'node:crypto'
 import { type Clock, unixSeconds } from '../clock.ts'
 import { Refused } from '../errors.ts'
 import { type HttpCall, queryOf } from '../http/call.ts'
+import type { Traced } from '../http/trace.ts'
 import { lowerCase } from './canonical-query.ts'
 import { readFieldSignature } from './field-signature.ts'
 import { bodyHashRequired, invalidSignature, methodRequired, type PresentedSignature } from './presented-signature.ts'
 import { readQuerySignature } from './query-signature.ts'
-import { isSafeMethod, type RequestSignature, realm, type Scheme, type VerifiedCredential } from './scheme.ts'
+import { isSafeMethod, type RequestSignature, type Scheme, type VerifiedCredential } from './scheme.ts'
 import { isSignedBy, type SigningKey } from './signing-key.ts'
-import type { UseSignature } from './used-signatures.ts'
+import { maxSignatureTtlSeconds, type UseSignature } from './used-signatures.ts'
 
 export interface SignedRequestPorts {
   /** The key of this id; undefined when there is none, or none any more. @throws Unavailable */
-  findKey(id: string): Promise<SigningKey | undefined>
+  findKey(id: string, onBehalfOf?: Traced): Promise<SigningKey | undefined>
   /** Told of every request that was signed rightly; must neither wait nor throw. */
   noteUse(id: string): void
   readonly use: UseSignature
@@ -30,9 +31,6 @@ export interface SignedRequestPorts {
 /** Signatures are remembered for this much longer than they are accepted, for the slowest clock too, in milliseconds. */
 const clockToleranceMs = 60_000
 
-/** RFC 9110 §15.5.2 wants a challenge in every 401; signed requests have none of their own. */
-const refusalHeaders = { 'www-authenticate': [`Bearer realm="${realm}"`] }
-
 const readers = { query: readQuerySignature, fields: readFieldSignature } as const
 
 /** The scheme. */
@@ -41,8 +39,8 @@ export function createSignedRequestScheme(ports: SignedRequestPorts): Scheme {
     name: 'signed-request',
     isSentByBrowsers: false,
     challenge: () => undefined,
-    refusalHeaders: () => refusalHeaders,
-    find: formOf,
+    refusalHeaders: () => ({}),
+    place: { find: formOf },
     verify: async (form, call) => {
       try {
         return await verify(form === 'query' ? 'query' : 'fields', call, ports)
@@ -64,10 +62,15 @@ function formOf(call: HttpCall): keyof typeof readers | undefined {
 }
 
 function carriesSignature(call: HttpCall): boolean {
-  if (!mayHoldSignature.test(call.rawQuery)) return false
+  const { rawQuery } = call
+  if (!mayHoldSignature.test(rawQuery)) return false
+  if (plainSignature.test(rawQuery)) return true
   const names = [...queryOf(call).keys()].map(lowerCase)
   return names.includes('signature') || names.includes('apikey')
 }
+
+/** One of these names without any encoding, as nearly all clients write it. */
+const plainSignature = /(?:^|&)(?:signature|apikey)(?:=|&|$)/i
 
 /** What every spelling of these names has: a look that costs nothing for all other requests. */
 const mayHoldSignature = /signature|apikey|%/i
@@ -76,7 +79,7 @@ const mayHoldSignature = /signature|apikey|%/i
 function withServerTime(refused: Refused, clock: Clock): Refused {
   return new Refused(refused.code, refused.message, {
     members: { ...refused.members, serverTime: unixSeconds(clock.now()) },
-    headers: { ...refusalHeaders, ...refused.headers },
+    headers: refused.headers,
   })
 }
 
@@ -85,18 +88,20 @@ async function verify(
   call: HttpCall,
   ports: SignedRequestPorts,
 ): Promise<VerifiedCredential> {
-  const presented = await readers[form](call, ports)
+  const reading = readers[form](call, ports)
+  const presented = reading instanceof Promise ? await reading : reading
   requireTimely(presented, ports)
-  const key = await liveKey(presented.keyId, ports)
+  const key = await liveKey(presented.keyId, ports, call)
   const isGenuine = isSignedBy(key, presented.signed, presented.signature)
   if (!key || !isGenuine || (presented.kind !== undefined && presented.kind !== key.kind)) {
     throw invalidSignature('there is no such API key, or it did not sign this request')
   }
-  if (presented.falseClaim !== undefined) throw invalidSignature(`${presented.falseClaim} is not that of the request`)
+  const claim = await presented.falseClaim()
+  if (claim !== undefined) throw invalidSignature(`${claim} is not that of the request`)
   if (key.requireBodyHash && !isSafeMethod(call.method)) await requireBound(call, presented)
   const signature = isSafeMethod(call.method) ? undefined : await use(presented, ports)
   ports.noteUse(key.id)
-  return credentialOf(key, signature, ports)
+  return credentialOf(key, signature, { ports, call })
 }
 
 /** @throws Refused `signature-too-old`, `signature-from-future` */
@@ -113,8 +118,12 @@ function requireTimely({ signedAt, expiresAt }: PresentedSignature, { clock, ttl
   }
 }
 
-async function liveKey(id: string, { findKey, clock }: SignedRequestPorts): Promise<SigningKey | undefined> {
-  const key = await findKey(id)
+async function liveKey(
+  id: string,
+  { findKey, clock }: SignedRequestPorts,
+  onBehalfOf: Traced,
+): Promise<SigningKey | undefined> {
+  const key = await findKey(id, onBehalfOf)
   return key && (key.expiresAt === null || key.expiresAt > clock.now()) ? key : undefined
 }
 
@@ -127,17 +136,17 @@ async function requireBound(call: HttpCall, { bindsBody, bindsMethod }: Presente
 
 async function use(
   { keyId, signature, signedAt }: PresentedSignature,
-  { use, ttlSeconds }: SignedRequestPorts,
+  { use }: SignedRequestPorts,
 ): Promise<RequestSignature> {
   const digest = createHash('sha256').update(signature).digest('base64url')
-  const usedAt = await use({ keyId, digest, expiresAt: (signedAt + ttlSeconds) * 1000 + clockToleranceMs })
+  const usedAt = await use({ keyId, digest, expiresAt: (signedAt + maxSignatureTtlSeconds) * 1000 + clockToleranceMs })
   return { digest, isReused: usedAt !== undefined, usedAt }
 }
 
 function credentialOf(
   key: SigningKey,
   signature: RequestSignature | undefined,
-  ports: SignedRequestPorts,
+  { ports, call }: { ports: SignedRequestPorts; call: HttpCall },
 ): VerifiedCredential {
   return {
     username: key.username,
@@ -147,8 +156,8 @@ function credentialOf(
     rights: key.rights ?? undefined,
     signature,
     recheck: async () => {
-      if (await liveKey(key.id, ports)) return
-      throw new Refused('login-ended', 'The API key of this request was revoked.', { headers: refusalHeaders })
+      if (await liveKey(key.id, ports, call)) return
+      throw new Refused('login-ended', 'The API key of this request was revoked.')
     },
   }
 }

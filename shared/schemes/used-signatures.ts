@@ -2,19 +2,21 @@
  * Signatures that work once: rows in the server's own PostgreSQL, so that no restart and no other instance forgets one. Without the
  * database nobody can tell, and nothing is accepted.
  */
-
-import { sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../clock.ts'
-import type { usedSignaturesTable } from '../database/credential-tables.ts'
 import type { Database } from '../database/database.ts'
-import type { HousekeepingJob } from '../housekeeping.ts'
+
+/**
+ * The longest SIGNATURE_TTL, in seconds. Used signatures are remembered for so long whatever the setting is: one that was forgotten could be
+ * accepted once more as soon as it is raised.
+ */
+export const maxSignatureTtlSeconds = 3_600
 
 /** A signature that is about to be used. */
 export interface SignatureUse {
   readonly keyId: string
   /** SHA-256 (base64url) of its octets. */
   readonly digest: string
-  /** From when on no server accepts it, in milliseconds. */
+  /** From when on no server accepts it, nor will by any SIGNATURE_TTL, in milliseconds. */
   readonly expiresAt: number
 }
 
@@ -46,16 +48,3 @@ export function createUsedSignatures(
     return row?.use.isFirst ? undefined : (row?.use.usedAt ?? now)
   }
 }
-
-/** Removes signatures that are too old to be accepted anyway. */
-export const createUsedSignatureExpiry = (table: ReturnType<typeof usedSignaturesTable>): HousekeepingJob => ({
-  name: 'used signatures',
-  removeBatch: async (drizzle, { now, limit }) => {
-    // Found before they are removed: the planner could run a subquery of `in` several times, each time with other rows.
-    const expired = sql`ctid = any(array(
-      select ctid from ${table} where expires_at <= ${now}::timestamptz
-      order by expires_at limit ${limit} for update skip locked))`
-    const rows = await drizzle.delete(table).where(expired).returning({ one: sql<number>`1` })
-    return rows.length
-  },
-})

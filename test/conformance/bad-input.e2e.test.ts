@@ -40,10 +40,10 @@ const memberOf = (client: StyleClient, useCase: string, name: string) => {
 }
 
 const cases: [string, Params, string, number, string, string][] = [
-  ['ChangePrice', { newPrice: '1.2345', reason: 'x' }, 'newPrice', 422, 'invalid-value', 'invalid-amount'],
+  ['ChangePrice', { newPrice: '1.2345', reason: 'x' }, 'newPrice', 422, 'invalid-value', 'currency-scale'],
   ['ChangePrice', { newPrice: 1e21, reason: 'x' }, 'newPrice', 422, 'invalid-value', 'invalid-amount'],
   ['ChangePrice', { newPrice: '1e3', reason: 'x' }, 'newPrice', 422, 'invalid-value', 'invalid-amount'],
-  ['ChangePrice', { newPrice: 0.1 + 0.2, reason: 'x' }, 'newPrice', 422, 'invalid-value', 'invalid-amount'],
+  ['ChangePrice', { newPrice: 0.1 + 0.2, reason: 'x' }, 'newPrice', 422, 'invalid-value', 'currency-scale'],
   ['ChangePrice', { newPrice: -1, reason: 'x' }, 'newPrice', 422, 'invalid-value', 'invalid-amount'],
   ['ChangePrice', { newPrice: 1e12, reason: 'x' }, 'newPrice', 422, 'invalid-value', 'invalid-amount'],
   ['ChangePrice', { newPrice: true, reason: 'x' }, 'newPrice', 400, 'invalid-body', 'wrong-type'],
@@ -56,6 +56,7 @@ const cases: [string, Params, string, number, string, string][] = [
   ['HoldDeal', { reason: 'x', reasonCode: 'A b' }, 'reasonCode', 422, 'invalid-value', 'invalid-format'],
   ['RenameDeal', { newName: 'two\nlines' }, 'newName', 422, 'invalid-value', 'control-character'],
   ['AssignOwner', { employeeId: 'no body' }, 'employeeId', 422, 'invalid-value', 'invalid-format'],
+  ['AssignOwner', { employeeId: '..' }, 'employeeId', 422, 'invalid-value', 'invalid-format'],
 ]
 
 describeEmbedded('bad input', (openBackend) => {
@@ -169,6 +170,37 @@ describeEmbedded('bad input', (openBackend) => {
     })
   })
 
+  describe('what an update of attributes passes over', () => {
+    const update = (method: string, members: string) => {
+      const { tasks: _tasks, ...read } = twin.read
+      const body = `${JSON.stringify(read).slice(0, -1)},${members}}`
+      const headers = { 'content-type': 'application/json', 'idempotency-key': randomUUID() }
+      return send({ path: twin.path, sent: { method, body, headers } })
+    }
+
+    it.each<[string, string, string]>([
+      ['/description', '"nul \\u0000"', 'control-character'],
+      ['/heldBy', '"half \\ud800 pair"', 'lone-surrogate'],
+      ['/links', '{"nul \\u0000":1}', 'control-character'],
+      ['/allowed', '["\\udc00\\ud800"]', 'lone-surrogate'],
+      ['/tasks', `[{"title":"\\u0000"}]`, 'control-character'],
+      ['/id', '"\\u0000"', 'control-character'],
+      ['/currency', '"\\ud800"', 'lone-surrogate'],
+    ])('must be possible to keep all the same: %s %.20s', async (pointer, json, code) => {
+      for (const method of ['PUT', 'PATCH']) {
+        expectFault(await update(method, `"${pointer.slice(1)}":${json}`), [422, 'invalid-value'], [pointer, code])
+      }
+    })
+
+    it('is of any type', async () => {
+      const reply = await update(
+        'PUT',
+        '"createdAt":7,"links":[[["deep"]]],"description":{"a":{"b":1e400}},"blocked":""',
+      )
+      expect([reply.status, reply.text]).toEqual([200, JSON.stringify(twin.read)])
+    })
+  })
+
   describe('names of deals and use cases', () => {
     const other = randomUUID()
     const params = { reason: 'x' }
@@ -195,6 +227,26 @@ describeEmbedded('bad input', (openBackend) => {
       expectProblem(await request(), 400, 'deal-mismatch')
     })
 
+    it('the id of a new deal is a value of its body, wherever it stands there', async () => {
+      const deal = { name: 'x', price: 1 }
+      const created: [Reply, string][] = [
+        [await post('/rest/v1/deals', { id: 'deal-1', ...deal }), '/id'],
+        [await post('/command/CreateDeal/', { id: 'deal-1', ...deal }), '/id'],
+        [await post('/command/CreateDeal/', { deal: 'deal-1', ...deal }), '/deal'],
+        [await put({ deal: 'deal-1', action: 'CreateDeal', params: deal }, '/commands/m-9'), '/deal'],
+        [await put({ action: 'CreateDeal', params: { id: 'deal-1', ...deal } }, '/commands/m-9'), '/params/id'],
+      ]
+      for (const [reply, pointer] of created) expectFault(reply, [422, 'invalid-value'], [pointer])
+      expectProblem(await post('/command/HoldDeal/', { id: 'deal-1', ...params }), 404, 'not-found')
+    })
+
+    it('beside an action only its params are known, and attributes make it ambiguous', async () => {
+      const action = { action: 'HoldDeal', params }
+      expectFault(await put({ ...action, reason: 'x' }), [400, 'invalid-body'], ['/reason', 'unknown-member'])
+      expectFault(await put({ ...action, holdReason: 'x' }), [400, 'ambiguous-update'], ['/holdReason'])
+      expectFault(await put({ ...action, version: 3, reason: 'x' }), [400, 'ambiguous-update'], ['/version'])
+    })
+
     it('a command that names no deal is pointed at where it should', async () => {
       expectFault(await put({ action: 'HoldDeal', params }, '/commands/m-4'), [400, 'invalid-body'], ['/deal'])
       expectFault(await put({ deal: 7, action: 'HoldDeal', params }, '/commands/m-4'), [400, 'invalid-body'], ['/deal'])
@@ -204,10 +256,10 @@ describeEmbedded('bad input', (openBackend) => {
 
     it('an unknown use case', async () => {
       for (const path of [twin.path, `${twin.path}/commands/m-5`]) {
-        expectFault(await put({ action: 'Hold', params }, path), [400, 'unknown-action'], ['/action'])
+        expectFault(await put({ action: 'Hold', params }, path), [422, 'invalid-value'], ['/action', 'unknown-action'])
       }
       const global = await put({ deal: twin.dealId, action: 'holdDeal', params }, '/commands/m-5')
-      expectFault(global, [400, 'unknown-action'], ['/action'])
+      expectFault(global, [422, 'invalid-value'], ['/action', 'unknown-action'])
       expectProblem(await post('/command/holdDeal/', { id: twin.dealId, ...params }), 404, 'unknown-command')
       expectProblem(await post(`${twin.path}/holdDeal`, params), 404, 'not-found')
     })

@@ -85,6 +85,8 @@ const send = ({ server }: List, path: string, method = 'GET') =>
   stack[server].send(path, { method, token: tokens[server === 'auth' ? 'admin' : 'alice'] })
 const originOf = ({ server }: List) => (server === 'auth' ? stack.auth.url : 'http://deals.test')
 const withQuery = (path: string, query: string) => `${path}${path.includes('?') ? '&' : '?'}${query}`
+/** A cursor over an order that changes names a moment of the database, in which others write too. */
+const withoutCursor = (link: string | null | undefined) => link?.replace(/cursor=[^&>]*/, 'cursor=…')
 const cursorIn = (reply: Reply, list: List) =>
   new URL(nextOf(reply, originOf(list)) ?? '/', 'http://x').searchParams.get('cursor') ?? ''
 
@@ -153,7 +155,7 @@ describeBackends('lists', (openBackend) => {
       expect(reply.status, reply.text).toBe(200)
       const next = nextOf(reply, originOf(list)) ?? ''
       const plain = await send(list, withQuery(list.path(), 'limit=2'))
-      expect(next).toBe(nextOf(plain, originOf(list)))
+      expect(withoutCursor(next)).toBe(withoutCursor(nextOf(plain, originOf(list))))
       const asked = new URLSearchParams(list.path().split('?')[1])
       const linked = new URLSearchParams(next.split('?')[1])
       expect([...linked]).toEqual([...asked, ['limit', '2'], ['cursor', expect.stringMatching(/./)]])
@@ -165,7 +167,7 @@ describeBackends('lists', (openBackend) => {
       const path = withQuery(list.path(), 'limit=2')
       const [got, headed] = await Promise.all([send(list, path), send(list, path, 'HEAD')])
       expect([headed.status, headed.text]).toEqual([200, ''])
-      expect(headed.headers.get('link')).toBe(got.headers.get('link'))
+      expect(withoutCursor(headed.headers.get('link'))).toBe(withoutCursor(got.headers.get('link')))
     })
 
     it('go on with another limit', async () => {
@@ -283,11 +285,14 @@ describeBackends('lists', (openBackend) => {
     })
   })
 
-  it('of a deal that is not there are 404, but its commands', async () => {
+  it('of a deal that there never was are 404, of one without commands empty', async () => {
     const get = (path: string) => stack.deal.send(path, { token: tokens.alice })
     expectProblem(await get(`/rest/v1/deals/${randomUUID()}/history`), 404, 'not-found')
     expectProblem(await get(`/query/DealHistory/${randomUUID()}`), 404, 'not-found')
-    expect((await get(`/rest/v1/deals/${randomUUID()}/commands`)).body).toEqual({ items: [], nextCursor: null })
+    expectProblem(await get(`/rest/v1/deals/${randomUUID()}/commands`), 404, 'not-found')
+    const json = { id: randomUUID(), name: 'without commands', price: 1 }
+    await stack.deal.send('/rest/v1/deals', { token: tokens.alice, json })
+    expect((await get(`/rest/v1/deals/${json.id}/commands`)).body).toEqual({ items: [], nextCursor: null })
   })
 })
 

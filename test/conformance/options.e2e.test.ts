@@ -68,7 +68,7 @@ async function tryAndDo(client: StyleClient, row: (typeof transitionTable)[numbe
   if (!request) return
   const before = await stored.load(twin.dealId)
   const trial = await send(tried(request))
-  expect(trial.headers.get('deal-validated-only')).toBe(trial.status === 404 ? null : 'true')
+  expect(trial.headers.get('deal-validated-only')).toBe('true')
   expect(await stored.load(twin.dealId)).toEqual(before)
   const real = await send(request)
   expect(real.headers.get('deal-validated-only')).toBeNull()
@@ -99,6 +99,25 @@ describeBackends('options of commands', (openBackend) => {
         status: true,
         replayed: null,
       })
+    })
+
+    it('validateOnly says so of whatever comes of it, also of a replay', async () => {
+      const twin = await makeTwin(send, 'OPEN')
+      const request = changing(client, twin)
+      const keyed = client.namesCommands ? request : withHeaders(request, { 'idempotency-key': randomUUID() })
+      const unread: StyleRequest = { ...keyed, sent: { ...keyed.sent, json: { surprise: 1 } } }
+      const { access } = await stack.logIn('dave')
+      const replies = [
+        await send(tried(unread)),
+        await send(tried(withHeaders(keyed, { 'if-match': '"9"' }))),
+        await sendAs(stack.deal, access)(tried(keyed)),
+      ]
+      expect(replies.map(({ status }) => status)).toEqual([400, 412, 403])
+      await send(keyed)
+      const replayed = await send(tried(keyed))
+      expect(replayed.headers.get('idempotent-replayed')).toBe('true')
+      for (const { headers } of [...replies, replayed]) expect(headers.get('deal-validated-only')).toBe('true')
+      expect((await send({ path: twin.path, sent: {} })).headers.get('deal-validated-only')).toBeNull()
     })
 
     it('a failed If-Match is 412, with the deal as it is and what it allows', async () => {
@@ -146,6 +165,27 @@ describeBackends('options of commands', (openBackend) => {
     const reply = await send({ path: '/rest/v1/deals', sent: { json, headers: { 'if-none-match': '*' } } })
     expectProblem(reply, 412, 'precondition-failed')
     expect(reply.body.current).toEqual(current)
+  })
+
+  it('a creation under the id of a deleted deal learns nothing of that deal', async () => {
+    const { dealId: id } = await makeTwin(send, 'DELETED')
+    const json = { id, name: 'deal', price: 1 }
+    for (const ifNoneMatch of [undefined, '*']) {
+      const headers = ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }
+      const reply = await send({ path: '/rest/v1/deals', sent: { json, headers } })
+      if (ifNoneMatch) expectProblem(reply, 412, 'precondition-failed')
+      else expectProblem(reply, 409, 'deal-exists')
+      for (const name of ['current', 'currentStatus', 'held', 'allowed']) expect(reply.body).not.toHaveProperty(name)
+    }
+  })
+
+  it('a deleted deal allows to be restored, and nothing else', async () => {
+    const { path } = await makeTwin(send, 'DELETED')
+    const reply = await put(`${path}/restore`, {}, { 'if-match': '"9"' })
+    expectProblem(reply, 412, 'precondition-failed')
+    expect(reply.body.current).toMatchObject({ deletedAt: expect.any(String), purgeAt: expect.any(String) })
+    expect(reply.body.allowed).toEqual(['RestoreDeal'])
+    expect((await put(`${path}/restore`, {})).body).toMatchObject({ deletedAt: null, purgeAt: null })
   })
 })
 
@@ -198,6 +238,37 @@ describeBackends('the whole deal and its version', (openBackend) => {
       ['ChangePrice', 4],
       ['HoldDeal', 4],
     ])
+  })
+
+  it.each<[string, 'OPEN' | 'HELD', Members]>([
+    ['unheld', 'HELD', { held: false }],
+    ['unheld and renamed', 'HELD', { held: false, name: 'other' }],
+    ['held', 'OPEN', { held: true, holdReason: 'why' }],
+    ['cancelled while held', 'HELD', { status: 'cancelled', cancelReason: 'test', cancelPenalty: 1 }],
+    ['cancelled', 'OPEN', { status: 'cancelled', cancelReason: 'test', cancelPenalty: 1 }],
+    ['completed over open tasks', 'OPEN', { status: 'completed', completion: { openTasks: 'drop' } }],
+  ])(
+    'what was read, the deal %s, and sent twice: the second succeeds and changes nothing',
+    async (_what, state, changes) => {
+      const { path, read: before } = await makeTwin(send, state)
+      const first = await put(path, { ...before, ...changes })
+      expect({ status: first.status, changed: first.headers.get('deal-changed') }).toEqual({
+        status: 200,
+        changed: 'true',
+      })
+      const again = await put(path, { ...before, ...changes }, { 'if-match': `"${before.version}"` })
+      expect({ status: again.status, text: again.text }).toEqual({ status: 200, text: first.text })
+      expect(again.headers.get('deal-changed')).toBe('false')
+    },
+  )
+
+  it('a hold of a deal that was read as it is, unheld or cancelled, is told from one that is over', async () => {
+    const { path, read: before } = await makeTwin(send, 'OPEN')
+    expectProblem(await put(path, { ...before, holdReason: 'why' }), 422, 'inconsistent-attributes')
+    const { path: cancelled, read: closed } = await makeTwin(send, 'CANCELLED')
+    expectProblem(await put(cancelled, { ...closed, held: true, holdReason: 'why' }), 409, 'deal-closed')
+    const reopened = await put(`${cancelled}/reopen`, { reason: 'test' })
+    expectProblem(await put(cancelled, { ...reopened.body, tasks: before.tasks }), 422, 'use-case-required')
   })
 
   it.each<[string, Members]>([

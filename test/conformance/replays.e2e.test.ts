@@ -251,6 +251,28 @@ describeBackends('the command store behind all styles', (openBackend) => {
       expect(items).toMatchObject([{ state: 'refused' }, { state: 'succeeded', action: 'ReopenDeal' }])
     })
 
+    it('shows amounts as numbers, however they were sent', async () => {
+      const { twin } = await holding()
+      const send5 = async (json: object) => {
+        const commandId = `key-${randomUUID()}`
+        const sent = { method: 'PUT', json: { deal: twin.dealId, ...json } }
+        const { status, text, body } = await send({ path: `/commands/${commandId}`, sent })
+        expect({ status, text: (await read(`/commands/${commandId}`)).text }).toEqual({ status: 201, text })
+        return body.params
+      }
+      const price = { newPrice: 136.67, reason: 'test' }
+      expect(await send5({ action: 'ChangePrice', params: price })).toEqual(price)
+      expect(await send5({ action: 'ChangePrice', params: { ...price, newPrice: '0200.50' } })).toEqual({
+        ...price,
+        newPrice: 200.5,
+      })
+      const completion = { finalPrice: '1.50', openTasks: 'drop' }
+      const headers = { 'idempotency-key': `key-${randomUUID()}` }
+      await send({ path: twin.path, sent: { method: 'PATCH', json: { status: 'completed', completion }, headers } })
+      const { body } = await read(`/commands/${headers['idempotency-key']}`)
+      expect(body.params).toEqual({ status: 'completed', completion: { ...completion, finalPrice: 1.5 } })
+    })
+
     it('of an update of attributes shows its use case and members', async () => {
       const named = await holding()
       await through(styleCalled('attribute update by PATCH'), named)

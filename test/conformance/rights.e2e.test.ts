@@ -74,6 +74,31 @@ describeBackends('rights of commands', (openBackend) => {
     expect((await update(await daveWith('deal.rename'))).text).toBe(first.text)
   })
 
+  it('an update of attributes that is to be refused needs the rights that it asks for all the same', async () => {
+    const { path } = await makeTwin(alice, 'OPEN')
+    const bob = await as('bob')
+    const patch = (json: object) => bob({ path, sent: { method: 'PATCH', json } })
+    expectMissing(await patch({ price: 5 }), 'deal.change-price')
+    expectMissing(await patch({ completionDate: null }), 'deal.change-completion-date')
+    expectMissing(await patch({ status: 'cancelled', name: 'x' }), 'deal.rename', 'deal.cancel')
+    expectMissing(await patch({ held: true }), 'deal.hold')
+    expectMissing(await patch({ name: 'x', tasks: [] }), 'deal.rename')
+    expectProblem(await patch({ status: 'deleted' }), 422, 'use-case-required')
+  })
+
+  it('a replay of an update of attributes needs the rights of what it came to, and no others', async () => {
+    const { path } = await makeTwin(alice, 'OPEN')
+    const headers = { 'idempotency-key': `key-${randomUUID()}` }
+    const json = { price: 5, priceReason: 'cheap', name: 'deal123' }
+    const update = (send: SendRequest) => send({ path, sent: { method: 'PATCH', json, headers } })
+    const first = await update(await daveWith('deal.read', 'deal.change-price'))
+    expect(first.status).toBe(200)
+    expectMissing(await update(await daveWith('deal.read')), 'deal.change-price')
+    await put(alice, `${path}/rename`, { newName: 'other' })
+    const replayed = await update(await daveWith('deal.change-price'))
+    expect([replayed.status, replayed.text]).toEqual([200, first.text])
+  })
+
   it('the assignee completes a task without the right, nobody else does', async () => {
     const { path } = await makeTwin(alice, 'OPEN')
     const done = (send: SendRequest, taskId: string) => put(send, `${path}/complete-task`, { taskId })
@@ -114,6 +139,10 @@ describeBackends('rights of commands', (openBackend) => {
     const seen = await get(bob, deleted)
     expectProblem(seen, 404, 'not-found')
     expect(seen.body).not.toHaveProperty('deletedAt')
+    expectProblem(await get(bob, `/query/Deal/${deleted.slice(-36)}`), 404, 'not-found')
+    const queried = await get(alice, `/query/Deal/${deleted.slice(-36)}`)
+    expectProblem(queried, 404, 'not-found')
+    expect(queried.body).toHaveProperty('purgeAt')
     expect((await get(alice, deleted)).body).toMatchObject({
       deletedAt: expect.any(String),
       purgeAt: expect.any(String),
@@ -155,6 +184,17 @@ describeBackends('rights of commands', (openBackend) => {
       const codes = { OPEN: undefined, HELD: 'deal-held', COMPLETED: 'deal-closed', CANCELLED: 'deal-closed' }
       expect(blockedBy(await expanded('alice', path), 'ChangePrice')?.code).toBe(codes[state])
     })
+  })
+
+  it('?expand=allowed tells the assignee of an open task that it can be completed', async () => {
+    const { path } = await makeTwin(alice, 'OPEN')
+    const dave = await daveWith('deal.read')
+    const allowed = async () => (await get(dave, `${path}?expand=allowed`)).body.allowed
+    expect(await allowed()).toEqual([])
+    await put(alice, `${path}/assign-task`, { taskId: takenTask, employeeId: 'dave' })
+    expect(await allowed()).toEqual(['CompleteTask'])
+    expect((await put(dave, `${path}/complete-task`, { taskId: takenTask })).status).toBe(200)
+    expect(await allowed()).toEqual([])
   })
 
   describe('AssignedTask', () => {

@@ -8,7 +8,7 @@ import { sendRaw } from '../support/raw-http.ts'
 import { schemeClients } from '../support/scheme-clients/index.ts'
 import type { SchemeClient } from '../support/scheme-clients/scheme-client.ts'
 import { openSender, type SendWith } from '../support/scheme-clients/send-with.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
 
 let stack: Stack
 let admin: string
@@ -27,6 +27,21 @@ const asAdmin = async (method: string, path: string, json?: unknown): Promise<vo
 
 const statusesOf = (sendWith: SendWith) =>
   Promise.all(stack.deals.map(async (deal) => (await sendWith(deal, { path: '/rest/v1/deals', sent: {} })).status))
+
+/** Every path without parameters that is read with a credential and answered at once. */
+async function readablePaths(server: TestServer): Promise<string[]> {
+  const { paths } = (await server.send('/openapi.json')).body as { paths: Paths }
+  return Object.entries(paths).flatMap(([path, { get }]) => {
+    const isOfCallers = get !== undefined && get.security?.length !== 0
+    const goesOn = get?.responses['200']?.content?.['text/event-stream'] !== undefined
+    return isOfCallers && !goesOn && !path.includes('{') ? [path] : []
+  })
+}
+
+type Paths = Record<
+  string,
+  { get?: { security?: unknown[]; responses: Record<string, { content?: Record<string, unknown> }> } }
+>
 
 /** Waits until every deal server refuses; how long it took, in milliseconds. */
 async function untilRefused(sendWith: SendWith): Promise<number> {
@@ -82,6 +97,18 @@ describeBackends('every scheme', (openBackend) => {
       expect(await statusesOf(carol)).toEqual([200, 200])
     })
 
+    it('is taken wherever something can be read', async () => {
+      const sendAsAdmin = await openSender(client, stack, 'admin')
+      for (const server of [stack.auth, stack.deal]) {
+        const paths = await readablePaths(server)
+        expect(paths.length).toBeGreaterThan(0)
+        for (const path of paths) {
+          const { status, text } = await sendAsAdmin(server, { path, sent: {} })
+          expect({ path, status, text }).toMatchObject({ path, status: 200 })
+        }
+      }
+    })
+
     it('can be used again and again', async () => {
       for (let time = 0; time < 3; time += 1) expect(await statusesOf(carol)).toEqual([200, 200])
     })
@@ -95,6 +122,8 @@ describeBackends('every scheme', (openBackend) => {
         const reply: Reply = await sendTampered(server, { path, sent: {} })
         expect([400, 401], reply.text).toContain(reply.status)
         expectProblemForm(reply)
+        // The client of these tests is a script in a browser to the servers: it is challenged, too, but not for a dialog.
+        if (reply.status === 401) expect(reply.headers.get('www-authenticate')).toMatch(/^(Bearer|KeySigned) realm=/)
       }
     })
 
@@ -177,6 +206,27 @@ describeBackends('every scheme', (openBackend) => {
     expect(headers.get('www-authenticate')).not.toMatch(/Digest|KeySigned/)
     const digest = { headers: { authorization: 'Digest username="carol"' } }
     expectProblem(await only.deal.send('/rest/v1/deals', digest), 401, 'unknown-scheme')
+    await only.close()
+  })
+
+  it('is not advertised either where it is not served, whatever is refused', async () => {
+    const environment = { AUTH_SCHEMES: 'key-signed,signed-request,session,basic,digest' }
+    const only = await openStack(openBackend, { environment })
+    for (const [server, path] of [
+      [only.auth, '/me'],
+      [only.deal, '/rest/v1/deals'],
+    ] as const) {
+      for (const reply of [
+        await server.send(`${path}?apiKey=x&timestamp=1&signature=ab`),
+        await server.send(path, { headers: { cookie: 'keyhold_session=x' } }),
+        await server.send(path, { headers: { authorization: 'Basic YTpi' } }),
+        await server.send(path, { headers: { authorization: 'Digest x' } }),
+      ]) {
+        expectProblemForm(reply)
+        expect(reply).toMatchObject({ status: 401, body: { schemes: environment.AUTH_SCHEMES.split(',') } })
+        expect(reply.headers.get('www-authenticate')).toBe('KeySigned realm="keyhold"')
+      }
+    }
     await only.close()
   })
 

@@ -151,7 +151,9 @@ describeBackends('API keys', (openBackend) => {
     expect(new Set(seen).size).toBe(seen.length)
     expect(seen).toEqual(expect.arrayContaining(made))
     expectProblem(await stack.auth.send('/api-keys?cursor=x', { token: bob }), 400, 'invalid-cursor')
-    expectProblem(await stack.auth.send('/api-keys?colour=red', { token: bob }), 400, 'invalid-parameter')
+    for (const query of ['colour=red', 'username=%00', 'username=a%20b', 'username=']) {
+      expectProblem(await stack.auth.send(`/api-keys?${query}`, { token: admin }), 400, 'invalid-parameter')
+    }
     expectProblem(await stack.auth.send('/api-keys/not-an-id', { token: bob }), 404, 'not-found')
   })
 

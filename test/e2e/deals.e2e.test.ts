@@ -48,6 +48,14 @@ describeBackends('deals', (openBackend) => {
   }, 60_000)
   afterAll(() => stack.close())
 
+  it('answers a command of the controller with 200 and a body of no octets, not with chunks', async () => {
+    const id = (await create()).slice(-36)
+    const { status, text, headers } = await ask('/command/HoldDeal/', { json: { id, reason: 'test' } })
+    expect({ status, text }).toEqual({ status: 200, text: '' })
+    expect(headers.get('content-length')).toBe('0')
+    expect(headers.get('transfer-encoding')).toBeNull()
+  })
+
   it('creates a deal just so, reads it back and holds it just so', async () => {
     const headers = { 'content-type': 'application/json' }
     const created = await ask('/rest/v1/deals/', { body: '{"name":"deal123","price":1234}', headers })
@@ -124,6 +132,15 @@ describeBackends('deals', (openBackend) => {
       [4, 4, 'deal.hold-reason-changed'],
       [5, 5, 'deal.unheld'],
     ])
+  })
+
+  it('tells why, since when and by whom a deal is held, with the code if there is one', async () => {
+    const path = await create()
+    expectProblem(await ask(`${path}/holded`), 404, 'not-found')
+    const { body } = await put(`${path}/holded`, { reason: 'one' })
+    expect((await ask(`${path}/holded`)).body).toEqual({ reason: 'one', since: body.heldAt, by: 'alice' })
+    await put(`${path}/holded`, { reason: 'one', reasonCode: 'why' })
+    expect((await ask(`${path}/holded`)).body).toMatchObject({ reason: 'one', reasonCode: 'why' })
   })
 
   it('creates with PUT below an id that the client chose, and takes the id in the body too', async () => {

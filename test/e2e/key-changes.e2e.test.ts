@@ -1,6 +1,3 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
@@ -13,25 +10,19 @@ import {
 import { systemClock } from '../../shared/clock.ts'
 import { describeBackends } from '../support/backends.ts'
 import { openEvents } from '../support/event-client.ts'
-import { preparedKeysDir } from '../support/prepared-keys.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-
-const rules = { maxAgeMs: 86_400_000, longestTokenLifeMs: { jwt: 1_800_000, 'key-signed': 1_800_000 } }
+import { openRingStack, type RingStack } from '../support/ring-stack.ts'
+import type { Stack } from '../support/stack.ts'
 
 describeBackends('changes of the key ring', (openBackend) => {
+  let opened: RingStack
   let stack: Stack
   let operation: KeyRingOperation
 
   beforeAll(async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'keyhold-keys-'))
-    await cp(await preparedKeysDir(), directory, { recursive: true })
-    operation = { directory, bits: 2048, rules, clock: systemClock }
-    stack = await openStack(openBackend, { dealServers: 2, environment: { KEYS_DIR: directory } })
+    opened = await openRingStack(openBackend)
+    ;({ stack, operation } = opened)
   }, 60_000)
-  afterAll(async () => {
-    await stack.close()
-    await rm(operation.directory, { recursive: true, force: true })
-  })
+  afterAll(() => opened.close())
 
   const activeKid = async () =>
     (await readKeyRing(operation)).keys.find(({ use, state }) => use === 'jwt' && state === 'active')?.kid ?? ''
@@ -77,6 +68,25 @@ describeBackends('changes of the key ring', (openBackend) => {
     expect((await stack.auth.send('/me', { token })).status).toBe(401)
     const next = (await stack.logIn('bob')).access
     expect(await statuses(next)).toEqual([200, 200])
+  })
+
+  it('accepts tokens of the key that takes over from a revoked one from their first use, at once and again', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const former = await activeKid()
+      const heir = await revokeKey(operation, former, 'test')
+      let token = (await stack.logIn('bob')).access
+      while (kidOf(token) === former) token = (await stack.logIn('bob')).access
+      expect(kidOf(token)).toBe(heir?.kid)
+      expect(await statuses(token)).toEqual([200, 200])
+    }
+  })
+
+  it('publishes what is in the folder at that moment', async () => {
+    const { kid } = await generateKey(operation, 'jwt')
+    const { body } = await stack.auth.send('/.well-known/jwks.json')
+    expect(body.keys).toEqual(expect.arrayContaining([expect.objectContaining({ kid })]))
+    const next = await generateKey(operation, 'key-signed')
+    expect((await stack.auth.send(`/.well-known/keys/${next.kid}.pem`)).status).toBe(200)
   })
 
   it('says what state the ring is in, to those who may know', async () => {

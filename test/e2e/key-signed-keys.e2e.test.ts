@@ -1,6 +1,3 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
@@ -12,26 +9,20 @@ import {
 import { systemClock } from '../../shared/clock.ts'
 import { describeBackends } from '../support/backends.ts'
 import { openEvents } from '../support/event-client.ts'
-import { preparedKeysDir } from '../support/prepared-keys.ts'
+import { openRingStack, type RingStack } from '../support/ring-stack.ts'
 import { keySignedHeaders, keySignedToken } from '../support/scheme-clients/key-signed.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-
-const rules = { maxAgeMs: 86_400_000, longestTokenLifeMs: { jwt: 1_800_000, 'key-signed': 1_800_000 } }
+import type { Stack } from '../support/stack.ts'
 
 describeBackends('changes of the keys of key-signed tokens', (openBackend) => {
+  let opened: RingStack
   let stack: Stack
   let operation: KeyRingOperation
 
   beforeAll(async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'keyhold-keys-'))
-    await cp(await preparedKeysDir(), directory, { recursive: true })
-    operation = { directory, bits: 2048, rules, clock: systemClock }
-    stack = await openStack(openBackend, { dealServers: 2, environment: { KEYS_DIR: directory } })
+    opened = await openRingStack(openBackend)
+    ;({ stack, operation } = opened)
   }, 60_000)
-  afterAll(async () => {
-    await stack.close()
-    await rm(operation.directory, { recursive: true, force: true })
-  })
+  afterAll(() => opened.close())
 
   const newToken = () => keySignedToken(stack.auth, { username: 'bob' })
   const kidOf = (token: string): string => token.split('.')[1] ?? ''

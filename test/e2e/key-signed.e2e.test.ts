@@ -192,6 +192,12 @@ describeBackends('key-signed tokens', (openBackend) => {
       await expect.poll(async () => (await deal.send('/rest/v1/deals', { headers })).status).toBe(200)
       expectProblem(await createDeal(deal, headers), 403, 'missing-right')
     }
+    const { access } = await stack.logIn('alice')
+    const made = await stack.deals[0]?.send('/rest/v1/deals', { token: access, json: { name: 'deal123', price: 1 } })
+    const path = String(made?.headers.get('location'))
+    const change = (json: unknown) => stack.deals[0]?.send(path, { method: 'PATCH', headers, json })
+    expect(await change({ name: 'deal124' })).toMatchObject({ status: 403, body: { missingRight: 'deal.rename' } })
+    expect(await change({ name: 'deal123' })).toMatchObject({ status: 403, body: { code: 'missing-right' } })
     // Neither bob's password nor his logout is theirs.
     await administer('POST', '/users/bob/logout')
     expect((await askAll(headers)).map(({ status }) => status)).toEqual([200, 200, 200])

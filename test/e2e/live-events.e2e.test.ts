@@ -105,6 +105,15 @@ describeBackends('live events', (openBackend) => {
     expect(client.events.map(({ data }) => data.sequence)).toEqual([1, 2, 3, 4])
   })
 
+  it('filters by the id of any deal that can be made', async () => {
+    const id = randomUUID().replace(/^(.{14}).(.{4})./, '$1f$20')
+    const json = { id, name: 'deal', price: 1 }
+    expect((await stack.deal.send('/rest/v1/deals', { token: alice, json })).status).toBe(201)
+    const client = await follow({ query: `?after=0&deal=${id}` })
+    await client.until(({ events }) => events.length === 1)
+    expect(subjects(client)).toEqual([id])
+  })
+
   it('filters by deal and by type', async () => {
     const [one, other] = [await createDeal(), await createDeal()]
     const ofOne = await follow({ query: `?deal=${one.toUpperCase()}` })

@@ -3,7 +3,7 @@ import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createEndedTokenExpiry } from '../../auth-server/oauth/end-key-token.ts'
+import { createEndedTokenExpiry } from '../../auth-server/oauth/end-token.ts'
 import { describeBackends } from '../support/backends.ts'
 import { expectProblem, rememberSecret } from '../support/http-client.ts'
 import {
@@ -14,7 +14,8 @@ import {
   makeApiKey,
   postForm,
 } from '../support/oauth-requests.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { keySignedHeaders, keySignedToken } from '../support/scheme-clients/key-signed.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
 
 let stack: Stack
 let alice: string
@@ -321,11 +322,58 @@ describeBackends('OAuth', (openBackend) => {
     expect((await deals(sister)).status).toBe(200)
     expect((await asKey({ token }, '/oauth/revoke')).status).toBe(200)
     expect((await asKey({ token: 'nonsense' }, '/oauth/revoke')).status).toBe(200)
-    const { token: keySigned } = (
-      await stack.auth.send('/key-signed-tokens', { json: { username: 'alice', password: passwordOf('alice') } })
-    ).body
-    expectOAuthError(await asKey({ token: String(keySigned) }, '/oauth/revoke'), 400, 'unsupported_token_type')
-    expect((await introspect(String(keySigned))).body).toMatchObject({ active: true, token_type: 'KeySigned' })
+  })
+
+  it.each([
+    ['of a user', ['username'], 'alice'],
+    ['of nobody', [], 'anonymous'],
+  ])(
+    'ends one key-signed token %s for whoever has it, on both servers, and no other',
+    async (_whose, include, owner) => {
+      const admin = (await stack.logIn('admin')).access
+      const issue = () => keySignedToken(stack.auth, { username: 'alice', include })
+      const [token, sister] = [await issue(), await issue()]
+      const statusOf = async (one: string, { send }: TestServer, path: string) =>
+        (await send(path, { headers: keySignedHeaders(one) })).status
+      const ofDeals = (one: string) => statusOf(one, stack.deal, '/rest/v1/deals')
+      const alive = await ofDeals(token)
+      expect(alive).not.toBe(401)
+      expectOAuthError(await asKey({ token }, '/oauth/revoke'), 400, 'unauthorized_client')
+      expect(await ofDeals(token)).toBe(alive)
+      const before = (await stack.auth.send('/audit?limit=200', { token: admin })).body.items as { seq: number }[]
+      for (let time = 0; time < 2; time += 1) {
+        const { status, body } = await postForm(stack, '/oauth/revoke', { token })
+        expect({ status, body }).toEqual({ status: 200, body: {} })
+      }
+      expect(await statusOf(token, stack.auth, '/me')).toBe(401)
+      await expect.poll(() => ofDeals(token), { timeout: 1000 }).toBe(401)
+      expect([await ofDeals(sister), await statusOf(sister, stack.auth, '/me')]).toEqual([alive, 200])
+      const { body } = await stack.auth.send(`/audit?after=${before.at(-1)?.seq}&limit=200`, { token: admin })
+      expect((body.items as unknown[])[0]).toMatchObject({
+        ...{ actor: owner, action: 'key-signed-token.revoked', outcome: 'succeeded', address: '127.0.0.1' },
+      })
+    },
+  )
+
+  it('tells that a revoked key-signed token is no longer active', async () => {
+    const token = await keySignedToken(stack.auth, { username: 'alice' })
+    expect((await introspect(token)).body).toMatchObject({ active: true, token_type: 'KeySigned' })
+    expect((await postForm(stack, '/oauth/revoke', { token, token_type_hint: 'access_token' })).status).toBe(200)
+    expect((await introspect(token)).body).toEqual({ active: false })
+  })
+
+  it('ends one token of a key at /logout too, for whoever holds it', async () => {
+    const [token, sister] = [await keyToken(), await keyToken()]
+    for (let round = 0; round < 2; round += 1) {
+      expect((await stack.auth.send('/logout', { method: 'POST', token })).status).toBe(204)
+      expectProblem(await stack.auth.send('/me', { token }), 401, 'login-ended')
+    }
+    await expect.poll(async () => (await deals(token)).status, { timeout: 1000 }).toBe(401)
+    expect((await deals(sister)).status).toBe(200)
+    const admin = (await stack.logIn('admin')).access
+    const { items } = (await stack.auth.send('/audit?limit=200', { token: admin })).body
+    const revoked = { action: 'token.revoked', actor: 'alice', target: decodeJwt(token).jti, outcome: 'succeeded' }
+    expect(items).toContainEqual(expect.objectContaining(revoked))
   })
 
   it('remembers a revoked token as long as any server may take it for alive', async () => {

@@ -289,6 +289,11 @@ describeBackends('cookie sessions', (openBackend) => {
             ...form({ _method: 'DELETE' }),
             headers: { ...form({}).headers, cookie },
           }),
+        (_id: string, cookie: string) =>
+          stack.auth.send('/sessions/current', {
+            ...form({ _method: 'delete' }),
+            headers: { ...form({}).headers, cookie },
+          }),
       ]
       for (const way of ways) {
         const { id, cookie } = await signIn(stack, 'carol')

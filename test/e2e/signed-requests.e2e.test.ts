@@ -115,6 +115,15 @@ describeBackends('signed requests', (openBackend) => {
       expectProblem(await sendUrl(made, { method: 'POST', body: json }), 401, 'signature-used')
     })
 
+    it.each(['{"name":"","price":1}', '{"name":', '{}', '{"name":"deal","price":1,"unknown":1}'])(
+      'are used up by a request that is refused for its body %s',
+      async (body) => {
+        const url = signUrl(keys.hmac, { method: 'POST', url: `${deals()}/`, body }, { timestamp: now(), nonce: body })
+        expect([400, 422]).toContain((await sendUrl(url, { method: 'POST', body })).status)
+        expectProblem(await sendUrl(url, { method: 'POST', body }), 401, 'signature-used')
+      },
+    )
+
     it('of a safe one as often as one likes', async () => {
       const url = signUrl(keys.hmac, { method: 'GET', url: deals() }, { timestamp: now() })
       for (let count = 0; count < 3; count += 1) expect((await sendUrl(url, { method: 'GET' })).status).toBe(200)

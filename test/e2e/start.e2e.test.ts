@@ -1,12 +1,22 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { answering, type ChildServer, startChild } from '../support/child-server.ts'
+import { answering, type ChildServer, startChild, startScript } from '../support/child-server.ts'
 import { freePort } from '../support/free-port.ts'
 import { expectProblem, send } from '../support/http-client.ts'
 import { preparedKeysDir } from '../support/prepared-keys.ts'
@@ -58,7 +68,7 @@ const read = async ({ auth, deal }: Started, path: string) => {
   return (await deal.send(path, { token })).body
 }
 
-const hostMustBeLoopback = 'HOST must be loopback while demo users exist'
+const hostMustBeLoopback = 'HOST: must be loopback while demo users exist'
 
 /** Some other program on a port. */
 const listenSomewhere = async () => {
@@ -117,27 +127,58 @@ describe('npm start', () => {
 
     await first.child.end('SIGKILL')
     const second = await start('demo')
+    const demoAgain = JSON.parse(readFileSync(demoFile, 'utf8'))
+    expect(demoAgain).toEqual({ ...demo, authUrl: second.auth.url, dealUrl: second.deal.url })
+    expect(statSync(demoFile).mode & 0o777).toBe(0o600)
     for (const each of [path, kept]) expect((await read(second, each)).name).toBe('deal123')
     const later = await create(second)
     expect(await second.child.end('SIGINT')).toBe(0)
     expect(await refused('demo', { HOST: '0.0.0.0' }, '--no-demo')).toContain(hostMustBeLoopback)
+    renameSync(demoFile, `${demoFile}.away`)
+    expect(await refused('demo', { HOST: '0.0.0.0' }, '--no-demo')).toContain(hostMustBeLoopback)
+    renameSync(`${demoFile}.away`, demoFile)
     const third = await start('demo')
     for (const each of [path, kept, later]) expect((await read(third, each)).version).toBe(1)
     expect(await third.child.end('SIGTERM')).toBe(0)
   }, 120_000)
 
-  it('--no-demo: one admin, whose password is printed once', async () => {
+  it('finishes what is under way at Ctrl-C, and ends with 0', async () => {
+    const [auth, deal] = [testServer(await freePort()), testServer(await freePort())]
+    const ports = { AUTH_PORT: String(auth.port), DEAL_PORT: String(deal.port) }
+    const own = { DATA_DIR: join(folder, 'npm'), KEYS_DIR: keysDir, npm_config_update_notifier: 'false' }
+    const child = startScript('start', { environment: { ...own, ...ports } })
+    children.push(child)
+    await answering(`${deal.url}/readyz`, child)
+    await expect.poll(() => child.output(), { timeout: 10_000 }).toContain('Keyhold is running.')
+    const body = JSON.stringify({ username: 'alice', password: passwordOf('alice') })
+    const socket = connect(auth.port, '127.0.0.1')
+    let answer = ''
+    socket.on('data', (data) => (answer += data))
+    const head = ['POST /login HTTP/1.1', 'Host: localhost', 'Content-Type: application/json']
+    socket.write([...head, `Content-Length: ${body.length}`, '', body.slice(0, 5)].join('\r\n'))
+    await pause(300)
+    const ended = child.end('SIGINT')
+    await expect.poll(() => child.output(), { timeout: 10_000 }).toContain('SIGINT: finishing')
+    await pause(200)
+    socket.write(body.slice(5))
+    expect(await ended).toBe(0)
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+    await expect(fetch(`${auth.url}/healthz`)).rejects.toThrow()
+  }, 120_000)
+
+  it('--no-demo: one admin, whose password is printed once, also by a start that finds its port taken', async () => {
+    const another = await listenSomewhere()
+    const taken = { AUTH_PORT: String(another.port), DEAL_PORT: String(await freePort()) }
+    const refusal = await refused('plain', taken, '--no-demo')
+    expect(refusal).toContain(`Cannot listen on 127.0.0.1:${another.port}`)
+    const password = /user admin .*password, shown only now: (\S+)/.exec(refusal)?.[1] ?? ''
     const first = await start('plain', '--no-demo')
-    const password = /user admin, password \(shown only now\): (\S+)/.exec(first.child.output())?.[1] ?? ''
     const { access: token } = await logIn(first.auth, 'admin', password)
     const { body } = await first.auth.send('/users', { token })
     expect((body.items as { username: string }[]).map(({ username }) => username)).toEqual(['admin', 'anonymous'])
     expect(existsSync(join(folder, 'plain', 'demo.json'))).toBe(false)
     expect(await first.child.end('SIGTERM')).toBe(0)
 
-    const another = await listenSomewhere()
-    const taken = { AUTH_PORT: String(another.port), DEAL_PORT: String(await freePort()) }
-    expect(await refused('plain', taken)).toContain(`Cannot listen on 127.0.0.1:${another.port}`)
     await another.close()
 
     const second = await start('plain')
@@ -148,8 +189,19 @@ describe('npm start', () => {
   }, 120_000)
 
   it('refuses a HOST that others can reach while it would make demo users', async () => {
-    expect(await refused('never', { HOST: '::' })).toContain(hostMustBeLoopback)
+    const output = await refused('never', { HOST: '::', LOG_LEVEL: 'loud' })
+    expect(output).toContain(hostMustBeLoopback)
+    expect(output).toContain('LOG_LEVEL: ')
     expect(existsSync(join(folder, 'never'))).toBe(false)
+  }, 30_000)
+
+  it('refuses a key ring that cannot be used, and lets go of the data', async () => {
+    const keys = mkdtempSync(join(folder, 'keys-'))
+    writeFileSync(join(keys, 'keyring.json'), '{}')
+    const output = await refused('unlocked', { KEYS_DIR: keys })
+    expect(output).toContain(`${join(keys, 'keyring.json')} is not a Keyhold key ring`)
+    expect(output).not.toContain('    at ')
+    expect(readdirSync(join(folder, 'unlocked')).filter((name) => name.startsWith('keyhold.lock'))).toEqual([])
   }, 30_000)
 
   it('refuses embedded defaults, generated secrets and demo data in production, each by name', async () => {

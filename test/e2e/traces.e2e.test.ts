@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeBackends } from '../support/backends.ts'
+import { schemeClients } from '../support/scheme-clients/index.ts'
+import { openSender } from '../support/scheme-clients/send-with.ts'
 import { openStack, passwordOf, type Stack } from '../support/stack.ts'
 
 interface Line {
@@ -30,6 +32,21 @@ describeBackends('the trace of a request', (openBackend) => {
     const routes = lines().flatMap((line) => (line.traceId === traceId ? [line.route] : []))
     expect(routes).toContain(asked)
     expect(routes).toContain('/rest/v1/deals')
+  })
+
+  it.each([
+    ['signed-request', /^\/internal\/api-keys\//],
+    ['digest', /^\/internal\/digest-secrets$/],
+  ])('goes on where %s makes the deal server ask for a secret', async (scheme, route) => {
+    const client = schemeClients.find(({ name }) => name === scheme)
+    if (!client) throw new Error(scheme)
+    const traceId = randomBytes(16).toString('hex')
+    const traceparent = `00-${traceId}-${randomBytes(8).toString('hex')}-01`
+    const sendWith = await openSender(client, stack, 'alice')
+    const { status } = await sendWith(stack.deal, { path: '/rest/v1/deals', sent: { headers: { traceparent } } })
+    expect(status).toBe(200)
+    const questions = lines().filter((line) => line.traceId === traceId && route.test(line.route ?? ''))
+    expect(questions).toHaveLength(1)
   })
 
   it('begins with the id of the request where the client has none', async () => {

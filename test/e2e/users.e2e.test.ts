@@ -75,6 +75,8 @@ describeBackends('administration of users', (openBackend) => {
     ['a name with a blank', '/username', { username: 'with blank' }],
     ['an empty name', '/username', { username: '' }],
     ['a name too long', '/username', { username: 'a'.repeat(65) }],
+    ['a name that no path can carry', '/username', { username: '.' }],
+    ['another such name', '/username', { username: '..' }],
     ['a short password', '/password', { password: 'short' }],
     ['a common password', '/password', { password: 'sunshine' }],
     ['a password too long', '/password', { password: 'x'.repeat(1025) }],

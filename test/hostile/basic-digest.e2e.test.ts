@@ -147,10 +147,12 @@ describeBackends('hostile Basic and Digest credentials', (openBackend) => {
       expectProblem(await ask(stack.auth, target, []), 401, 'unauthenticated')
       expectProblem(await ask(stack.auth, target, [basic]), 401, 'unauthenticated')
     }
-    expectProblem(await ask(stack.auth, '/internal/verify-password', [basic], 'POST'), 401, 'unauthenticated')
+    for (const target of ['/internal/verify-password', '/internal/limit-refusals']) {
+      expectProblem(await ask(stack.auth, target, [basic], 'POST'), 401, 'unauthenticated')
+    }
   })
 
-  it('meet an /internal that takes nothing but sealed passwords, from those with the service secret too', async () => {
+  it('meet an /internal that takes nothing but sealed passwords and names, from those with the service secret too', async () => {
     const send = (method: string, target: string, json?: unknown) => {
       const body = json === undefined ? '' : JSON.stringify(json)
       const keys = { secret: stack.environment.SERVICE_SECRET ?? '', clock: stack.clock, nonce: 'n'.repeat(24) }
@@ -167,6 +169,15 @@ describeBackends('hostile Basic and Digest credentials', (openBackend) => {
     ]
     for (const body of bodies) {
       const { status } = await send('POST', '/internal/verify-password', body)
+      expect([400, 422]).toContain(status)
+    }
+    const refusal = { scheme: 'digest', actor: 'alice', target: 'alice', address: '203.0.113.7' }
+    for (const refusals of [
+      ...[undefined, [], [{}], Array(201).fill(refusal), [{ ...refusal, scheme: 'bearer' }]],
+      ...[[{ ...refusal, actor: 'my password!' }], [{ ...refusal, target: 'my password!' }]],
+      ...[[{ ...refusal, action: 'user.deleted' }], [{ ...refusal, address: 'x'.repeat(101) }]],
+    ]) {
+      const { status } = await send('POST', '/internal/limit-refusals', { refusals })
       expect([400, 422]).toContain(status)
     }
     for (const query of ['', '?username=', '?username=nobody', '?userhash=x', `?username=${'x'.repeat(5000)}`]) {

@@ -137,8 +137,8 @@ describeBackends('OAuth requests that cannot be accepted', (openBackend) => {
     for (const [parameters, headers] of wrong) {
       const reply = await postForm(stack, '/oauth/token', { ...grantType, ...parameters }, headers)
       expectOAuthError(reply, 401, 'invalid_client')
-      const challenged = reply.headers.get('www-authenticate') === 'Basic realm="keyhold", charset="UTF-8"'
-      expect(challenged).toBe('authorization' in headers)
+      const challenge = 'authorization' in headers ? 'Basic realm="keyhold", charset="UTF-8"' : 'Bearer realm="keyhold"'
+      expect(reply.headers.get('www-authenticate')).toBe(challenge)
     }
     // The client above is a script to every server: it sends Sec-Fetch-Mode.
     const lines = [

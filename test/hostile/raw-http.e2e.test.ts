@@ -130,6 +130,14 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
   })
 
   describe('what is unusual, and right', () => {
+    it('a question for the methods of the server as a whole', async () => {
+      for (const server of servers()) {
+        const reply = await sendRaw(server.port, head('OPTIONS * HTTP/1.1', host, close))
+        expect(reply?.status).toBe(204)
+        expect(reply?.headers.get('allow')).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
+      }
+    })
+
     it.each<[string, string]>([
       ['an absolute target', head('GET http://elsewhere.example/healthz HTTP/1.1', host, close)],
       ['HTTP/1.0 without Host', head('GET /healthz HTTP/1.0')],

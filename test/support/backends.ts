@@ -37,6 +37,7 @@ export async function openEmbedded(): Promise<Backend> {
     startNumbers: (...args) => cache.startNumbers(...args),
     beginAttempt: (...args) => cache.beginAttempt(...args),
     endAttempt: (...args) => cache.endAttempt(...args),
+    allowsAttempt: (...args) => cache.allowsAttempt(...args),
     putVersioned: (...args) => cache.putVersioned(...args),
     getVersioned: (...args) => cache.getVersioned(...args),
     moment: () => cache.moment(),

@@ -27,21 +27,33 @@ export interface ChildOptions {
 }
 
 /** Starts a TypeScript file of the project, such as `start.ts`. */
-export function startChild(file: string, options: ChildOptions): ChildServer {
+export const startChild = (file: string, options: ChildOptions): ChildServer =>
+  start([process.execPath, '--import', tsx, join(root, file), ...(options.arguments ?? [])], options)
+
+/** Runs a script of `package.json` as at a terminal: what ends it is sent to all its processes at once, as Ctrl-C is. */
+export const startScript = (script: string, options: ChildOptions): ChildServer =>
+  start(['npm', 'run', script], { ...options, isGroup: true })
+
+function start(
+  [command = '', ...parameters]: string[],
+  { environment, workingDirectory = root, isGroup = false }: ChildOptions & { isGroup?: boolean },
+): ChildServer {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', tsx, join(root, file), ...(options.arguments ?? [])], {
-    env: { PATH, HOME, ...options.environment },
-    cwd: options.workingDirectory ?? root,
+  const child = spawn(command, parameters, {
+    env: { PATH, HOME, ...environment },
+    cwd: workingDirectory,
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: isGroup,
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const closed = once(child, 'close')
+  const { pid = 0 } = child
   return {
-    pid: child.pid ?? 0,
+    pid,
     output: () => output,
     end: async (signal) => {
-      child.kill(signal)
+      if (child.exitCode === null && child.signalCode === null) process.kill(isGroup ? -pid : pid, signal)
       return exitCode(child, closed)
     },
     ended: () => exitCode(child, closed),

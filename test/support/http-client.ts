@@ -94,4 +94,9 @@ export function expectProblemForm({ status, headers, body }: Pick<Reply, 'status
     requestId: expect.stringMatching(uuid),
   })
   expect(body.type).toMatch(new RegExp(`/problems/${body.code}$`))
+  if (status === 401) {
+    expect(body.schemes).toEqual(expect.any(Array))
+    expect(headers.get('www-authenticate')).toMatch(/^[A-Za-z-]+/)
+  }
+  if (status === 405) expect(headers.get('allow')).toMatch(/^[A-Z]+(, [A-Z]+)*$/)
 }

@@ -1,13 +1,6 @@
 /** A Redis in virtual time: one server that can be killed and started from a dump, and clients whose connections can fail. */
 import { AttemptCounts } from '../../shared/cache/attempt-counts.ts'
-import type {
-  AttemptLimit,
-  AttemptVerdict,
-  Cache,
-  CacheMoment,
-  PutOptions,
-  Versioned,
-} from '../../shared/cache/cache.ts'
+import type { AttemptVerdict, Cache, CacheMoment, LimitedKey, PutOptions, Versioned } from '../../shared/cache/cache.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { SimulatedLink } from './simulated-link.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -169,12 +162,16 @@ export class SimulatedCacheClient implements Cache {
     return this.link.call(() => undefined)
   }
 
-  beginAttempt(key: string, attempt: { id: string; limit: AttemptLimit }): Promise<AttemptVerdict> {
-    return this.link.call(() => this.#server.attempts.begin(key, attempt))
+  beginAttempt(keys: readonly LimitedKey[], id: string): Promise<AttemptVerdict> {
+    return this.link.call(() => this.#server.attempts.begin(keys, id))
   }
 
-  endAttempt(key: string, attempt: { id: string; limit: AttemptLimit; failed: boolean }): Promise<void> {
-    return this.link.call(() => this.#server.attempts.end(key, attempt))
+  endAttempt(keys: readonly LimitedKey[], attempt: { id: string; failed: boolean }): Promise<void> {
+    return this.link.call(() => this.#server.attempts.end(keys, attempt))
+  }
+
+  allowsAttempt(keys: readonly LimitedKey[]): Promise<AttemptVerdict> {
+    return this.link.call(() => this.#server.attempts.allows(keys))
   }
 
   putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean> {

@@ -1,6 +1,7 @@
 /** What `/api-keys` is sent. */
 import { z } from 'zod'
 import { pageParameters } from '../../../shared/http/query-parameters.ts'
+import { isUsername } from '../../../shared/principals/record.ts'
 
 const unprintable = /\p{Cc}|\p{Cs}/u
 
@@ -38,5 +39,9 @@ export const apiKeySchema = z.strictObject({
 
 /** Which keys are listed. */
 export const apiKeyListParameters = pageParameters.extend({
-  username: z.string().optional().meta({ description: 'The keys of this user; needs `api-key.manage` for another.' }),
+  username: z
+    .string()
+    .refine(isUsername, 'Expected a user name')
+    .optional()
+    .meta({ description: 'The keys of this user; needs `api-key.manage` for another.' }),
 })

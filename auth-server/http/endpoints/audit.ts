@@ -10,30 +10,38 @@ import { describeAudit } from '../openapi/audit-operations.ts'
 
 export interface AuditEndpointPorts {
   readonly authenticate: Authenticate
+  /** The origin that clients see. */
+  readonly origin: string
   /** @throws Unavailable */
   readEntries(page: { readonly after: number; readonly limit: number }): Promise<AuditPage>
 }
 
-const after = z
+const entryNumber = z
   .string()
   .regex(/^\d{1,15}$/, 'Expected the number of an entry')
   .transform(Number)
-  .default(0)
-  .meta({ description: 'Entries behind this one.', type: 'integer', minimum: 0, default: 0, pattern: undefined })
+const described = { type: 'integer', minimum: 0, pattern: undefined } as const
 
-const auditParameters = pageParameters.pick({ limit: true }).extend({ after })
+/** The number of an entry is a cursor for good: nobody needs to sign it. */
+const auditParameters = pageParameters.pick({ limit: true }).extend({
+  after: entryNumber.default(0).meta({ ...described, description: 'Entries behind this one.', default: 0 }),
+  cursor: entryNumber
+    .optional()
+    .meta({ description: '`nextCursor` of the page before: the same as `after`, and goes before it.' }),
+})
 
-export const auditRoute = ({ authenticate, readEntries }: AuditEndpointPorts): Route => ({
+export const auditRoute = ({ authenticate, origin, readEntries }: AuditEndpointPorts): Route => ({
   methods: ['GET'],
   path: '/audit',
   describe: () => [describeAudit(auditParameters)],
   handle: async (call) => {
+    await call.readBody()
     requireSecureTransport(call.peer)
     const caller = await authenticate(call)
-    const page = readQuery(call, auditParameters)
+    const { limit, after, cursor = after } = readQuery(call, auditParameters)
     requireRights(caller, ['audit.read'])
-    const { items, next } = await readEntries(page)
-    const link = next === undefined ? {} : { link: `</audit?after=${next}&limit=${page.limit}>; rel="next"` }
+    const { items, next } = await readEntries({ after: cursor, limit })
+    const link = next === undefined ? {} : { link: `<${origin}/audit?after=${next}&limit=${limit}>; rel="next"` }
     return jsonAnswer(200, { items, nextCursor: next === undefined ? null : String(next) }, { ...noStore, ...link })
   },
 })

@@ -17,17 +17,20 @@ export interface KeySignedTokenPorts {
   readonly audit: Audit
 }
 
-const parts = z.array(z.enum(keySignedParts)).check(({ value, issues }) => {
-  const at = value.findIndex((part, index) => value.indexOf(part) !== index)
-  if (at < 0) return
-  issues.push({
-    code: 'custom',
-    input: value,
-    path: [at],
-    params: { code: 'duplicate' },
-    message: 'Name each part once.',
+const parts = z
+  .array(z.enum(keySignedParts))
+  .max(keySignedParts.length)
+  .check(({ value, issues }) => {
+    const at = value.findIndex((part, index) => value.indexOf(part) !== index)
+    if (at < 0) return
+    issues.push({
+      code: 'custom',
+      input: value,
+      path: [at],
+      params: { code: 'duplicate' },
+      message: 'Name each part once.',
+    })
   })
-})
 
 const bodySchema = z.strictObject({
   username: z.string(),

@@ -1,7 +1,6 @@
 /** GET /keys: the state of the key ring, for operators (CONTRACT sections 2 and 9). */
-import { Refused } from '../../../shared/errors.ts'
 import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import { queryOf } from '../../../shared/http/call.ts'
+import { noParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import { type Authenticate, requireRights } from '../../../shared/schemes/authenticate.ts'
@@ -19,11 +18,10 @@ export const keyStatusRoute = ({ authenticate, keyRing }: KeyStatusPorts): Route
   path: '/keys',
   describe: () => [describeKeyStatus()],
   handle: async (call) => {
+    await call.readBody()
     requireSecureTransport(call.peer)
     const caller = await authenticate(call)
-    for (const name of queryOf(call).keys()) {
-      throw new Refused('invalid-parameter', `The parameter ${JSON.stringify(name)} is not known here.`)
-    }
+    readQuery(call, noParameters)
     requireRights(caller, ['key.read'])
     return jsonAnswer(200, { items: keyRing.status(), nextCursor: null }, noStore)
   },

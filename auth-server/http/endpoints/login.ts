@@ -11,15 +11,17 @@ import type { TokenAnswer } from '../../logins/issue-tokens.ts'
 import type { LogIn } from '../../logins/login.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { Refresh } from '../../logins/refresh.ts'
+import type { EndToken } from '../../oauth/end-token.ts'
 import type { RefreshTokens } from '../../tokens/refresh-tokens.ts'
 import { audited, eventOf } from '../audited.ts'
-import { bearerChallenge, bearerTokenOf } from '../bearer-credential.ts'
+import { bearerChallenge, bearerTokenOf, invalidTokenChallenge } from '../bearer-credential.ts'
 import { describeLogin, describeLogout, describeRefresh } from '../openapi/login-operations.ts'
 
 export interface LoginEndpointPorts {
   readonly logIn: LogIn
   readonly refresh: Refresh
   readonly logOut: LogOut
+  readonly endToken: EndToken
   readonly refreshTokens: Pick<RefreshTokens, 'read'>
   readonly audit: Audit
 }
@@ -41,6 +43,7 @@ export const loginRoutes = (ports: LoginEndpointPorts): Route[] => [
     path: '/refresh',
     describe: () => [describeRefresh()],
     handle: async (call) => {
+      await call.readBody()
       requireSecureTransport(call.peer)
       return jsonAnswer(200, await auditedRefresh(call, bearerTokenOf(call), ports), neverStored)
     },
@@ -50,16 +53,28 @@ export const loginRoutes = (ports: LoginEndpointPorts): Route[] => [
     path: '/logout',
     describe: () => [describeLogout()],
     handle: async (call) => {
+      await call.readBody()
       requireSecureTransport(call.peer)
-      const ended = await ports.logOut(bearerTokenOf(call))
-      if (ended) {
-        const about = { call, actor: ended.username, action: 'login.ended', target: ended.id }
-        await ports.audit.record(eventOf(about, 'succeeded'))
-      }
+      await endTokens(call, bearerTokenOf(call), ports)
       return emptyAnswer(204, neverStored)
     },
   },
 ]
+
+/** Ends what the token belongs to: its login, or, where it is an API key's, the token alone. */
+async function endTokens(call: HttpCall, token: string, { logOut, endToken, audit }: LoginEndpointPorts) {
+  const login = await logOut(token).catch(challengedForToken)
+  const ended = login ?? (await endToken(token))
+  if (!ended) return
+  const action = login ? 'login.ended' : 'token.revoked'
+  await audit.record(eventOf({ call, actor: ended.username, action, target: ended.id }, 'succeeded'))
+}
+
+/** @throws the error, with a challenge when it is about the token (RFC 6750 §3) */
+function challengedForToken(error: unknown): never {
+  if (!(error instanceof Refused) || error.code !== 'invalid-token') throw error
+  throw new Refused(error.code, error.message, { headers: invalidTokenChallenge })
+}
 
 async function handleLogin(call: HttpCall, { logIn, audit }: LoginEndpointPorts) {
   await call.readBody()

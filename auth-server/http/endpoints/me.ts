@@ -17,6 +17,7 @@ export const meRoute = ({ authenticate, rolesOf }: MePorts): Route => ({
   path: '/me',
   describe: () => [describeMe()],
   handle: async (call) => {
+    await call.readBody()
     requireSecureTransport(call.peer)
     const { username, rights, scheme, credential } = await authenticate(call)
     const { expiresAt } = credential

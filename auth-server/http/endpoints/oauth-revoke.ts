@@ -3,7 +3,8 @@ import type { HttpCall } from '../../../shared/http/call.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { loginClientId } from '../../../shared/tokens/access-token.ts'
 import type { LogOut } from '../../logins/logout.ts'
-import type { EndKeyToken } from '../../oauth/end-key-token.ts'
+import type { EndToken } from '../../oauth/end-token.ts'
+import type { TokenIssue } from '../../oauth/inspect-token.ts'
 import { invalidClient, OAuthRefused } from '../../oauth/oauth-refused.ts'
 import { eventOf } from '../audited.ts'
 import { oauthAnswer } from '../oauth/oauth-answers.ts'
@@ -13,9 +14,9 @@ import { describeOAuthRevoke } from '../openapi/oauth-operations.ts'
 
 export interface OAuthRevokePorts extends ClientAtEndpointPorts {
   readonly logOut: LogOut
-  readonly endKeyToken: EndKeyToken
-  /** Which client a token was issued to; undefined for what is no token. */
-  clientOfToken(token: string): Promise<string | undefined>
+  readonly endToken: EndToken
+  /** Undefined for what is no token. */
+  issueOfToken(token: string): Promise<TokenIssue | undefined>
 }
 
 export const oauthRevokeRoute = (ports: OAuthRevokePorts): Route =>
@@ -29,26 +30,23 @@ export const oauthRevokeRoute = (ports: OAuthRevokePorts): Route =>
   })
 
 /**
- * Either token of a login ends that login, as a logout does: whoever has one of them is the public client of logins. A token of an API key
- * ends alone. What is no token, or has ended, is no error (RFC 7009 §2.2).
+ * Either token of a login ends that login, as a logout does: whoever has one of them is the public client of logins. So is who has a
+ * key-signed token, which ends alone, as a token of an API key does. What is no token, or has ended, is no error (RFC 7009 §2.2).
  */
 async function revoke(call: HttpCall, form: OAuthForm, ports: OAuthRevokePorts): Promise<void> {
   const presented = presentedClient(call, form)
   const token = form.required('token')
   const client = presented && (await authenticateAt(call, presented, ports))
   const clientId = client?.key.id ?? loginClientId
-  if (token.startsWith('kst1.'))
-    throw notRevocable('Key-signed tokens end with their user being logged out everywhere.')
-  const issuedTo = await ports.clientOfToken(token)
-  if (issuedTo === undefined) return
-  if (issuedTo !== clientId) {
+  const issue = await ports.issueOfToken(token)
+  if (issue === undefined) return
+  if (issue.clientId !== clientId) {
     throw client ? new OAuthRefused('unauthorized_client', 'The token was issued to another client.') : invalidClient()
   }
-  const ended = await (client ? ports.endKeyToken(token) : ports.logOut(token))
+  const { ends } = issue
+  const ended = await (ends === 'login' ? ports.logOut(token) : ports.endToken(token))
   if (!ended) return
-  const action = client ? 'token.revoked' : 'login.ended'
+  const action = ends === 'login' ? 'login.ended' : `${ends}.revoked`
   const about = { call, actor: ended.username, action, target: ended.id }
   await ports.audit.record(eventOf(about, 'succeeded'))
 }
-
-const notRevocable = (description: string) => new OAuthRefused('unsupported_token_type', description)

@@ -12,7 +12,9 @@ const returnTo = z.string().optional().meta({
 
 export const sessionJsonSchema = z.strictObject({ username: z.string(), password: z.string() })
 export const sessionFormSchema = sessionJsonSchema.extend({ return_to: returnTo })
-export const endingFormSchema = z.strictObject({ _method: z.literal('DELETE').optional(), return_to: returnTo })
+/** Forms have only GET and POST, and frameworks that make up for it write the method either way. */
+const deletion = z.enum(['DELETE', 'delete'])
+export const endingFormSchema = z.strictObject({ _method: deletion.optional(), return_to: returnTo })
 
 /** A login as sent. */
 export interface SessionLogin {
@@ -40,7 +42,7 @@ export async function readEndingReturn(call: HttpCall, origins: ReturnOrigins): 
 export async function isOverriddenDelete(call: HttpCall): Promise<boolean> {
   const header = call.header('x-http-method-override')
   if (header !== undefined) return header.trim().toUpperCase() === 'DELETE'
-  return isForm(call) && (await readForm(call)).get('_method') === 'DELETE'
+  return isForm(call) && deletion.safeParse((await readForm(call)).get('_method')).success
 }
 
 const fieldsOf = async (call: HttpCall) => Object.fromEntries(await readForm(call))

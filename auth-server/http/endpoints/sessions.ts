@@ -74,6 +74,7 @@ function challenged(error: unknown): never {
 }
 
 async function listOwn(call: HttpCall, { authenticate, loginLists, lists }: SessionsEndpointPorts): Promise<Answer> {
+  await call.readBody()
   requireSecureTransport(call.peer)
   const { userId, credential } = await authenticate(call)
   const list = lists.open(call, { list: 'logins', query: { userId } }, readQuery(call, pageParameters))

@@ -6,6 +6,7 @@ import type { OtherProblemForm } from '../../../shared/http/routes.ts'
 import type { ProblemDocument } from '../../../shared/problems.ts'
 import { isOfScript, realm } from '../../../shared/schemes/scheme.ts'
 import { OAuthRefused } from '../../oauth/oauth-refused.ts'
+import { bearerChallenge } from '../bearer-credential.ts'
 
 /** RFC 6749 §5.1. */
 const neverStored = { 'cache-control': 'no-store', pragma: 'no-cache' }
@@ -28,10 +29,10 @@ export function answerOfRefusal(call: HttpCall, error: unknown): Answer | undefi
   return jsonAnswer(isOfClient ? 401 : 400, bodyOf(error.code, error.message), { ...neverStored, ...challenge })
 }
 
-/** Who used the header is to be challenged; a script that did not would only get its user a dialog. */
+/** Who used the header is challenged for it; a script that did not is for what gets its user no dialog. */
 const challengeFor = (call: HttpCall): Answer['headers'] =>
   call.header('authorization') === undefined && isOfScript(call)
-    ? {}
+    ? bearerChallenge
     : { 'www-authenticate': [`Basic realm="${realm}", charset="UTF-8"`] }
 
 /** What went wrong before or around a handler, by status, in the closest words that OAuth has for it. */

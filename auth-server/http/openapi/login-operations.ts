@@ -53,6 +53,7 @@ export const describeRefresh = (): Operation => ({
 export const describeLogout = (): Operation => ({
   id: 'logOut',
   summary: 'End the login that either of its tokens names',
+  description: 'An access token of an API key belongs to no login, and ends alone.',
   tag: 'tokens',
   answers: { 204: { description: 'None of its tokens works any more.' } },
   problems: [...ofCredential, 'unauthenticated', 'several-credentials', 'invalid-token', 'too-many-logins'],

@@ -53,7 +53,7 @@ export const describeOAuthToken = (): Operation => ({
 export const describeOAuthRevoke = (): Operation => ({
   ...ofOAuth,
   id: 'oauthRevoke',
-  summary: 'End a login by either of its tokens, or one token of an API key',
+  summary: 'End a login by either of its tokens, or one token of an API key, or one key-signed token',
   body: formOf({ token: z.string(), token_type_hint: text }),
   answers: { 200: { description: 'It is no token, or none any more.', schema: { type: 'object' } }, ...errors },
   security: [],

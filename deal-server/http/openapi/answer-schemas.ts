@@ -56,6 +56,8 @@ export const listedDealSchema = z.object({
   createdBy: user,
   updatedAt: time,
   updatedBy: user,
+  deletedAt: time.nullable(),
+  purgeAt: time.nullable(),
   links: z.object({ self: reference }),
 })
 
@@ -67,7 +69,7 @@ export const dealSchema = listedDealSchema.extend({
   blocked: z.array(blocked).optional().meta({ description: 'With `?expand=allowed`: all others, and why.' }),
 })
 
-export const holdSchema = z.object({ reason: z.string(), reasonCode: text, since: time, by: user })
+export const holdSchema = z.object({ reason: z.string(), reasonCode: z.string().optional(), since: time, by: user })
 
 export const eventSchema = z
   .object({

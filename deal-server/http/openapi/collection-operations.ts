@@ -27,7 +27,7 @@ const describePut = (operation: Pick<Operation, 'id' | 'tag'>, schema: JsonSchem
       headers: [...outcomeHeaders, 'Location'],
     },
   },
-  problems: [...commandProblems(commands), 'unknown-action'],
+  problems: commandProblems(commands),
 })
 
 const describeGet = (operation: Pick<Operation, 'id' | 'tag'>): Operation =>

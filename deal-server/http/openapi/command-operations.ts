@@ -108,7 +108,7 @@ export const describeDealUpdate = (): Operation => ({
   problems: [
     ...commandProblems(commands),
     ...updateRefusals,
-    ...['ambiguous-update', 'unknown-action', 'incomplete-representation', 'precondition-required'],
+    ...['ambiguous-update', 'incomplete-representation', 'precondition-required'],
   ],
 })
 

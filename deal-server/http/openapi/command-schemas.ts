@@ -3,6 +3,7 @@ import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
 import type { JsonSchema } from '../../../shared/openapi/operation.ts'
 import { attributesSchema, requiredAttributes } from '../../use-cases/attributes.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
+import { holdDeal } from '../../use-cases/hold-deal.ts'
 import { commands } from '../../use-cases/index.ts'
 import { uuid } from '../../use-cases/parameters.ts'
 
@@ -26,17 +27,40 @@ function parametersOf({ params }: Command): ObjectSchema {
 /** True when a body cannot be left out. */
 export const needsBody = (command: Command): boolean => (parametersOf(command).required ?? []).length > 0
 
+/** What can be sent as it is: the parameters that cannot be left out, each as the example of its kind. */
+function exampleOf(command: Command): JsonSchema {
+  const { properties, required = [] } = parametersOf(command)
+  return Object.fromEntries(required.map((name) => [name, firstExample(properties[name])]))
+}
+
+/** Of a schema or, where null is allowed too, of what else is. */
+function firstExample(schema: JsonSchema | undefined): unknown {
+  const { examples, anyOf } = { ...schema } as { examples?: readonly unknown[]; anyOf?: readonly JsonSchema[] }
+  return examples ? examples[0] : anyOf && firstExample(anyOf[0])
+}
+
+const actionExample: JsonSchema = { action: holdDeal.name, params: exampleOf(holdDeal) }
+
 function withRepeatedId(command: Command): JsonSchema {
   const { properties, ...schema } = parametersOf(command)
-  return { ...schema, properties: { ...properties, id: properties.id ?? repeatedId } }
+  return {
+    ...schema,
+    properties: { ...properties, id: properties.id ?? repeatedId },
+    examples: [exampleOf(command)],
+  }
 }
 
 /** The arguments of a command controller: the parameters, and the deal by `id` or `deal`. */
 export function controllerArguments(command: Command): JsonSchema {
   const { properties, ...schema } = parametersOf(command)
   const named = { ...schema, properties: { id: dealId, deal: dealId, ...properties } }
-  if (command.target === 'collection') return named
-  return { ...named, anyOf: [{ required: ['id'] }, { required: ['deal'] }] }
+  const example = exampleOf(command)
+  if (command.target === 'collection') return { ...named, examples: [example] }
+  return {
+    ...named,
+    anyOf: [{ required: ['id'] }, { required: ['deal'] }],
+    examples: [{ id: firstExample(dealId), ...example }],
+  }
 }
 
 const action = (command: Command): JsonSchema => ({
@@ -62,10 +86,14 @@ const needsNoDeal = commands.filter(({ target }) => target === 'collection').map
 export const globalCommandBody: JsonSchema = {
   ...actionBody({ deal: dealId }),
   anyOf: [{ required: ['deal'] }, { properties: { action: { enum: needsNoDeal } } }],
+  examples: [{ deal: firstExample(dealId), ...actionExample }],
 }
 
 /** Style 6. */
-export const dealCommandBody: JsonSchema = actionBody({ id: repeatedId, deal: repeatedId })
+export const dealCommandBody: JsonSchema = {
+  ...actionBody({ id: repeatedId, deal: repeatedId }),
+  examples: [actionExample],
+}
 
 /** Styles 3 and 4 on one path: told apart by the member `action`, which is never an attribute (deal model 3.4). */
 export const dealUpdateBody: JsonSchema = {
@@ -78,6 +106,7 @@ export const dealUpdateBody: JsonSchema = {
       not: { required: ['action'] },
     },
   ],
+  examples: [actionExample],
 }
 
 /** The component schemas of what is sent. */
@@ -92,5 +121,6 @@ export const commandSchemas = (): Record<string, JsonSchema> => ({
     description:
       'The attributes of a deal, and the reasons and penalties of their changes. What the server keeps is accepted and ignored.',
     ...jsonSchemaOf(attributesSchema),
+    examples: [{ held: true, holdReason: 'test' }],
   },
 })

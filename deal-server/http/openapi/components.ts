@@ -95,8 +95,8 @@ export const answerHeaders: Readonly<Record<string, JsonSchema>> = {
 
 /** What refused commands carry in header fields. */
 export const problemHeaders: HeadersByStatus = {
-  404: ['Deal-Validated-Only'],
+  ...Object.fromEntries([400, 401, 403, 404, 410, 415, 428, 503].map((status) => [status, ['Deal-Validated-Only']])),
   409: ['Deal-Validated-Only', 'Idempotent-Replayed', 'Retry-After'],
-  412: ['ETag'],
+  412: ['Deal-Validated-Only', 'ETag'],
   422: ['Deal-Validated-Only', 'Idempotent-Replayed'],
 }

@@ -7,18 +7,27 @@ import { callerProblems } from '../../../shared/openapi/problem-answers.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
 import { idOfDeal } from './path-parameters.ts'
 
-interface Read extends Omit<Operation, 'answers' | 'problems'> {
+interface Read extends Omit<Operation, 'answers' | 'problems' | 'headers'> {
   readonly answer: DescribedAnswer
-  /** Besides 200. */
-  readonly otherAnswers?: Operation['answers']
+  /** True where the answer has an entity tag. */
+  readonly isTagged?: boolean
 }
 
 /** An operation that needs a caller and changes nothing. */
-export const describeRead = ({ answer, otherAnswers, ...operation }: Read): Operation => ({
-  ...operation,
-  answers: { 200: answer, ...otherAnswers },
-  problems: [...callerProblems, 'invalid-parameter', 'missing-right', 'not-found'],
-})
+export function describeRead({ answer, isTagged, ...operation }: Read): Operation {
+  const problems = [...callerProblems, 'invalid-parameter', 'missing-right', 'not-found']
+  if (!isTagged) return { ...operation, answers: { 200: answer }, problems }
+  const headers = [...(answer.headers ?? []), 'ETag']
+  return {
+    ...operation,
+    headers: ['IfMatch', 'IfNoneMatch'],
+    answers: {
+      200: { ...answer, headers },
+      304: { description: 'It is still what `If-None-Match` names.', headers },
+    },
+    problems: [...problems, 'precondition-failed'],
+  }
+}
 
 type ReadList = Omit<Read, 'query'> & { readonly query?: NonNullable<Operation['query']> }
 
@@ -49,14 +58,13 @@ export const describeDealList = (query: NonNullable<Operation['query']>): Operat
 /** GET of a deal, with the parameters in `query`. */
 export const describeDealRead = (query: NonNullable<Operation['query']>): Operation =>
   describeRead({
+    isTagged: true,
     id: 'getDeal',
     summary: dealQuery.summary,
     tag: 'resource',
     query,
-    headers: ['IfNoneMatch'],
     pathParameters: { id: idOfDeal },
-    answer: { description: 'The deal; with `expand` it has no `ETag`.', schema: ref('Deal'), headers: ['ETag'] },
-    otherAnswers: { 304: { description: 'It is still what `If-None-Match` names.', headers: ['ETag'] } },
+    answer: { description: 'The deal; with `expand` it has no `ETag`.', schema: ref('Deal') },
   })
 
 /** GET of what happened to a deal. */
@@ -92,11 +100,12 @@ positions. A comment every 15 seconds shows that the stream lives. It ends when 
 /** GET of the state that a hold is. */
 export const describeHoldRead = (): Operation =>
   describeRead({
+    isTagged: true,
     id: 'getHold',
     summary: 'Read why, since when and by whom a deal is held',
     tag: 'state-named-sub-resource',
     pathParameters: { id: idOfDeal },
-    answer: { description: 'The hold; 404 when the deal is not held.', schema: ref('Hold'), headers: ['ETag'] },
+    answer: { description: 'The hold; 404 when the deal is not held.', schema: ref('Hold') },
   })
 
 interface Controlled {
@@ -134,6 +143,7 @@ export function describeQueryController(dtoName: string): Operation {
   const { summary, parameter, schema, record, isList } = query
   const describe = isList ? describeList : describeRead
   return describe({
+    isTagged: true,
     path: `/query/${dtoName}/{${parameter}}`,
     id: `query${dtoName}`,
     summary,

@@ -11,7 +11,8 @@ import { readJson } from '../../../shared/http/json-body.ts'
 import type { Lists } from '../../../shared/http/lists.ts'
 import { noParameters, pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import type { ProblemDocument } from '../../../shared/problems.ts'
-import type { CommandRecord } from '../../domain/repository.ts'
+import type { Caller } from '../../../shared/schemes/authenticate.ts'
+import type { CommandRecord, DealRepository } from '../../domain/repository.ts'
 import { requireCommandId } from '../command-id.ts'
 import { commandOptionsOf } from '../command-options.ts'
 import { type CommandView, representExpired, representRefused, representSucceeded } from '../command-resource.ts'
@@ -19,6 +20,7 @@ import { dealIdInBody, dealIdInPath, withoutRepeatedId } from '../deal-target.ts
 import type { Invocation, StyleRoute } from '../invocation.ts'
 import { commandsScope } from '../list-scopes.ts'
 import { collectionOperations } from '../openapi/collection-operations.ts'
+import { noSuchDeal } from '../presence.ts'
 import { outcomeHeaders, privateHeaders } from './deal-answers.ts'
 import { actionSchema, commandOfAction } from './single-update.ts'
 
@@ -142,12 +144,22 @@ function decodeList(call: HttpCall, { renderProblem, lists }: CommandCollectionO
   return {
     kind: 'query',
     rights: () => ['deal.history.read'],
-    answer: async (repository) =>
-      list.answer(await repository.listCommands(dealId, list.page), {
+    answer: async (repository, caller) => {
+      const page = await repository.listCommands(dealId, list.page)
+      // A deal that was purged has left its history.
+      if (page.items.length === 0) await requireKnown(repository, { dealId, caller })
+      return list.answer(page, {
         represent: (command) => represent(command, renderProblem),
         headers: privateHeaders,
-      }),
+      })
+    },
   }
+}
+
+/** @throws Refused `not-found` for a deal that there never was */
+async function requireKnown(repository: DealRepository, asked: { dealId: string; caller: Caller }): Promise<void> {
+  const { deal, purged } = await repository.load(asked.dealId, undefined, { forCreation: true })
+  if (deal === undefined && !purged) throw noSuchDeal(undefined, asked)
 }
 
 function represent(command: CommandRecord, renderProblem: RenderProblem) {

@@ -14,6 +14,7 @@ import { dealIdInBody } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
 import { describeController } from '../openapi/command-operations.ts'
 import { describeQueryController } from '../openapi/query-operations.ts'
+import { isUnchanged, preconditionsOf } from '../preconditions.ts'
 import { pathOf } from '../represent-deal.ts'
 import { outcomeHeaders } from './deal-answers.ts'
 import { queryControllers } from './query-controllers.ts'
@@ -60,13 +61,14 @@ function decodeQuery(call: HttpCall, lists: Lists): Invocation {
   if (!controller)
     throw new Refused('unknown-query', `There are the queries ${[...queryControllers.keys()].join(', ')}.`)
   const query = controller(call, parameter, lists)
+  const preconditions = preconditionsOf(call)
   return {
     kind: 'query',
     rights: query.rights,
-    answer: async (repository) => {
-      const answer = await query.answer(repository)
+    answer: async (repository, caller) => {
+      const answer = await query.answer(repository, caller)
       if (answer === undefined) throw new Refused('not-found', 'The query found nothing.')
-      return answer
+      return isUnchanged(answer.headers.etag, preconditions) ? { ...answer, status: 304, body: null } : answer
     },
   }
 }

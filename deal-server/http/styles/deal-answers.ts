@@ -4,7 +4,6 @@ import type { HttpCall } from '../../../shared/http/call.ts'
 import type { Deal } from '../../domain/deal.ts'
 import type { BoundCommand } from '../../use-cases/define-use-case.ts'
 import { commandOptionsOf, prefersMinimal } from '../command-options.ts'
-import { validatedOnlyHeader } from '../command-steps.ts'
 import type { AnsweredCommand, CommandInvocation } from '../invocation.ts'
 import { etagOf } from '../preconditions.ts'
 import { replayedHeader } from '../replay.ts'
@@ -17,11 +16,10 @@ export const dealHeaders = (deal: Deal) => ({ etag: etagOf(deal), ...privateHead
 export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization, Cookie' } as const
 
 /** What every style says of an outcome in header fields. */
-export const outcomeHeaders = ({ outcome, replayed, validatedOnly }: AnsweredCommand) => ({
+export const outcomeHeaders = ({ outcome, replayed }: AnsweredCommand) => ({
   ...dealHeaders(outcome.deal),
   'deal-changed': String(outcome.changed),
   ...(replayed ? replayedHeader : {}),
-  ...(validatedOnly ? validatedOnlyHeader : {}),
 })
 
 /** An invocation whose outcome is the deal. */

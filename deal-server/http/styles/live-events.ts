@@ -5,6 +5,7 @@ import type { HttpCall } from '../../../shared/http/call.ts'
 import { readQuery } from '../../../shared/http/query-parameters.ts'
 import { dealEventTypes } from '../../domain/events.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
+import { uuid } from '../../use-cases/parameters.ts'
 import { dealHistoryQuery } from '../../use-cases/queries.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
 import { describeLiveEvents } from '../openapi/query-operations.ts'
@@ -27,11 +28,7 @@ const parameters = z.strictObject({
     description:
       'The position of an event: begin after it; `0`: at the beginning. One that no event has is refused. `Last-Event-ID` goes before.',
   }),
-  deal: z
-    .uuid({ error: 'Expected the id of a deal, a UUID' })
-    .transform((id) => id.toLowerCase())
-    .optional()
-    .meta({ description: 'Events of this deal alone.', format: 'uuid' }),
+  deal: uuid.optional().meta({ description: 'Events of this deal alone.', format: 'uuid' }),
   type: z
     .string()
     .transform((types) => types.split(','))

@@ -1,6 +1,7 @@
 /** What each `{dto_name}` of the query controller reads. */
 import { Refused } from '../../../shared/errors.ts'
 import { type Answer, jsonAnswer } from '../../../shared/http/answer.ts'
+import { entityTag } from '../../../shared/http/cacheable.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import type { ListCall, Lists } from '../../../shared/http/lists.ts'
 import { noParameters, pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
@@ -11,7 +12,8 @@ import type { DealFilter, DealRepository, DealSort } from '../../domain/reposito
 import { username, uuid } from '../../use-cases/parameters.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
 import { assignedTaskScope, dealListScope, historyScope } from '../list-scopes.ts'
-import { isPresent } from '../presence.ts'
+import { etagOf } from '../preconditions.ts'
+import { requirePresent } from '../presence.ts'
 import { representDeal, representListedDeal } from '../represent-deal.ts'
 import { representEvent } from '../represent-event.ts'
 import { privateHeaders } from './deal-answers.ts'
@@ -19,8 +21,11 @@ import { privateHeaders } from './deal-answers.ts'
 interface ControlledQuery {
   rights(caller: Caller): readonly string[]
   /** Undefined when there is nothing. */
-  answer(repository: DealRepository): Promise<Answer | undefined>
+  answer(repository: DealRepository, caller: Caller): Promise<TaggedAnswer | undefined>
 }
+
+/** With the entity tag of what it shows. */
+type TaggedAnswer = Answer & { readonly headers: { readonly etag: string } }
 
 type QueryController = (call: HttpCall, parameter: string, lists: Lists) => ControlledQuery
 
@@ -34,11 +39,12 @@ export const queryControllers: ReadonlyMap<string, QueryController> = new Map([
 
 function deal(call: HttpCall, parameter: string): ControlledQuery {
   readQuery(call, noParameters)
+  const id = idOf(parameter)
   return {
     rights: () => [dealQuery.right],
-    answer: async (repository) => {
-      const found = await dealQuery.run({ id: idOf(parameter) }, repository)
-      return isPresent(found) ? jsonAnswer(200, [representDeal(found)], privateHeaders) : undefined
+    answer: async (repository, caller) => {
+      const found = requirePresent(await dealQuery.run({ id }, repository), { dealId: id, caller })
+      return tagged(jsonAnswer(200, [representDeal(found)], privateHeaders), etagOf(found))
     },
   }
 }
@@ -91,8 +97,17 @@ function dealHistory(call: HttpCall, parameter: string, lists: Lists): Controlle
   }
 }
 
-const answerOf = <Item>(list: ListCall, page: Page<Item>, represent: (item: Item) => unknown): Answer | undefined =>
-  page.items.length === 0 ? undefined : list.answerBare(page, { represent, headers: privateHeaders })
+function answerOf<Item>(
+  list: ListCall,
+  page: Page<Item>,
+  represent: (item: Item) => unknown,
+): TaggedAnswer | undefined {
+  if (page.items.length === 0) return undefined
+  const answer = list.answerBare(page, { represent, headers: privateHeaders })
+  return tagged(answer, entityTag(String(answer.body)))
+}
+
+const tagged = (answer: Answer, etag: string): TaggedAnswer => ({ ...answer, headers: { ...answer.headers, etag } })
 
 /** @throws Refused `not-found` for what cannot be a deal's id */
 function idOf(parameter: string): string {

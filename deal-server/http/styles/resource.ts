@@ -15,7 +15,7 @@ import type { Invocation, StyleRoute } from '../invocation.ts'
 import { dealListScope, historyScope } from '../list-scopes.ts'
 import { describeCommand } from '../openapi/command-operations.ts'
 import { describeDealList, describeDealRead, describeHistory } from '../openapi/query-operations.ts'
-import { isUnchanged, preconditionsOf } from '../preconditions.ts'
+import { etagOf, isUnchanged, preconditionsOf } from '../preconditions.ts'
 import { noSuchDeal, requirePresent } from '../presence.ts'
 import { representDeal, representListedDeal } from '../represent-deal.ts'
 import { representEvent } from '../represent-event.ts'
@@ -81,12 +81,11 @@ function decodeRead(call: HttpCall): Invocation {
     rights: () => [dealQuery.right],
     answer: async (repository, caller) => {
       const deal = requirePresent(await dealQuery.run({ id }, repository), { dealId: id, caller })
+      const isKnown = isUnchanged(etagOf(deal), preconditions, deal)
       // What is allowed depends on the caller too, so this form has no validator.
       if (expand) return jsonAnswer(200, { ...representDeal(deal), ...allowedTo(caller, deal) }, privateHeaders)
       const headers = dealHeaders(deal)
-      return isUnchanged(deal, preconditions)
-        ? emptyAnswer(304, headers)
-        : jsonAnswer(200, representDeal(deal), headers)
+      return isKnown ? emptyAnswer(304, headers) : jsonAnswer(200, representDeal(deal), headers)
     },
   }
 }

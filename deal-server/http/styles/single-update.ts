@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import { Refused } from '../../../shared/errors.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
-import { checkValue } from '../../../shared/http/check-value.ts'
+import { checkValue, invalidValue } from '../../../shared/http/check-value.ts'
+import { isAttribute } from '../../use-cases/attributes.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandsByName } from '../../use-cases/index.ts'
 import { requireRepeatable, withoutRepeatedId } from '../deal-target.ts'
@@ -15,20 +16,19 @@ export const actionSchema = z.strictObject({
   params: z.record(z.string(), z.unknown()).default({}),
 })
 
-/** @throws Refused `unknown-action` */
+/** @throws Refused `invalid-value` */
 export function commandOfAction(action: string): Command {
   const command = commandsByName.get(action)
   if (command) return command
   const message = `There is no use case of this name. There are: ${[...commandsByName.keys()].join(', ')}.`
-  const errors = [{ pointer: '/action', code: 'unknown-action', message }]
-  throw new Refused('unknown-action', message, { members: { errors } })
+  throw invalidValue([{ pointer: '/action', code: 'unknown-action', message }])
 }
 
 /** The command that the body names, on the deal in the path. */
 export function decodeSingleUpdate(call: HttpCall, dealId: string, body: object): Invocation {
-  const others = Object.keys(body).filter((name) => name !== 'action' && name !== 'params' && name !== 'id')
-  if (others.length > 0) {
-    const errors = others.map((name) => ({
+  const attributes = Object.keys(body).filter((name) => name !== 'id' && isAttribute(name))
+  if (attributes.length > 0) {
+    const errors = attributes.map((name) => ({
       pointer: `/${name}`,
       code: 'ambiguous-member',
       message: 'Not beside action.',

@@ -4,7 +4,7 @@
  */
 
 import { Refused } from '../../../shared/errors.ts'
-import { jsonAnswer } from '../../../shared/http/answer.ts'
+import { emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import { noParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import { addTask } from '../../use-cases/add-task.ts'
@@ -16,6 +16,7 @@ import { dealIdInPath } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
 import { describeAddition, describeCommand, describeSubResource } from '../openapi/command-operations.ts'
 import { describeHoldRead } from '../openapi/query-operations.ts'
+import { isUnchanged, preconditionsOf } from '../preconditions.ts'
 import { requirePresent } from '../presence.ts'
 import { decodeSubResource } from './action-sub-resource.ts'
 import { dealHeaders } from './deal-answers.ts'
@@ -58,6 +59,7 @@ const undoing = (command: Command, { segment, id }: { segment: string; id: strin
 function decodeHold(call: HttpCall): Invocation {
   const id = dealIdInPath(call)
   readQuery(call, noParameters)
+  const preconditions = preconditionsOf(call)
   return {
     kind: 'query',
     rights: () => [dealQuery.right],
@@ -65,7 +67,9 @@ function decodeHold(call: HttpCall): Invocation {
       const deal = requirePresent(await dealQuery.run({ id }, repository), { dealId: id, caller })
       if (!deal.held) throw new Refused('not-found', 'The deal is not held.', { members: { dealId: id } })
       const { holdReason: reason, holdReasonCode: reasonCode, heldAt: since, heldBy: by } = deal
-      return jsonAnswer(200, { reason, reasonCode, since, by }, dealHeaders(deal))
+      const headers = dealHeaders(deal)
+      if (isUnchanged(headers.etag, preconditions, deal)) return emptyAnswer(304, headers)
+      return jsonAnswer(200, { reason, ...(reasonCode === null ? {} : { reasonCode }), since, by }, headers)
     },
   }
 }

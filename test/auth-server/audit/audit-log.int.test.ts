@@ -76,6 +76,36 @@ describeOnDatabases('the audit log', (open) => {
     expect(sound).toEqual(await logs[0]?.head())
   })
 
+  it('goes on behind what another server wrote, whoever wrote last', async () => {
+    const logs = [createLog(), createLog()]
+    for (const [index, turn] of [0, 0, 1, 0, 1, 1, 1, 0, 0].entries()) await logs[turn]?.record(event(`user-${index}`))
+    const { items } = await readEntries(opened.database, { after: 0, limit: 200 })
+    expect(items.map(({ seq, target }) => [seq, target])).toEqual(
+      Array.from({ length: 9 }, (_, index) => [index + 1, `user-${index}`]),
+    )
+    expect(await verify()).toMatchObject({ fault: undefined, sound: { count: 9 } })
+  })
+
+  it('goes on behind an entry of which it never learnt that it was stored', async () => {
+    const { database } = opened
+    let isLost = false
+    const query: typeof database.query = async (...statement) => {
+      const rows = await database.query(...statement)
+      if (isLost) throw new Unavailable('database')
+      return rows as never
+    }
+    const unreliable = { query, transaction: database.transaction.bind(database) } as typeof database
+    const log = createChainedLog({ database: unreliable, clock, log: logger as never, secretsKeys })
+    await log.record(event('first'))
+    isLost = true
+    await expect(log.record(event('lost'))).rejects.toThrow(Unavailable)
+    isLost = false
+    for (const target of ['third', 'fourth']) await log.record(event(target))
+    const { items } = await readEntries(database, { after: 0, limit: 200 })
+    expect(items.map(({ target }) => target)).toEqual(['first', 'lost', 'third', 'fourth'])
+    expect(await verify()).toMatchObject({ fault: undefined, sound: { count: 4 } })
+  })
+
   it('gives an entry back as it was written, page by page', async () => {
     await createLog().record(event('alice'))
     const entry = { seq: 1, at: '2026-01-01T00:00:00.000Z', ...event('alice') }
@@ -108,6 +138,20 @@ describeOnDatabases('the audit log', (open) => {
     clock.advance(60_000)
     await refused('alice')
     expect(await log.head()).toMatchObject({ count: 3 })
+  })
+
+  it('keeps the next refusal by a limit when one could not be stored', async () => {
+    let isAway = true
+    const transaction: typeof opened.database.transaction = (work) =>
+      isAway ? Promise.reject(new Unavailable('database')) : opened.database.transaction(work)
+    const database = { ...opened.database, transaction }
+    const log = createChainedLog({ database, clock, log: logger as never, secretsKeys })
+    const refused = () => log.record(event('alice', { outcome: 'too-many-attempts' }))
+    await expect(refused()).rejects.toBeInstanceOf(Unavailable)
+    isAway = false
+    await refused()
+    await refused()
+    expect((await readEntries(opened.database, { after: 0, limit: 9 })).items).toHaveLength(1)
   })
 
   it('refuses to be changed by a statement', async () => {

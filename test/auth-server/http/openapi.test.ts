@@ -31,6 +31,11 @@ async function ask(method: string, path: string, expected: { status: number } & 
   return reply
 }
 
+interface DescribedParameter {
+  readonly name: string
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
 const templateOf = (route: string): string =>
   route.replace(':file{.+\\.pem}', '{kid}.pem').replace(/:([A-Za-z]+)/g, '{$1}')
 
@@ -77,6 +82,18 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
       else expect({ method, path, status }).toEqual({ method, path, status: 401 })
       expect(body.detail).not.toBe('There is no such route.')
     }
+  })
+
+  it('says of every list that it takes nextCursor as it was given, and how long a page is unless said', () => {
+    const parameters = describedIn(document).map(
+      ({ operation }) => (operation.parameters ?? []) as DescribedParameter[],
+    )
+    const named = (name: string) => parameters.flat().filter((parameter) => parameter.name === name)
+    expect(named('cursor').length).toBeGreaterThan(4)
+    for (const { schema } of named('cursor')) expect(schema.type).toBe('string')
+    expect(named('limit').length).toBe(named('cursor').length)
+    for (const { schema } of named('limit'))
+      expect(schema).toMatchObject({ type: 'integer', maximum: 200, default: 50 })
   })
 
   it('describes the answers of the token flow', async () => {

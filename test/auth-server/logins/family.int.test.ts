@@ -42,7 +42,7 @@ describeOnDatabases('refresh families under random interleavings', (open) => {
       const reuse = (await endedReasons(run.real.username)).filter((reason) => reason === 'reuse')
       expect(reuse.length).toBeLessThanOrEqual(broken)
     })
-    await fc.assert(property, { numRuns: 40 })
+    await fc.assert(property, { numRuns: 25 })
   })
 
   it('never logs out a client that presents no token after its successor', { timeout: 120_000 }, async () => {
@@ -52,6 +52,6 @@ describeOnDatabases('refresh families under random interleavings', (open) => {
       expect(run.model.logins.every((login) => !login.brokeRule && !login.ended)).toBe(true)
       expect(await endedReasons(run.real.username)).toEqual([])
     })
-    await fc.assert(property, { numRuns: 25 })
+    await fc.assert(property, { numRuns: 15 })
   })
 })

@@ -63,6 +63,8 @@ describeOnDatabases('users', (open) => {
     ['é', '/username', 'username-form'],
     ['a\0', '/username', 'username-form'],
     ['x'.repeat(65), '/username', 'username-form'],
+    ['.', '/username', 'username-form'],
+    ['..', '/username', 'username-form'],
   ])('refuses the name %j', async (username, pointer, code) => {
     await expect(create(username)).rejects.toMatchObject({
       code: 'invalid-value',

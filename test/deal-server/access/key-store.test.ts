@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createKeyStore } from '../../../deal-server/access/key-store.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
@@ -30,8 +30,10 @@ function openKeyStore() {
     store,
     answer,
     fail: () => loads.shift()?.fail(),
-    pass: (milliseconds: number) => {
+    /** Lets so much time go by, in which what was put off is begun. */
+    pass: async (milliseconds: number) => {
       now += milliseconds
+      await vi.advanceTimersByTimeAsync(milliseconds)
     },
     started: () => started,
     /** Loads this document, a whole cool-down after whatever came before. */
@@ -44,6 +46,9 @@ function openKeyStore() {
   }
 }
 
+beforeEach(() => {
+  vi.useFakeTimers()
+})
 afterEach(() => {
   vi.useRealTimers()
 })
@@ -66,10 +71,10 @@ describe('loading', () => {
 
   it('has one load under way, whoever asks', async () => {
     const { store, answer, started } = openKeyStore()
-    const asked = ['a', 'b', 'c', 'a'].map((kid) => store.findKey(kid))
+    const asked = ['a', 'b', 'a', 'b'].map((kid) => store.findKey(kid))
     const refreshed = store.refresh()
-    answer(usable('a'))
-    expect(await Promise.all(asked)).toEqual([true, false, false, true])
+    answer(usable('a'), usable('b', other))
+    expect(await Promise.all(asked)).toEqual([true, true, true, true])
     expect(await refreshed).toBe(true)
     expect(started()).toBe(1)
   })
@@ -82,7 +87,6 @@ describe('loading', () => {
   })
 
   it('starts no load any more once it was stopped, even when one was under way', async () => {
-    vi.useFakeTimers()
     const { store, fail, started } = openKeyStore()
     store.start()
     await vi.advanceTimersByTimeAsync(500)
@@ -94,7 +98,6 @@ describe('loading', () => {
   })
 
   it('tries again twice a second until it has a key, then every five minutes', async () => {
-    vi.useFakeTimers()
     const { store, answer, fail, started } = openKeyStore()
     store.start()
     await vi.advanceTimersByTimeAsync(500)
@@ -110,39 +113,108 @@ describe('loading', () => {
   })
 })
 
+/** What became of a promise so far. */
+async function stateOf(promise: Promise<unknown>): Promise<unknown> {
+  await vi.advanceTimersByTimeAsync(0)
+  const pending = Symbol('pending')
+  const settled = await Promise.race([promise.catch((error: unknown) => error), Promise.resolve(pending)])
+  return settled === pending ? 'waits' : settled
+}
+
 describe('an unknown kid', () => {
-  it('costs at most one load per cool-down', async () => {
-    const { store, load, pass, started } = openKeyStore()
+  it('is accepted from its first use on, also right after a load', async () => {
+    const { store, load, answer, pass } = openKeyStore()
     await load({ keys: [usable('a')] })
-    for (let count = 0; count < 100; count += 1) expect(await store.findKey(`unknown-${count}`)).toBe(false)
-    expect(started()).toBe(1)
-    pass(1_001)
-    void store.findKey('unknown')
+    const asked = store.findKey('new')
+    expect(await stateOf(asked)).toBe('waits')
+    await pass(250)
+    answer(usable('a'), usable('new', other))
+    expect(await asked).toBe(true)
+  })
+
+  it('is accepted when it was published while a load was under way', async () => {
+    const { store, answer, pass, started } = openKeyStore()
+    const underWay = store.refresh()
+    const asked = store.findKey('new')
+    answer(usable('a'))
+    await underWay
+    expect(await stateOf(asked)).toBe('waits')
+    await pass(250)
+    expect(started()).toBe(2)
+    answer(usable('a'), usable('new', other))
+    expect(await asked).toBe(true)
+  })
+
+  it('waits no longer than for the first load that brings it, whoever wanted that', async () => {
+    const { store, load, answer, pass, started } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    const asked = store.findKey('new')
+    void store.refresh()
+    answer(usable('a'), usable('new', other))
+    expect(await asked).toBe(true)
+    await pass(1_000)
     expect(started()).toBe(2)
   })
 
-  it('waits for the cool-down after a load that failed late, too', async () => {
+  it('is refused when a load that began later does not have it', async () => {
+    const { store, load, answer, pass } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    await pass(250)
+    const asked = store.findKey('x')
+    answer(usable('a'))
+    expect(await asked).toBe(false)
+  })
+
+  it('costs at most one load per cool-down, however many there are', async () => {
+    const { store, load, answer, pass, started } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    const asked: Promise<boolean>[] = []
+    for (let count = 0; count < 100; count += 1) {
+      asked.push(store.findKey(`unknown-${count}`))
+      await pass(10)
+      answer(usable('a'))
+    }
+    expect(started()).toBeLessThanOrEqual(5)
+    await pass(250)
+    answer(usable('a'))
+    await pass(250)
+    answer(usable('a'))
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([false]))
+  })
+
+  it('waits with a thousand others at most: nobody can tell the rest', async () => {
+    const { store, load, answer, pass } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    const asked = Array.from({ length: 1_000 }, (_, at) => store.findKey(`unknown-${at}`))
+    await expect(store.findKey('new')).rejects.toThrow(Unavailable)
+    await pass(250)
+    answer(usable('a'))
+    await Promise.all(asked)
+    expect(await stateOf(store.findKey('new'))).toBe('waits')
+  })
+
+  it('is refused with 503 while the document does not come, and costs no more loads', async () => {
     const { store, fail, pass, started } = openKeyStore()
     const first = store.findKey('x')
-    pass(3_000)
+    await pass(3_000)
     fail()
     await expect(first).rejects.toThrow(Unavailable)
     await expect(store.findKey('y')).rejects.toThrow(Unavailable)
     expect(started()).toBe(1)
-    pass(1_001)
-    void store.findKey('y')
+    await pass(250)
+    void store.findKey('y').catch(() => undefined)
     expect(started()).toBe(2)
   })
 
   it('is no wrong token as long as the document does not come', async () => {
     const { store, answer, load, fail, pass } = openKeyStore()
     await load({ keys: [usable('a')] })
-    pass(1_001)
+    await pass(250)
     const asked = store.findKey('new')
     fail()
     await expect(asked).rejects.toThrow(Unavailable)
     expect(await store.findKey('a')).toBe(true)
-    pass(1_001)
+    await pass(250)
     const again = store.findKey('new')
     answer(usable('a'))
     expect(await again).toBe(false)
@@ -151,38 +223,44 @@ describe('an unknown kid', () => {
   it('is not looked for again for ten seconds when a fresh document did not have it', async () => {
     const { store, answer, load, pass, started } = openKeyStore()
     await load({ keys: [usable('a')] })
-    pass(1_001)
+    await pass(250)
     const asked = store.findKey('x')
     answer(usable('a'))
     expect(await asked).toBe(false)
-    pass(9_000)
+    await pass(9_000)
     expect(await store.findKey('x')).toBe(false)
     expect(started()).toBe(2)
-    pass(1_500)
+    await pass(1_500)
     void store.findKey('x')
     expect(started()).toBe(3)
   })
 
-  it('is found after the cool-down when it was published while a load was under way', async () => {
-    const { store, answer, pass } = openKeyStore()
-    const underWay = store.refresh()
-    const asked = store.findKey('new')
-    answer(usable('a'))
-    await underWay
-    expect(await asked).toBe(false)
-    pass(1_001)
-    const again = store.findKey('new')
-    answer(usable('a'), usable('new', other))
-    expect(await again).toBe(true)
+  it('is refused at once when it is that of a key that was revoked', async () => {
+    const { store, load, started } = openKeyStore()
+    await load({ keys: [usable('a'), usable('b', other)] })
+    await load({ keys: [usable('b', other)] })
+    expect(await store.findKey('a')).toBe(false)
+    expect(started()).toBe(2)
   })
 
   it('is known at once when any load brings it', async () => {
-    const { store, answer, load } = openKeyStore()
+    const { store, answer, load, pass } = openKeyStore()
     const asked = store.findKey('new')
     answer(usable('a'))
     expect(await asked).toBe(false)
+    await pass(1)
     await load({ keys: [usable('new')] })
     expect(await store.findKey('new')).toBe(true)
+  })
+
+  it('keeps nobody waiting when the server stops', async () => {
+    const { store, load, pass, started } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    const asked = store.findKey('new')
+    store.stop()
+    await expect(asked).rejects.toThrow(Unavailable)
+    await pass(1_000)
+    expect(started()).toBe(1)
   })
 })
 
@@ -206,7 +284,7 @@ describe('good keys', () => {
   it('survive an auth server that fails or does not answer in time', async () => {
     const { store, load, fail, pass } = openKeyStore()
     await load({ keys: [usable('a')] })
-    pass(2_000)
+    await pass(2_000)
     const refreshed = store.refresh()
     fail()
     expect(await refreshed).toBe(false)

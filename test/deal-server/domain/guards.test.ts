@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
+import { bindAttributeUpdate } from '../../../deal-server/use-cases/update-deal.ts'
 import { decidePure, doPure, pureDeal } from '../../support/pure-deals.ts'
 import { freeTask, newTask, takenTask } from '../../support/transition-table.ts'
 
@@ -89,6 +90,27 @@ describe('employees', () => {
     ['assignee of a new task', ['AddTask', { title: 'call', assigneeId: 'nobody' }], open, '/assigneeId'],
   ])('an unknown %s', (_who, step, deal, pointer) => {
     expect(decidePure(step, deal)).toMatchObject({ code: 'employee-unknown', members: { errors: [{ pointer }] } })
+  })
+
+  it('who have been disabled since may be named again where they are already', () => {
+    const context = { employees: new Map<string, string>() }
+    const known = open.tasks.find(({ id }) => id === takenTask)
+    const again: Step[] = [
+      ['AssignOwner', { employeeId: open.ownerId.toUpperCase() }],
+      ['AssignTask', { taskId: takenTask, employeeId: 'Alice' }],
+      ['AddTask', { taskId: takenTask, title: known?.title, dueDate: known?.dueDate, assigneeId: 'ALICE' }],
+    ]
+    for (const step of again) expect(outcomeOf(step, open, context)).toEqual([])
+    expect(outcomeOf(['AssignTask', { taskId: freeTask, employeeId: 'alice' }], open, context)).toBe('employee-unknown')
+  })
+
+  it('are looked up for an update of attributes only when it names another owner', () => {
+    const { id: dealId, name, ownerId } = open
+    const namesOf = (body: object) =>
+      bindAttributeUpdate(body, { dealId, whole: false }).bound.employees({ ...open, ownerId: 'gone' })
+    expect(namesOf({ name: 'other' })).toEqual([])
+    expect(namesOf({ name, ownerId: 'Gone' })).toEqual([])
+    expect(namesOf({ name: 'other', ownerId })).toEqual([ownerId])
   })
 
   it('are named as they were created', () => {

@@ -41,7 +41,7 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     const reply = { status: 200, headers: new Headers({ 'content-type': 'application/json' }), body: {} }
     const check = (value: unknown) => () =>
       checker.expectDescribed('GET', below('/holded'), { ...reply, text: JSON.stringify(value) })
-    const hold = { reason: 'r', reasonCode: null, since: '2026-01-01T00:00:00.000Z', by: 'alice' }
+    const hold = { reason: 'r', since: '2026-01-01T00:00:00.000Z', by: 'alice' }
     expect(check(hold)).not.toThrow()
     expect(check({ ...hold, more: 1 })).toThrow()
     expect(check({ ...hold, by: undefined })).toThrow()
@@ -78,6 +78,9 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     await put(below('/hold'), { reason: 'later', reasonCode: 'wait' })
     await put(below('/holded'), { reason: 'later still' })
     await get(below('/holded'))
+    await ask('GET', below('/holded'), { status: 304, headers: { 'if-none-match': '*' } })
+    await ask('GET', below('/holded'), { status: 412, headers: { 'if-match': '"1"' } })
+    await put(below('/hold?validateOnly=true'), {}, 400)
     await put(below('/price-changed'), { newPrice: 1, reason: 'r' }, 409)
     await ask('DELETE', below('/holded'), { status: 200 })
     await get(below('/holded'), 404)
@@ -103,7 +106,7 @@ describeEmbedded('answers as the document of the deal server describes them', (o
 
   it('styles 3 and 4', async () => {
     await put(below(), { action: 'HoldDeal', params: { reason: 'later' } })
-    await put(below(), { action: 'NoDeal', params: {} }, 400)
+    await put(below(), { action: 'NoDeal', params: {} }, 422)
     await put(below(), { action: 'HoldDeal', params: { reason: 'later' }, name: 'both' }, 400)
     const { body } = await put(below(), { action: 'UnholdDeal', params: {} })
     await put(below(), { ...body, name: 'renamed', held: true, holdReason: 'why' })
@@ -143,6 +146,7 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     await post('/command/AddTask/', { id, title: 'call', assigneeId: 'alice' })
     await get(`/query/Deal/${id}`)
     await get('/query/Deals/held')
+    await ask('GET', '/query/Deals/held', { status: 304, headers: { 'if-none-match': '*' } })
     await get('/query/Deals/none', 400)
     await get('/query/Deals/held?cursor=none', 400)
     await get(`/query/DealHistory/${id}?limit=1`)

@@ -146,4 +146,25 @@ describeEmbedded('the OpenAPI document of the deal server', (openBackend) => {
     expect(accepted('POST', '/command/CreateDeal/', { name: 'n', price: '12.50', currency: 'EUR' })).toBe(true)
     expect(accepted('POST', '/rest/v1/deals', { name: 'n' })).toBe(false)
   })
+
+  it('shows for every body of a command an example that can be sent as it is, but for the ids', async () => {
+    const token = (await stack.logIn('alice')).access
+    const bodies = describedIn(document).filter(({ operation }) => operation.requestBody)
+    expect(bodies.length).toBeGreaterThan(60)
+    for (const { method, path, operation } of bodies) {
+      const deal = { id: randomUUID(), name: 'deal123', price: 1234 }
+      const [{ schema = {} } = {}] = Object.values(operation.requestBody?.content ?? {})
+      const named = String(schema.$ref ?? '').replace('#/components/schemas/', '')
+      const example = (document.components.schemas?.[named] as typeof schema | undefined) ?? schema
+      const text = JSON.stringify((example.examples as unknown[])[0]).replaceAll(/0198c0de-[-0-9]+/g, deal.id)
+      expect(checker.acceptsBody(method, path, JSON.parse(text)), `${method} ${path} ${text}`).toBe(true)
+      expect((await stack.deal.send('/rest/v1/deals', { token, json: deal })).status).toBe(201)
+      const target = `${path.replace('{id}', deal.id).replace('{commandId}', deal.id)}?validateOnly=true`
+      const headers = { 'content-type': 'application/json', 'idempotency-key': deal.id }
+      const reply = await stack.deal.send(target, { method, token, headers, body: text })
+      // There is no such task, and there is such a deal: all else would be the example's fault.
+      const fine = /^2|^404 task-not-found|^409 deal-exists/
+      expect(`${reply.status} ${reply.body.code ?? ''}`, `${method} ${path} ${text}`).toMatch(fine)
+    }
+  })
 })

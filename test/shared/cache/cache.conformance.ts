@@ -163,38 +163,78 @@ function describeMoments(under: () => CacheUnderTest): void {
 
 function describeAttempts(under: () => CacheUnderTest): void {
   const limit = { count: 3, seconds: 0.2 }
-  const begin = async (key: string, id: string) => (await under().cache.beginAttempt(key, { id, limit })).state
-  const end = (key: string, id: string, failed: boolean) => under().other.endAttempt(key, { id, limit, failed })
+  const limited = (...keys: string[]) => keys.map((key) => ({ key, limit }))
+  const begin = async (key: string, id: string) => (await under().cache.beginAttempt(limited(key), id)).state
+  const end = (key: string, id: string, failed: boolean) => under().other.endAttempt(limited(key), { id, failed })
+  const allows = async (...keys: string[]) => (await under().other.allowsAttempt(limited(...keys))).state
 
-  it('begins as many attempts as there may be failures, and the next when one has ended well', async () => {
+  it('allows as many attempts as there may be failures, and the next when one has ended well', async () => {
     const key = uniqueKey()
-    expect([await begin(key, 'a'), await begin(key, 'b'), await begin(key, 'c')]).toEqual(['begun', 'begun', 'begun'])
-    expect(await begin(key, 'd')).toBe('busy')
+    expect([await begin(key, 'a'), await begin(key, 'b')]).toEqual(['allowed', 'allowed'])
+    expect(await allows(key)).toBe('allowed')
+    expect(await begin(key, 'c')).toBe('allowed')
+    expect([await allows(key), await begin(key, 'd')]).toEqual(['busy', 'busy'])
     await end(key, 'd', false)
     expect(await begin(key, 'd')).toBe('busy')
     await end(key, 'b', false)
-    expect(await begin(key, 'd')).toBe('begun')
-    expect(await begin(uniqueKey(), 'd')).toBe('begun')
+    expect([await allows(key), await begin(key, 'd')]).toEqual(['allowed', 'allowed'])
+    expect(await begin(uniqueKey(), 'd')).toBe('allowed')
   })
 
-  it('begins none after too many failures, until their window is over', async () => {
+  it('allows none after too many failures, until their window is over', async () => {
     const key = uniqueKey()
     for (const id of ['a', 'b', 'c']) {
-      expect(await begin(key, id)).toBe('begun')
+      expect(await begin(key, id)).toBe('allowed')
       await end(key, id, true)
     }
-    const verdict = await under().other.beginAttempt(key, { id: 'd', limit })
-    if (verdict.state !== 'exhausted') throw new Error(verdict.state)
-    expect(verdict.retryAfterMs).toBeGreaterThan(0)
-    expect(verdict.retryAfterMs).toBeLessThanOrEqual(200)
+    for (const verdict of [
+      await under().other.beginAttempt(limited(key), 'd'),
+      await under().other.allowsAttempt(limited(key)),
+    ]) {
+      if (verdict.state !== 'exhausted') throw new Error(verdict.state)
+      expect(verdict.retryAfterMs).toBeGreaterThan(0)
+      expect(verdict.retryAfterMs).toBeLessThanOrEqual(200)
+    }
     await under().pass(250)
-    expect(await begin(key, 'd')).toBe('begun')
+    expect([await allows(key), await begin(key, 'd')]).toEqual(['allowed', 'allowed'])
   })
 
   it('counts failures of attempts that it never saw begin', async () => {
     const key = uniqueKey()
     for (const id of ['a', 'b', 'c']) await end(key, id, true)
-    expect(await begin(key, 'd')).toBe('exhausted')
+    expect([await allows(key), await begin(key, 'd')]).toEqual(['exhausted', 'exhausted'])
+  })
+
+  it('begins an attempt under all of its keys or under none', async () => {
+    const [full, open] = [uniqueKey(), uniqueKey()]
+    for (const id of ['a', 'b', 'c']) await begin(full, id)
+    for (const id of ['d', 'e', 'f']) {
+      expect(await under().cache.beginAttempt(limited(open, full), id)).toEqual({ state: 'busy' })
+    }
+    expect([await allows(open), await allows(open, full), await allows(full, open)]).toEqual([
+      'allowed',
+      'busy',
+      'busy',
+    ])
+    for (const id of ['a', 'b', 'c']) await end(full, id, false)
+    for (const id of ['d', 'e', 'f']) {
+      expect(await under().cache.beginAttempt(limited(open, full), id)).toEqual({ state: 'allowed' })
+    }
+    expect([await allows(open), await allows(full)]).toEqual(['busy', 'busy'])
+    for (const id of ['d', 'e', 'f']) await under().cache.endAttempt(limited(open, full), { id, failed: true })
+    expect([await allows(open), await allows(full)]).toEqual(['exhausted', 'exhausted'])
+  })
+
+  it('names the last of several windows that must end first', async () => {
+    const [short, long] = [uniqueKey(), uniqueKey()]
+    const keys = [
+      { key: long, limit: { count: 1, seconds: 60 } },
+      { key: short, limit: { count: 1, seconds: 20 } },
+    ]
+    await under().cache.endAttempt(keys, { id: 'a', failed: true })
+    const verdict = await under().cache.allowsAttempt(keys)
+    if (verdict.state !== 'exhausted') throw new Error(verdict.state)
+    expect(verdict.retryAfterMs).toBeGreaterThan(50_000)
   })
 }
 

@@ -37,6 +37,8 @@ async function server(): Promise<RedisServer> {
   return started
 }
 
+const limited = { key, limit: { count: 1, seconds: 1 } }
+
 /** Every operation of the cache fails as Unavailable; returns how long the slowest took, in milliseconds. */
 async function slowestFailure(cache: Cache): Promise<number> {
   const start = performance.now()
@@ -47,8 +49,9 @@ async function slowestFailure(cache: Cache): Promise<number> {
     cache.getVersioned(key),
     cache.useNumber(key, { number: 1, ttlSeconds }),
     cache.startNumbers(key, { number: 1, ttlSeconds }),
-    cache.beginAttempt(key, { id: 'a', limit: { count: 1, seconds: 1 } }),
-    cache.endAttempt(key, { id: 'a', limit: { count: 1, seconds: 1 }, failed: true }),
+    cache.beginAttempt([limited], 'a'),
+    cache.endAttempt([limited], { id: 'a', failed: true }),
+    cache.allowsAttempt([limited]),
     cache.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds }),
     cache.publish(channel, 'x', { since, maxAgeMs }),
   ])

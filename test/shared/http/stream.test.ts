@@ -46,6 +46,7 @@ describe('a streamed answer', () => {
     const app = createApp({
       routes: [{ methods: ['GET'], path: '/stream', handle: () => answer }],
       problems: sharedProblems,
+      schemes: [],
       transport: { trustProxy: { hops: 0 }, allowInsecureHttp: false },
       origin: 'http://test',
       clock: systemClock,

@@ -38,6 +38,7 @@ const app = createApp({
     },
   ],
   problems: sharedProblems,
+  schemes: [],
   transport: { trustProxy: { hops: 0 }, allowInsecureHttp: false },
   origin: 'https://auth.example',
   clock: systemClock,

@@ -133,6 +133,34 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
       for (const end of ends) if (end.status === 'rejected') expect(end.reason.code).toBe('too-many-attempts')
     })
 
+    it('counts what was judged at once together with all else, and refuses it likewise', async () => {
+      const [guesses, account] = [server(cache), newAccount()]
+      await fail(guesses, account, 5)
+      for (let time = 0; time < 4; time += 1) await guesses.judge({ account, address }, false)
+      for (let time = 0; time < 20; time += 1) await guesses.judge({ account, address }, true)
+      await guesses.judge({ account, address }, false)
+      await expectTooMany(guesses.judge({ account, address }, true))
+      await expectTooMany(guesses.judge({ account, address }, false))
+      await expectTooMany(guesses.attempt({ account, address }, right))
+    })
+
+    it('lets any number of attempts that are judged right pass at once', async () => {
+      const [guesses, account] = [server(cache), newAccount()]
+      await fail(guesses, account, 9)
+      const attempts = Array.from({ length: 200 }, () => guesses.judge({ account, address }, true))
+      await expect(Promise.all(attempts)).resolves.toHaveLength(200)
+    })
+
+    it('tells of no more guesses than it may when they are judged at once, by several servers', async () => {
+      const account = newAccount()
+      const secrets = ['one more secret they share']
+      const servers = [server(cache, { secrets }), server(cache, { secrets })]
+      const attempts = Array.from({ length: 60 }, (_, at) => servers[at % 2]?.judge({ account, address }, at === 59))
+      const ends = await Promise.allSettled(attempts)
+      expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+      expect(ends.at(-1)).toMatchObject({ status: 'rejected', reason: { code: 'too-many-attempts' } })
+    })
+
     it('lets attempts that are right pass on several servers at once', async () => {
       const account = newAccount()
       const secrets = ['another secret they share']

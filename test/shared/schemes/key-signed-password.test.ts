@@ -21,7 +21,7 @@ function open(withPermit: WithHashingPermit = createHashingPermits({ concurrency
   let now = 1_000_000
   const hashes = { begun: 0 }
   const attempts: (Attempt & { failed: boolean })[] = []
-  const guesses: Guesses = {
+  const guesses: Pick<Guesses, 'attempt'> = {
     attempt: async (attempt, check) => {
       const result = await check()
       attempts.push({ ...attempt, failed: result === undefined })
@@ -56,6 +56,16 @@ describe('the password of a key-signed token', () => {
     expect(hashes.begun).toBe(2)
   })
 
+  it.each(['a', 'ab', 'abc'])('may be padded as base64url is: %j', async (end) => {
+    const password = `right password ${end}`
+    const own = { ...claims, passwordHash: { ...cost, digest: await digestTokenPassword(password, cost) } }
+    const padded = Buffer.from(password).toString('base64').replaceAll('+', '-').replaceAll('/', '_')
+    const { passwords } = open()
+    expect(await passwords.isRight(own, { field: padded, address })).toBe(true)
+    expect(await passwords.isRight(own, { field: padded.replace(/=+$/, ''), address })).toBe(true)
+    expect(() => passwords.isRight(own, { field: `${padded}=`, address })).toThrow(Refused)
+  })
+
   it('is never remembered when it is wrong: each try is hashed and counted', async () => {
     const { passwords, hashes, attempts } = open()
     for (let round = 0; round < 3; round += 1) {
@@ -81,7 +91,7 @@ describe('the password of a key-signed token', () => {
   it('is counted for the token itself where that names nobody', async () => {
     const { passwords, attempts } = open()
     await passwords.isRight({ ...claims, sub: null }, { field: encoded('wrong password'), address })
-    expect(attempts).toEqual([{ account: claims.jti, address, failed: true }])
+    expect(attempts).toEqual([{ account: claims.jti, actor: 'anonymous', address, failed: true }])
   })
 
   it('is hashed once for many who send it at once, each of whom counts', async () => {
@@ -114,7 +124,9 @@ describe('the password of a key-signed token', () => {
   })
 
   it('is not looked at once there were too many guesses', async () => {
-    const guesses: Guesses = { attempt: () => Promise.reject(new Refused('too-many-attempts', 'Wait.')) }
+    const guesses: Pick<Guesses, 'attempt'> = {
+      attempt: () => Promise.reject(new Refused('too-many-attempts', 'Wait.')),
+    }
     const withPermit: WithHashingPermit = () => Promise.reject(new Error('hashed'))
     const clock = { now: () => 1_000_000, monotonic: () => 0 }
     const passwords = createTokenPasswords({ withPermit, guesses, clock })

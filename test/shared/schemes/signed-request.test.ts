@@ -1,8 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
 import { Refused, Unavailable } from '../../../shared/errors.ts'
-import type { VerifiedCredential } from '../../../shared/schemes/scheme.ts'
+import type { HttpCall } from '../../../shared/http/call.ts'
+import type { Scheme, VerifiedCredential } from '../../../shared/schemes/scheme.ts'
 import { createSignedRequestScheme, type SignedRequestPorts } from '../../../shared/schemes/signed-request.ts'
 import { type SigningKey, signingKeyOf } from '../../../shared/schemes/signing-key.ts'
+import { maxSignatureTtlSeconds } from '../../../shared/schemes/used-signatures.ts'
 import { type PlainCall, plainCall } from '../../support/plain-call.ts'
 import { canonical, signText } from '../../support/signing.ts'
 import { readSignedRequestVectors } from '../../vectors/signed-request-vectors.ts'
@@ -31,10 +33,12 @@ function scheme(changes: Partial<SignedRequestPorts> = {}) {
   })
 }
 
+const find = ({ place }: Scheme, call: HttpCall) => ('find' in place ? place.find(call) : undefined)
+
 async function verify(request: PlainCall, changes: Partial<SignedRequestPorts> = {}): Promise<VerifiedCredential> {
   const made = scheme(changes)
   const call = plainCall(request)
-  const found = made.find(call)
+  const found = find(made, call)
   if (found === undefined) throw new Error('no credential was found')
   return made.verify(found, call)
 }
@@ -81,16 +85,16 @@ describe('a credential', () => {
   })
 
   it('is found by any part of a signature, in any case of letters', () => {
-    const find = (request: PlainCall) => scheme().find(plainCall(request))
+    const form = (request: PlainCall) => find(scheme(), plainCall(request))
     for (const query of ['signature=', 'SIGNATURE', 'apikey=1', 'x=1&apiKEY', '%73ignature=1']) {
-      expect(find({ method: 'GET', target: `/?${query}` })).toBe('query')
+      expect(form({ method: 'GET', target: `/?${query}` })).toBe('query')
     }
-    expect(find({ method: 'GET', target: '/', headers: { signature: '' } })).toBe('fields')
-    expect(find({ method: 'GET', target: '/', headers: { 'signature-input': 'x' } })).toBe('fields')
+    expect(form({ method: 'GET', target: '/', headers: { signature: '' } })).toBe('fields')
+    expect(form({ method: 'GET', target: '/', headers: { 'signature-input': 'x' } })).toBe('fields')
     for (const query of ['timestamp=1', 'nonce=1&method=GET', 'x=signature', '']) {
-      expect(find({ method: 'GET', target: `/?${query}` })).toBeUndefined()
+      expect(form({ method: 'GET', target: `/?${query}` })).toBeUndefined()
     }
-    expect(() => find({ ...get, headers: { signature: 'x' } })).toThrow(
+    expect(() => form({ ...get, headers: { signature: 'x' } })).toThrow(
       expect.objectContaining({ code: 'several-credentials' }),
     )
   })
@@ -169,14 +173,32 @@ describe('a credential', () => {
 describe('a use', () => {
   const post = { method: 'POST', target: target([['method', 'POST']]) }
 
-  it('is written down for unsafe methods only, until no server accepts the signature', async () => {
+  it('is written down for unsafe methods only, until no server accepts the signature by any SIGNATURE_TTL', async () => {
     const use = vi.fn(async () => undefined)
     await verify({ method: 'GET', target: target([]) }, { use })
     expect(use).not.toHaveBeenCalled()
     const { signature } = await verify(post, { use })
-    const expiresAt = (now + ttlSeconds + 60) * 1000
+    const expiresAt = (now + maxSignatureTtlSeconds + 60) * 1000
     expect(use).toHaveBeenCalledExactlyOnceWith({ keyId: first.id, digest: signature?.digest, expiresAt })
     expect(signature).toMatchObject({ isReused: false, digest: expect.stringMatching(/^[\w-]{43}$/) })
+  })
+
+  it('is remembered when SIGNATURE_TTL is raised after it, as far as that can be', async () => {
+    let time = now * 1000
+    const clock = { now: () => time, monotonic: () => 0 }
+    const remembered = new Map<string, number>()
+    /** Forgets, as the housekeeping does, what has expired. */
+    const use: SignedRequestPorts['use'] = async ({ digest, expiresAt }) => {
+      const isKnown = (remembered.get(digest) ?? 0) > time
+      if (!isKnown) remembered.set(digest, expiresAt)
+      return isKnown ? 5 : undefined
+    }
+    expect((await verify(post, { use, clock, ttlSeconds: 1 })).signature?.isReused).toBe(false)
+    time += (maxSignatureTtlSeconds - 1) * 1000
+    const raised = { use, clock, ttlSeconds: maxSignatureTtlSeconds }
+    expect((await verify(post, raised)).signature?.isReused).toBe(true)
+    time += 2_000
+    expect(await outcomeOf(post, raised)).toBe('signature-too-old')
   })
 
   it('is told apart from the first one', async () => {

@@ -13,7 +13,7 @@ const octets = (length: number) =>
 
 const name = fc
   .string({ unit: fc.constantFrom(...'abzAZ09._@-'), minLength: 1, maxLength: 64 })
-  .filter((text) => text.toLowerCase() !== 'anonymous')
+  .filter((text) => text.toLowerCase() !== 'anonymous' && text !== '.' && text !== '..')
 const ipv4 = fc.ipV4()
 const ipv6 = octets(16)
   .filter((address) => !address.subarray(0, 12).equals(Buffer.from('00000000000000000000ffff', 'hex')))
@@ -158,6 +158,8 @@ describe('the payload of a key-signed token', () => {
     ['a name beyond Latin', { sub: 'Ł' }],
     ['the reserved name', { sub: 'anonymous' }],
     ['the reserved name in other letters', { sub: 'Anonymous' }],
+    ['a name that no path can carry', { sub: '.' }],
+    ['another such name', { sub: '..' }],
     ['an IPv4 address in the form of IPv6', { address: '::ffff:203.0.113.7' }],
     ['an address that is not spelt canonically', { address: '2001:0db8::1' }],
     ['an id that is no UUID', { jti: '01890a5d' }],

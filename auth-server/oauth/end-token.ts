@@ -3,7 +3,9 @@ import type { Clock } from '../../shared/clock.ts'
 import type { Database, Drizzle } from '../../shared/database/database.ts'
 import { Refused } from '../../shared/errors.ts'
 import type { HousekeepingJob } from '../../shared/housekeeping.ts'
+import { anonymousUsername } from '../../shared/principals/record.ts'
 import type { VerifyAccessToken } from '../../shared/tokens/verify-access-token.ts'
+import type { VerifyKeySignedToken } from '../../shared/tokens/verify-key-signed-token.ts'
 import { maxEndedLogins } from '../logins/login.ts'
 import { endedTokens } from '../store/schema.ts'
 import { changePrincipal } from '../users/principal-change.ts'
@@ -11,27 +13,35 @@ import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 import { tokensAliveSince } from '../users/principal-record.ts'
 
 /** What ending one token needs. */
-export interface EndKeyTokenPorts {
+export interface EndTokenPorts {
   readonly database: Database
   readonly clock: Clock
   readonly publisher: Pick<PrincipalPublisher, 'settle'>
   readonly verifyAccessToken: VerifyAccessToken
+  readonly verifyKeySignedToken: VerifyKeySignedToken
+}
+
+/** A token that has ended, and whose it was. */
+export interface EndedToken {
+  readonly id: string
+  readonly username: string
 }
 
 /**
- * Ends one access token of an API key, wherever its owner's record is known, which is settled before this resolves; the key and its
- * other tokens live on. Undefined for what has expired.
+ * Ends one token alone, an access token or a key-signed one, wherever its principal's record is known, which is settled before this resolves;
+ * other tokens, and the API key it may be of, live on. Undefined for what has expired.
  *
  * @throws Refused `too-many-logins` when as many of the owner are remembered as of ended logins; Unavailable
  */
-export type EndKeyToken = (token: string) => Promise<{ readonly id: string; readonly username: string } | undefined>
+export type EndToken = (token: string) => Promise<EndedToken | undefined>
 
 /** Ending one token over these ports. */
-export function createEndKeyToken({ database, clock, publisher, verifyAccessToken }: EndKeyTokenPorts): EndKeyToken {
+export function createEndToken({ database, clock, publisher, ...verifiers }: EndTokenPorts): EndToken {
   return async (token) => {
-    const verdict = verifyAccessToken(token)
-    if (!verdict.ok) return undefined
-    const { jti: id, sub: username, exp } = verdict.claims
+    const [verdict] = [verifiers.verifyAccessToken(token), verifiers.verifyKeySignedToken(token)].filter(({ ok }) => ok)
+    if (!verdict?.ok) return undefined
+    const { jti: id, sub, exp } = verdict.claims
+    const username = sub ?? anonymousUsername
     const now = new Date(clock.now())
     const { changeNumber } = await changePrincipal(database, username, async (transaction, { userId }) => {
       await refuseTooMany(transaction, userId, now)
@@ -56,7 +66,7 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
   if ((counted?.count ?? 0) < maxEndedLogins) return
   throw new Refused(
     'too-many-logins',
-    'Too many revoked tokens of this user are still remembered. Revoke the API key.',
+    'Too many revoked tokens of this user are still remembered. Revoke the API key, or have the user logged out everywhere.',
     {
       headers: { 'retry-after': '60' },
     },

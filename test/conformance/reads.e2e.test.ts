@@ -1,0 +1,49 @@
+/** What GET answers to preconditions, wherever the answer has an entity tag. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeBackends } from '../support/backends.ts'
+import { expectProblem } from '../support/http-client.ts'
+import { openStack, type Stack } from '../support/stack.ts'
+import { makeTwin, type SendRequest, sendAs, type Twin } from '../support/twins.ts'
+
+let stack: Stack
+let send: SendRequest
+
+describeBackends('GET with preconditions', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend, { logLevel: 'silent' })
+    send = sendAs(stack.deal, (await stack.logIn('alice')).access)
+  }, 60_000)
+  afterAll(() => stack.close())
+
+  const get = (path: string, headers = {}) => send({ path, sent: { headers } })
+
+  it.each<[string, (twin: Twin) => string, string | undefined]>([
+    ['a deal', ({ path }) => path, '"4"'],
+    ['a hold', ({ path }) => `${path}/holded`, '"4"'],
+    ['query Deal', ({ dealId }) => `/query/Deal/${dealId}`, '"4"'],
+    ['query Deals', () => '/query/Deals/held?limit=3', undefined],
+    ['query AssignedTask', () => '/query/AssignedTask/alice', undefined],
+    ['query DealHistory', ({ dealId }) => `/query/DealHistory/${dealId}`, undefined],
+  ])('%s has an ETag: 304 for who has it, 412 where If-Match names another', async (_what, pathOf, expected) => {
+    const twin = await makeTwin(send, 'HELD')
+    const path = pathOf(twin)
+    const { headers } = await get(path)
+    const etag = String(headers.get('etag'))
+    if (expected) expect(etag).toBe(expected)
+    for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const reply = await get(path, { 'if-none-match': known })
+      expect([reply.status, reply.text, reply.headers.get('etag')]).toEqual([304, '', etag])
+    }
+    expect((await get(path, { 'if-none-match': '"x"', 'if-match': etag })).status).toBe(200)
+    expectProblem(await get(path, { 'if-match': '"x"' }), 412, 'precondition-failed')
+  })
+
+  it('shows in its ETag that a list is another', async () => {
+    const twin = await makeTwin(send, 'OPEN')
+    const etagOf = async () => (await get(`/query/DealHistory/${twin.dealId}`)).headers.get('etag')
+    const before = await etagOf()
+    expect(await etagOf()).toBe(before)
+    await send({ path: `${twin.path}/hold`, sent: { json: { reason: 'test' } } })
+    expect(await etagOf()).not.toBe(before)
+  })
+})
