@@ -1,6 +1,6 @@
 import { type Bench, cyclesFor, httpTurn } from './bench.ts'
 import type { Comparison, Subject } from './compare.ts'
-import { askForNonce, type DigestUser, digestFields, makeDigestUser, makeUsers, signPath } from './credentials.ts'
+import { askForNonce, digestFields, makeDigestUser, makeUsers, signPath } from './credentials.ts'
 import { dealPath, readDeal, request, type Token } from './requests.ts'
 
 /** More than a connection can send in a second. */
@@ -39,13 +39,14 @@ export async function readOneDeal(bench: Bench): Promise<Comparison> {
   }
 }
 
-/** A user for each connection, since attempts of one account that are in flight count as failures until they have ended. */
+/** A nonce for each connection: its counts need not be in order, but should not be far apart. */
 async function byDigest(bench: Bench, numberOf: (client: number) => number): Promise<Subject> {
   const { clients, servers } = bench
   const [origin, token] = [servers.authOrigin, await servers.logIn()]
-  const users = await makeUsers(origin, { token, prefix: 'digest', count: clients })
-  const callers = await Promise.all(users.map((user) => makeDigestUser(origin, token, user)))
-  const requestsOf = async (user: DigestUser, n: number, count: number) => {
+  const [named] = await makeUsers(origin, { token, prefix: 'digest', count: 1 })
+  if (!named) throw new Error('no user was made')
+  const user = await makeDigestUser(origin, token, named)
+  const requestsOf = async (n: number, count: number) => {
     const uri = dealPath(n)
     const nonce = await askForNonce(`http://127.0.0.1:${servers.port}${uri}`)
     const fieldsOf = (index: number) => digestFields(user, { nonce, uri, count: index + 1 })
@@ -53,7 +54,8 @@ async function byDigest(bench: Bench, numberOf: (client: number) => number): Pro
   }
   const turn = async (seconds: number) => {
     const count = Math.ceil(digestsPerSecond * seconds)
-    const requests = await Promise.all(callers.map((user, client) => requestsOf(user, numberOf(client), count)))
+    const asked = Array.from({ length: clients }, (_, client) => requestsOf(numberOf(client), count))
+    const requests = await Promise.all(asked)
     const cycles = cyclesFor(clients, servers.port, (client) => requests[client] ?? [])
     return httpTurn(bench, { cycles, expected: '200' }, seconds)
   }

@@ -21,11 +21,15 @@ import { openCache } from '../shared/cache/open-cache.ts'
 import { systemClock as clock } from '../shared/clock.ts'
 import { migrateDatabase } from '../shared/database/migrate.ts'
 import { openPostgres } from '../shared/database/postgres.ts'
+import { createCors } from '../shared/http/cors.ts'
 import { createCursors, cursorKeyOf } from '../shared/http/cursors.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog, onceATurn } from '../shared/log.ts'
+import { createMetrics } from '../shared/metrics/metrics.ts'
+import { observeRequests } from '../shared/metrics/request-metrics.ts'
 import type { Authenticate, Caller } from '../shared/schemes/authenticate.ts'
+import { trustedOrigins } from '../shared/schemes/cross-site.ts'
 import { basicFields, keySignedFields, logIn, makeApiKey, sessionFields } from './credentials.ts'
 import type { Environment } from './environment.ts'
 
@@ -36,6 +40,7 @@ const ids = createIdSource(clock)
 const log = createLog({ level: 'info', format: 'json' }, onceATurn(pino.destination('/dev/null')))
 const user = { username: 'bench', password: ids.secret(24) }
 const secrets = { SERVICE_SECRET: ids.secret(32), SECRETS_KEY: ids.secret(32) }
+const metrics = createMetrics()
 const migrationsOf = (server: string) => join(import.meta.dirname, '..', server, 'store/migrations')
 
 export async function startServers({ database: { url }, redisUrl }: Environment) {
@@ -129,7 +134,8 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
     const findEmployees = () => Promise.resolve(new Map())
     const events = { open: () => Promise.resolve(undefined) }
     const cursors = createCursors([cursorKeyOf(secrets.SERVICE_SECRET)])
-    const given = { openRoutes: [], authenticate, recheck, findEmployees, events, cursors }
+    const counted = { cors: createCors(trustedOrigins(config)), observe: observeRequests(metrics, 'deal') }
+    const given = { openRoutes: [], authenticate, recheck, findEmployees, events, cursors, ...counted }
     const { port, drain } = await listen({
       ...place,
       app: createDealApp(config, { ...given, repository, clock, ids, log }),
