@@ -1,18 +1,22 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { testFilesWithoutServices } from './scripts/files-without-services.ts'
 
-/** Suites that bring all they need themselves: where TEST_EMBEDDED is `false`, because they have just run, they need not run again. */
+/** Suites that bring all they need themselves, though they can do with services as well. */
 const selfContained = [
   'test/e2e/{docs-pages,operations,readme,start}.e2e.test.ts',
   'test/auth-server/ops/{offline-process,terminal}.e2e.test.ts',
   'test/shared/database/data-lock.test.ts',
 ]
+
+/** Where TEST_EMBEDDED is `false`, because all suites have just run without services, those need not run again that do not know of them. */
 const hasRun = process.env.TEST_EMBEDDED === 'false'
+const needless = () => [...selfContained, ...testFilesWithoutServices(import.meta.dirname)]
 
 // Many suites start servers and measure time: two files at once keep two cores busy, more only make them wait for each other.
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(hasRun ? selfContained : [])],
+    exclude: [...configDefaults.exclude, ...(hasRun ? needless() : [])],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
