@@ -44,8 +44,11 @@ type Credential = (request: PlainRequest) => Promise<CredentialledRequest>
 
 const username = 'alice'
 
-/** How long credentials that no key of the ring is behind are used, in milliseconds: a Digest nonce lives for five minutes. */
-const otherwiseRenewedAfterMs = 120_000
+/**
+ * How long a Digest nonce is used, in milliseconds: it lives for five minutes. API keys and sessions outlive the load; to make a new
+ * key takes a token, and that of a key which is revoked at this moment would rightly fail.
+ */
+const nonceRenewedAfterMs = 120_000
 
 /** Starts the clients. */
 export function startLoad(options: LoadOptions): Load {
@@ -149,7 +152,8 @@ function renewals(scheme: SchemeClient, { stack, auths, index, tokenTtlMs }: Wor
     return auths[turn % auths.length] ?? stack.auth
   }
   const hasToken = scheme.name === 'bearer' || scheme.name === 'key-signed'
-  const lifeMs = hasToken ? tokenTtlMs / 2 : otherwiseRenewedAfterMs
+  const otherwiseMs = scheme.name === 'digest' ? nonceRenewedAfterMs : Number.POSITIVE_INFINITY
+  const lifeMs = hasToken ? tokenTtlMs / 2 : otherwiseMs
   let tokens: Tokens | undefined
   return async () => {
     // Times in tokens are whole seconds.
