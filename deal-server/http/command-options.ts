@@ -25,8 +25,14 @@ export function sayWhenOnlyTried(call: HttpCall): void {
   call.addAnswerHeader('deal-validated-only', 'true')
 }
 
-/** True when the client wants no body (RFC 7240 §4.2). */
-export const prefersMinimal = (call: HttpCall): boolean =>
-  (call.header('prefer') ?? '')
-    .split(',')
-    .some((preference) => /^\s*return\s*=\s*"?minimal"?\s*(;|$)/i.test(preference))
+/** The preferences in a `Prefer` field. A comma within a quoted value separates nothing. */
+const preferences = /(?:[^",]|"(?:[^"\\]|\\.?)*"?)+/g
+
+/** True when the client wants no body (RFC 7240 §4.2). Of a preference given twice the first counts (§2). */
+export function prefersMinimal(call: HttpCall): boolean {
+  const wanted = call
+    .header('prefer')
+    ?.match(preferences)
+    ?.find((preference) => /^\s*return\s*(=|;|$)/i.test(preference))
+  return wanted !== undefined && /^[^=;]*=\s*"?minimal"?\s*(;|$)/i.test(wanted)
+}

@@ -21,8 +21,12 @@ export const preconditionsOf = (call: HttpCall): Preconditions => ({
   ifNoneMatch: parseTags('If-None-Match', call.header('if-none-match')),
 })
 
-/** A weak tag is accepted as its strong form: proxies weaken tags when they compress. */
-const listOfTags = /^\s*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*\s*$/
+/**
+ * A weak tag is accepted as its strong form: proxies weaken tags when they compress. A list may have elements with nothing in them
+ * (RFC 9110 §5.6.1.2).
+ */
+const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
+const listOfTags = new RegExp(`^[\\s,]*${tag}(?:\\s*,[\\s,]*${tag})*[\\s,]*$`)
 
 function parseTags(field: string, value: string | undefined): '*' | string[] | undefined {
   if (value === undefined) return undefined
@@ -42,7 +46,9 @@ export function requirePreconditions(
   isTaken = false,
 ): void {
   if (required && ifMatch === undefined) {
-    throw new Refused('precondition-required', 'Send If-Match, or the version you have read as member version.')
+    const members = deal === undefined ? {} : { dealId: deal.id }
+    const message = 'Send If-Match, or the version you have read as member version.'
+    throw new Refused('precondition-required', message, { members })
   }
   const etag = deal === undefined ? undefined : etagOf(deal)
   if (matches(etag, ifMatch) === false) throw preconditionFailed('If-Match', deal)

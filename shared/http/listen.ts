@@ -111,8 +111,15 @@ function createListener(options: ListenOptions, streams: OpenStreams) {
     for (const [name, value] of always) response.setHeader(name, value)
     if (!hasOneHost(request)) writeProblem(response, malformed, options)
     else if (isAboutServer(request)) response.writeHead(204, allow).end()
-    else void listener(request, response)
+    else void listener(withPlainScheme(request), response)
   }
+}
+
+/** An absolute target's scheme is the same in whatever case (RFC 3986 §3.1); the framework knows it in lower case only. */
+function withPlainScheme(request: IncomingMessage): IncomingMessage {
+  const [scheme] = /^https?(?=:)/i.exec(request.url ?? '') ?? []
+  if (request.url && scheme) request.url = scheme.toLowerCase() + request.url.slice(scheme.length)
+  return request
 }
 
 /** A year (RFC 6797 §6.1.1). */

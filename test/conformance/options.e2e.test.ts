@@ -133,7 +133,7 @@ describeBackends('options of commands', (openBackend) => {
       expect(await read(twin.path)).toEqual(twin.read)
     })
 
-    it.each(['"3"', 'W/"3"', '"1", "3"', '*', '"3-gz"'])('If-Match: %s lets it happen', async (tag) => {
+    it.each(['"3"', 'W/"3"', '"1", "3"', ', "1",,"3" ,', '*', '"3-gz"'])('If-Match: %s lets it happen', async (tag) => {
       const twin = await makeTwin(send, 'OPEN')
       const reply = await send(withHeaders(changing(client, twin), { 'if-match': tag }))
       expect(reply.status).toBeLessThan(300)
@@ -149,6 +149,27 @@ describeBackends('options of commands', (openBackend) => {
       if (client.style !== 'resource') expect(reply.headers.get('preference-applied')).toBe('return=minimal')
       return undefined
     })
+  })
+
+  it.each([',', ', ,', '"3" "4"', '3,', '"3", *'])('If-Match: %s is no list of entity tags', async (ifMatch) => {
+    const { path } = await makeTwin(send, 'OPEN')
+    for (const name of ['if-match', 'if-none-match']) {
+      expectProblem(await put(`${path}/hold`, { reason: 'x' }, { [name]: ifMatch }), 400, 'invalid-parameter')
+    }
+  })
+
+  it.each([
+    ['return="minimal"; x=y', ''],
+    ['Return=Minimal, return=representation', ''],
+    ['return=representation, return=minimal', 'the deal'],
+    ['return=representation; x=minimal', 'the deal'],
+    ['wait; x="a, return=minimal"', 'the deal'],
+    ['wait="return=minimal', 'the deal'],
+  ])('Prefer: %s leaves %j', async (prefer, left) => {
+    const { path } = await makeTwin(send, 'OPEN')
+    const reply = await put(`${path}/hold`, { reason: 'x' }, { prefer })
+    expect(reply.status).toBe(left === '' ? 204 : 200)
+    expect(reply.headers.get('preference-applied')).toBe(left === '' ? 'return=minimal' : null)
   })
 
   it('If-Match of a deal that is not there is 404, not 412', async () => {
@@ -309,7 +330,9 @@ describeEmbedded('REQUIRE_PRECONDITION', (openBackend) => {
   it('refuses a whole deal that says no version, and nothing else', async () => {
     const { path, read: before } = await makeTwin(send, 'OPEN')
     const { version, ...members } = before
-    expectProblem(await put(path, { ...members, name: 'other' }), 428, 'precondition-required')
+    const refused = await put(path, { ...members, name: 'other' })
+    expectProblem(refused, 428, 'precondition-required')
+    expect(refused.body.dealId).toBe(before.id)
     expect((await put(path, members)).status).toBe(200)
     expect((await put(path, { ...members, version, name: 'one' })).status).toBe(200)
     expect((await put(path, { ...members, name: 'two' }, { 'if-match': '"4"' })).status).toBe(200)

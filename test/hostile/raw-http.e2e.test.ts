@@ -140,6 +140,7 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
 
     it.each<[string, string]>([
       ['an absolute target', head('GET http://elsewhere.example/healthz HTTP/1.1', host, close)],
+      ['an absolute target in capitals', head('GET HTTP://elsewhere.example/healthz HTTP/1.1', host, close)],
       ['HTTP/1.0 without Host', head('GET /healthz HTTP/1.0')],
       ['a question mark alone', head('GET /healthz? HTTP/1.1', host, close)],
       ['blanks around a value', head('GET /healthz HTTP/1.1', 'host:   a  ', 'connection:close')],
