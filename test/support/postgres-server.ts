@@ -1,10 +1,10 @@
 /** A PostgreSQL server of a test's own, to stop, kill and freeze. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './free-port.ts'
 
 /** Whether `PostgresServer.encrypt` can make a certificate here. */
 export const canMakeCertificates = (): boolean => output('openssl', 'version') !== undefined
@@ -60,7 +60,7 @@ export class PostgresServer {
       try {
         return await this.#startOnce()
       } catch (error) {
-        if (attempt === 10) throw error
+        if (attempt === 50) throw error
         await sleep(200)
       }
     }
@@ -158,13 +158,3 @@ const owner = (): { uid?: number; gid?: number } => {
   if (process.getuid?.() !== 0) return {}
   return { uid: Number(output('id', '-u', 'postgres')), gid: Number(output('id', '-g', 'postgres')) }
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { freePort } from './free-port.ts'
 
 /** Whether this machine can start Redis servers for tests. */
 export const redisServerInstalled = spawnSync('redis-server', ['--version']).status === 0
@@ -102,32 +102,4 @@ async function answering(port: number): Promise<void> {
     if (answer === 'PONG') return
   }
   throw new Error('the Redis server did not start')
-}
-
-// A Cluster node also listens on its port + 10000, so both must be free; below the range that systems give out by themselves.
-async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < 50; attempt++) {
-    const port = 12_000 + Math.floor(Math.random() * 10_000)
-    if (!(await inUse(port)) && !(await inUse(port + 10_000))) return port
-  }
-  throw new Error('no free port')
-}
-
-async function inUse(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  const connected = await once(socket, 'connect').then(
-    () => true,
-    () => false,
-  )
-  socket.destroy()
-  if (connected) return true
-  const server = createServer()
-  const bound = once(server.listen(port, '127.0.0.1'), 'listening')
-  return bound.then(
-    async () => {
-      await new Promise((resolve) => server.close(resolve))
-      return false
-    },
-    () => true,
-  )
 }
