@@ -99,8 +99,6 @@ export interface AuthResources {
   readonly secretsKeys: readonly string[]
 }
 
-export type AuthServer = ReturnType<typeof createAuthServer>
-
 /** An auth server that does not listen yet. */
 export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const { clock, ids, log, metrics = createMetrics() } = resources

@@ -57,8 +57,6 @@ export interface DealResources {
   readonly eventStreams?: Partial<EventStreamsOptions>
 }
 
-export type DealServer = ReturnType<typeof createDealServer>
-
 /** A deal server that does not listen yet. */
 export function createDealServer(config: DealConfig, resources: DealResources) {
   const { database, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources

@@ -10,7 +10,7 @@ export const keyUses = ['jwt', 'key-signed'] as const
 export type KeyUse = (typeof keyUses)[number]
 
 /** Published only; signs; verifies only; gone (CONTRACT section 8). */
-export const keyStates = ['pending', 'active', 'retired', 'removed'] as const
+const keyStates = ['pending', 'active', 'retired', 'removed'] as const
 
 /**
  * The JWK's `alg` (RFC 7517 §4.4). Key-signed tokens are no JWS: a name of our own keeps their keys out of every JWT library's hands.

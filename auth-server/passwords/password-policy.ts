@@ -8,7 +8,7 @@ import type { MemberError } from '../../shared/problems.ts'
 export { exceedsPasswordLimit }
 
 /** In bytes of the NFC-normalised UTF-8 form, which is also what is hashed (RFC 8265 §4.2). */
-export const minPasswordBytes = 8
+const minPasswordBytes = 8
 
 const common = new Set(dictionary['passwords-common'])
 

@@ -24,7 +24,7 @@ import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRe
 export const feedMarkerKey = (installationId: string): string => installationKey(installationId, 'principal-feed:upTo')
 
 /** A record may stay in the cache this long. */
-export const recordTtlSeconds = 86_400
+const recordTtlSeconds = 86_400
 
 /** Far longer than any record stays, so that no record outlives the marker it stands under. */
 const markerTtlSeconds = 7 * 86_400

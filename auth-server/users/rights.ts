@@ -43,7 +43,7 @@ export const allRights = [...reading, ...dealing, ...managing, ...administering]
 export type Right = (typeof allRights)[number]
 
 /** Which rights a role stands for. */
-export const rightsOfRole = {
+const rightsOfRole = {
   viewer: reading,
   agent: [...reading, ...dealing],
   manager: [...reading, ...dealing, ...managing],

@@ -22,7 +22,7 @@ export const toUser = (row: UserRow): User => ({
 })
 
 /** The refusal for a name that no user has. */
-export const noSuchUser = () => new Refused('not-found', 'there is no such user')
+const noSuchUser = () => new Refused('not-found', 'there is no such user')
 
 /** The row of this user. @throws Refused `not-found` */
 export async function userRow(source: Drizzle, userId: string): Promise<UserRow> {

@@ -59,7 +59,7 @@ export const requireOpen = (deal: Deal): DealRefusal | undefined =>
     : refuse('deal-closed', `The deal is ${deal.status}; only an open deal can be changed.`)
 
 /** Refuses what a hold blocks: price, date and completion. */
-export const requireNotHeld = (deal: Deal): DealRefusal | undefined =>
+const requireNotHeld = (deal: Deal): DealRefusal | undefined =>
   deal.held ? refuse('deal-held', 'The deal is held; unhold it first.') : undefined
 
 /** Open and not held. */

@@ -13,7 +13,7 @@ export const fingerprintOf = (content: Content): string =>
   createHash('sha256').update(canonicalJson(content)).digest('base64url')
 
 /** RFC 8785 for values that came from JSON: members sorted by UTF-16 code units, no blanks, numbers as ECMAScript writes them. */
-export function canonicalJson(value: unknown): string {
+function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const members = Object.entries(value).filter(([, member]) => member !== undefined)

@@ -7,7 +7,7 @@ import { Refused, Unavailable } from '../errors.ts'
 import { DatabaseError } from './database.ts'
 
 /** What `Unavailable` names when the database did not answer. */
-export const DEPENDENCY = 'database'
+const DEPENDENCY = 'database'
 
 /**
  * SQLSTATEs which say that the service is missing, not that the statement is wrong: connection exceptions, insufficient

@@ -4,7 +4,7 @@ import { ownTraceId, type Traced, traceIdOf } from './trace.ts'
 import type { Peer } from './transport.ts'
 
 /** Bodies larger than this are refused with 413, in bytes. */
-export const maxBodyBytes = 256 * 1024
+const maxBodyBytes = 256 * 1024
 
 /** A request as handlers and schemes see it: what stood on the wire, not what a framework made of it. */
 export interface HttpCall extends Traced {

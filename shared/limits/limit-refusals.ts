@@ -10,7 +10,7 @@ import type { Attempt, Guesses } from './guesses.ts'
 /** Whoever tried, and whatever was tried; null for what has not the form of a name or an id, and might be a secret. */
 const nameSchema = z.string().refine(isUsername).nullable()
 
-export const limitRefusalSchema = z.strictObject({
+const limitRefusalSchema = z.strictObject({
   /** What the secret was presented by. */
   scheme: z.enum(['basic', 'digest', 'key-signed']),
   actor: nameSchema,

@@ -1,7 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
-
-/** Whether this machine has curl. */
-export const curlInstalled = spawnSync('curl', ['--version']).status === 0
+import { execFile } from 'node:child_process'
 
 /** What curl printed of an answer, the last one of an exchange. */
 export interface CurlAnswer {

@@ -9,7 +9,7 @@ import { signIn } from './sign-in.ts'
 import { passwordOf, type Stack, type TestServer } from './stack.ts'
 
 /** Whose rights and credentials are taken away. */
-export const subject = 'carol'
+const subject = 'carol'
 
 /** A credential of the subject. */
 export interface OpenCredential {

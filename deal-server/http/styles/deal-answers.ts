@@ -35,7 +35,7 @@ export const dealCommand = (call: HttpCall, bound: BoundCommand, dealId: string 
 }
 
 /** 200 with the deal; 201 with `Location` for a new one; 204 for a deleted one, or when no body is wanted (deal model 3.3). */
-export function answerWithDeal(answered: AnsweredCommand, minimal: boolean): Answer {
+function answerWithDeal(answered: AnsweredCommand, minimal: boolean): Answer {
   const { deal } = answered.outcome
   const isNew = deal.version === 1 && answered.record.useCase === 'CreateDeal'
   const headers = { ...outcomeHeaders(answered), ...(isNew ? { location: pathOf(deal) } : {}) }
