@@ -17,8 +17,10 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...(hasRun ? needless() : [])],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // A machine may take three times as long as the one that a test was written on.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000, interval: 20 } },
     maxWorkers: 2,
   },
 })

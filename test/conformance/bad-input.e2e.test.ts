@@ -64,7 +64,7 @@ describeEmbedded('bad input', (openBackend) => {
     stack = await openStack(openBackend, { logLevel: 'silent' })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
     twin = await makeTwin(send, 'OPEN')
-  }, 60_000)
+  })
   afterAll(async () => {
     const { body } = await send({ path: twin.path, sent: {} })
     expect(body).toEqual(twin.read)

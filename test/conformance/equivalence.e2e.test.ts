@@ -140,7 +140,7 @@ describeBackends('the equivalence of all styles', (openBackend) => {
     alice = (await stack.logIn('alice')).access
     stored = storedDeals(stack.database)
     cellsRun.clear()
-  }, 60_000)
+  })
   afterAll(async () => {
     const counts = [...cellsRun].map(([title, count]) => `${title}: ${count}`)
     const total = [...cellsRun.values()].reduce((sum, count) => sum + count, 0)

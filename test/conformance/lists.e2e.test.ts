@@ -129,7 +129,7 @@ describeBackends('lists', (openBackend) => {
     const [alice, admin] = await Promise.all([stack.logIn('alice'), stack.logIn('admin')])
     tokens = { alice: alice.access, admin: admin.access }
     await fill()
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   describe.each(lists)('of $title', (list) => {

@@ -77,7 +77,7 @@ async function tryAndDo(client: StyleClient, row: (typeof transitionTable)[numbe
 }
 
 describeBackends('options of commands', (openBackend) => {
-  beforeAll(open(openBackend), 60_000)
+  beforeAll(open(openBackend))
   afterAll(() => stack.close())
 
   describe.each(titles)('%s', (_title, client) => {
@@ -211,7 +211,7 @@ describeBackends('options of commands', (openBackend) => {
 })
 
 describeBackends('the whole deal and its version', (openBackend) => {
-  beforeAll(open(openBackend), 60_000)
+  beforeAll(open(openBackend))
   afterAll(() => stack.close())
 
   it('a stale PUT cannot revert what others have changed', async () => {
@@ -324,7 +324,7 @@ describeBackends('the whole deal and its version', (openBackend) => {
 })
 
 describeEmbedded('REQUIRE_PRECONDITION', (openBackend) => {
-  beforeAll(open(openBackend, { REQUIRE_PRECONDITION: 'true' }), 60_000)
+  beforeAll(open(openBackend, { REQUIRE_PRECONDITION: 'true' }))
   afterAll(() => stack.close())
 
   it('refuses a whole deal that says no version, and nothing else', async () => {

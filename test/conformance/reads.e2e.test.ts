@@ -12,7 +12,7 @@ describeBackends('GET with preconditions', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { logLevel: 'silent' })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   const get = (path: string, headers = {}) => send({ path, sent: { headers } })

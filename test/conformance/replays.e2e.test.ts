@@ -87,7 +87,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
     stack = await openStack(openBackend, { logLevel: 'silent' })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
     stored = storedDeals(stack.database)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   describe.each(titles)('%s', (_title, client) => {

@@ -34,7 +34,7 @@ describeBackends('rights of commands', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { logLevel: 'silent' })
     alice = await as('alice')
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('a whole deal with a new price and a hold needs both rights, and names those that lack', async () => {

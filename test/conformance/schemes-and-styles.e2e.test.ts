@@ -56,7 +56,7 @@ describeBackends('every use case in every style under every scheme', (openBacken
     stored = storedDeals(stack.database)
     alice = (await stack.logIn('alice')).access
     cells.clear()
-  }, 60_000)
+  })
   afterAll(async () => {
     const total = [...cells.values()].reduce((sum, one) => sum + one, 0)
     const counts = [...cells].map(([scheme, one]) => `${scheme}: ${one}`).join(', ')

@@ -99,7 +99,7 @@ describeBackends('random commands through every style', (openBackend) => {
     stack = await openStack(openBackend, { logLevel: 'silent' })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
     stored = storedDeals(stack.database)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('end as twins: state, version, events and problem codes', async () => {

@@ -29,7 +29,7 @@ describeBackends('API keys', (openBackend) => {
     admin = (await stack.logIn('admin')).access
     alice = (await stack.logIn('alice')).access
     bob = (await stack.logIn('bob')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('shows a secret once, and never again', async () => {

@@ -34,7 +34,7 @@ describeBackends('the audit log', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     admin = (await stack.logIn('admin')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   const auth = (path: string, sent = {}) => stack.auth.send(path, { token: admin, ...sent })
@@ -181,7 +181,7 @@ describeBackends('the audit log', (openBackend) => {
     } finally {
       await limited.close()
     }
-  }, 60_000)
+  })
 
   it('is one sound chain at the end of all that', async () => {
     const secretsKeys = parseSecretsKeys(stack.environment.SECRETS_KEY ?? '')

@@ -22,7 +22,7 @@ describeBackends('Basic authentication', (openBackend) => {
       environment: { LOGIN_FAILURES_PER_ACCOUNT: '5/600', LOGIN_FAILURES_PER_ADDRESS: '10000/60' },
     })
     admin = (await stack.logIn('admin')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   const routes = (): (readonly [TestServer, string])[] => [

@@ -50,7 +50,7 @@ describeBackends('commands with an Idempotency-Key', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { dealServers: 2 })
     alice = (await stack.logIn('alice')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
   beforeEach(() => {
     key = `key-${randomUUID()}`
@@ -275,7 +275,7 @@ describePostgresAndRedis('different commands on one deal at the same time', (ope
   beforeAll(async () => {
     stack = await openStack(openBackend, { dealServers: 2 })
     alice = (await stack.logIn('alice')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it.each([1, 2, 3, 4, 5])(

@@ -25,7 +25,7 @@ const allowed = (origin: string) => ({ 'allow-origin': origin, 'allow-credential
 describeBackends('scripts of other origins', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { environment: { CORS_ORIGINS: `${app},http://localhost:3000` } })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   const preflight = (server: 'auth' | 'deal', path: string, origin: string, method = 'PUT') =>

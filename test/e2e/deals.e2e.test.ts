@@ -45,7 +45,7 @@ describeBackends('deals', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     alice = (await stack.logIn('alice')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('answers a command of the controller with 200 and a body of no octets, not with chunks', async () => {

@@ -21,7 +21,7 @@ describeBackends('Digest authentication', (openBackend) => {
     const environment = { LOGIN_FAILURES_PER_ACCOUNT: '50/600', LOGIN_FAILURES_PER_ADDRESS: '10000/60' }
     stack = await openStack(openBackend, { dealServers: 2, environment })
     admin = (await stack.logIn('admin')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   const routes = (): (readonly [TestServer, string])[] => [

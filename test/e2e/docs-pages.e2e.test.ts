@@ -36,7 +36,7 @@ describeInBrowser('the documentation pages', () => {
     const environment = { DEAL_PORT: port, DEAL_PUBLIC_ORIGIN: `http://127.0.0.1:${port}` }
     stack = await openStack(openEmbedded, { environment })
     browser = await openBrowser()
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await stack?.close()

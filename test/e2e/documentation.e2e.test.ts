@@ -52,7 +52,7 @@ function expectStrictPage(reply: Reply): void {
 describeEmbedded('the pages that explain the servers', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('are documentation pages under a strict policy, loading nothing from elsewhere', async () => {
@@ -200,7 +200,7 @@ describeEmbedded('the pages of servers without sessions, with 401 for expired to
   beforeAll(async () => {
     const environment = { AUTH_SCHEMES: 'bearer,basic', EXPIRED_TOKEN_STATUS: '401' }
     stack = await openStack(openBackend, { environment })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('have no form', async () => {

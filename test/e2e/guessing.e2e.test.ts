@@ -9,7 +9,7 @@ describeBackends('guessing passwords', (openBackend) => {
     stack = await openStack(openBackend, {
       environment: { LOGIN_FAILURES_PER_ACCOUNT: '3/600', LOGIN_FAILURES_PER_ADDRESS: '50/600', TRUST_PROXY: '1' },
     })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   const from = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded-proto': 'https' })

@@ -57,7 +57,7 @@ const purge = async () => {
 describeBackends('housekeeping of deals', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
   beforeEach(async () => {
     key = `key-${randomUUID()}`

@@ -1,5 +1,5 @@
 /** What a limit refuses of credentials that come with each request is in the audit log, whichever server it was sent to. */
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeBackends } from '../support/backends.ts'
 import { rememberSecret } from '../support/http-client.ts'
 import { askForNonce, digestCredential } from '../support/scheme-clients/digest.ts'
@@ -25,7 +25,7 @@ describeBackends('the audit log', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { environment: { LOGIN_FAILURES_PER_ACCOUNT: '2/60' } })
     token = (await stack.logIn('admin')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   const wrongPassword =
@@ -64,7 +64,7 @@ describeBackends('the audit log', (openBackend) => {
     }
     expect(statuses).toEqual([401, 401, 429, 429, 429])
     // Deal servers tell of theirs in the background.
-    await vi.waitFor(async () => expect(await refusalsBehind(last)).not.toEqual([]))
+    await expect.poll(() => refusalsBehind(last)).not.toEqual([])
     const found = await refusalsBehind(last)
     expect(found.map(({ actor, action, target, scheme }) => [actor, action, target, scheme])).toEqual([expected])
     expect(found[0]).toMatchObject({ address: '127.0.0.1', requestId: null })
@@ -81,7 +81,7 @@ describeBackends('the audit log', (openBackend) => {
       const headers = await wrongDigest(secret)(server, path)
       for (let count = 1; count <= 3; count += 1) await server.send(path, { headers: headers(count) })
     }
-    await vi.waitFor(async () => expect(await refusalsBehind(last)).not.toEqual([]))
+    await expect.poll(() => refusalsBehind(last)).not.toEqual([])
     expect(await refusalsBehind(last)).toMatchObject([{ actor: null, target: null, scheme: 'digest' }])
   })
 })

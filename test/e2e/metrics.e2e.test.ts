@@ -14,7 +14,7 @@ describeBackends('/metrics', (openBackend) => {
 
   beforeAll(async () => {
     stack = await openStack(openBackend)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   const read = async (server: TestServer): Promise<string> => {

@@ -155,5 +155,5 @@ describeEmbedded('docs/operations.md, its metrics', (openBackend) => {
     )
     const expected = [...given].map(([name, servers]) => `${name} ${servers.size === 2 ? 'both' : [...servers]}`)
     expect(rows.toSorted()).toEqual(expected.toSorted())
-  }, 60_000)
+  })
 })

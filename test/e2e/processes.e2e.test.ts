@@ -49,13 +49,13 @@ describePostgresAndRedis('one auth server and two deal servers, each a process o
     )
     const password = /password, shown only now: (\S+)/.exec(children[0]?.output() ?? '')?.[1]
     admin = (await logIn(auth, 'admin', password ?? '')).access
-  }, 90_000)
+  })
 
   afterAll(async () => {
     for (const child of children.splice(0)) await child.end('SIGKILL')
     await backend.close()
     rmSync(dataDir, { recursive: true, force: true })
-  }, 60_000)
+  })
 
   it('gives the same answers to the same calls', async () => {
     const [one, two] = deals as [TestServer, TestServer]
@@ -116,7 +116,7 @@ describePostgresAndRedis('one auth server and two deal servers, each a process o
     expect(written).not.toContain(admin)
     expect(written).not.toContain(readFileSync(join(dataDir, 'service-secret'), 'utf8'))
     expect(written.split('a good long password').length).toBe(1)
-  }, 60_000)
+  })
 })
 
 describe('a server without its settings', () => {

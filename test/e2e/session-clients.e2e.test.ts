@@ -25,7 +25,7 @@ describe('curl with a cookie jar', () => {
   beforeAll(async () => {
     await open()
     folder = await mkdtemp(join(tmpdir(), 'keyhold-curl-'))
-  }, 60_000)
+  })
   afterAll(async () => {
     await stack.close()
     await rm(folder, { recursive: true })
@@ -74,7 +74,7 @@ describeInBrowser('the forms of the documentation', () => {
     await open()
     browser = await openBrowser()
     observed = await browser.newPage()
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await stack?.close()
@@ -110,7 +110,7 @@ describeInBrowser('the forms of the documentation', () => {
     expect(await call('/me')).toBe(401)
     // A 401 stands in the console of every browser; nothing else may.
     expect(observed.complaints.filter((complaint) => !complaint.includes('401'))).toEqual([])
-  }, 30_000)
+  })
 
   it('show what is wrong with a password, and set nothing', async () => {
     const { page } = observed
@@ -123,7 +123,7 @@ describeInBrowser('the forms of the documentation', () => {
     ])
     expect(response.status()).toBe(401)
     expect(await page.context().cookies()).toEqual([])
-  }, 30_000)
+  })
 
   it('are of no use to a page of another site', async () => {
     const { page } = await browser.newPage()
@@ -142,5 +142,5 @@ describeInBrowser('the forms of the documentation', () => {
     expect(response.status()).toBe(403)
     expect(await page.context().cookies()).toEqual([])
     await page.context().close()
-  }, 30_000)
+  })
 })

@@ -20,7 +20,7 @@ describe('sessions of servers that clients see over HTTPS', () => {
       ...{ AUTH_PUBLIC_ORIGIN: 'https://auth.test', DEAL_PUBLIC_ORIGIN: 'https://deals.test' },
     }
     stack = await openStack(openEmbedded, { environment })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('have a cookie that never leaves HTTPS and this host, on both servers', async () => {
@@ -51,7 +51,7 @@ describe('sessions of servers that clients see over HTTPS', () => {
 describe('sessions behind a trusted proxy', () => {
   beforeAll(async () => {
     stack = await openStack(openEmbedded, { environment: { TRUST_PROXY: '1' } })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('have the name that goes with the scheme that the proxy saw, when set and when read', async () => {
@@ -78,7 +78,7 @@ describe('sessions behind a trusted proxy', () => {
 describe('without the scheme session', () => {
   beforeAll(async () => {
     stack = await openStack(openEmbedded, { environment: { AUTH_SCHEMES: 'bearer' } })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('there is no way in, a cookie is no credential, and token logins can be seen and ended', async () => {
@@ -98,7 +98,7 @@ describe('without the scheme session', () => {
 describeBackends('what is left of sessions', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { environment: { SESSION_IDLE_TTL: '20', SESSION_MAX_TTL: '3600' } })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('obeys the settings', async () => {
@@ -143,9 +143,9 @@ describeBackends('what is left of sessions', (openBackend) => {
     }
     const [loggedOut, idle] = [await open(), await open()]
     await stack.auth.send(`/sessions/${loggedOut.key}`, { method: 'DELETE' })
-    expect(await Promise.race([loggedOut.ended, sleep(3_000, false)])).toBe(true)
+    await loggedOut.ended
     expect(await Promise.race([idle.ended, sleep(100, false)])).toBe(false)
     stack.clock.advanceSeconds(21)
-    expect(await Promise.race([idle.ended, sleep(4_000, false)])).toBe(true)
-  }, 20_000)
+    await idle.ended
+  })
 })

@@ -7,6 +7,7 @@ import { type Backend, describeBackends } from '../support/backends.ts'
 import { expectProblem } from '../support/http-client.ts'
 import { lent, withCacheOf } from '../support/shared-cache.ts'
 import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+import { withinASecond } from '../support/within-a-second.ts'
 
 const isCurrent = async (server: TestServer): Promise<boolean> => {
   const { body } = await server.send('/readyz')
@@ -15,7 +16,7 @@ const isCurrent = async (server: TestServer): Promise<boolean> => {
 }
 
 const expectCurrent = async (stack: Stack): Promise<void> => {
-  for (const server of [stack.auth, ...stack.deals]) expect(await isCurrent(server)).toBe(true)
+  for (const server of [stack.auth, ...stack.deals]) await expect.poll(() => isCurrent(server)).toBe(true)
 }
 
 /** Changes a user, and returns how long that took to be acknowledged, in milliseconds. */
@@ -29,6 +30,13 @@ const patch = async (stack: Stack, username: string, json: object): Promise<numb
 
 const create = (server: TestServer, token: string) =>
   server.send('/rest/v1/deals/', { token, json: { name: 'deal123', price: 1234 } })
+
+/** From within a second of now on, every deal server of the stack answers so. */
+const takesEffect = async (stack: Stack, token: string, expected: 201 | 'missing-right'): Promise<void> => {
+  const statuses = expected === 201 ? { from: 403, to: 201 } : { from: 201, to: 403 }
+  await Promise.all(stack.deals.map((deal) => withinASecond(() => create(deal, token), statuses)))
+  await expectEverywhere(stack, token, expected)
+}
 
 /** Every deal server of the stack must answer so, again and again, over more than a heartbeat. */
 const expectEverywhere = async (stack: Stack, token: string, expected: 201 | 'missing-right'): Promise<void> => {
@@ -51,7 +59,7 @@ describeBackends('two installations that share one Redis', (open) => {
     backend = await open()
     first = await openStack(lent(backend), { dealServers: 2 })
     second = await openStack(() => withCacheOf(backend, open), { dealServers: 2 })
-  }, 60_000)
+  })
   afterAll(async () => {
     await second.close()
     await first.close()
@@ -59,7 +67,6 @@ describeBackends('two installations that share one Redis', (open) => {
   })
 
   it('both have a current feed', async () => {
-    await sleep(1_000)
     for (const stack of [first, second]) await expectCurrent(stack)
   })
 
@@ -73,16 +80,13 @@ describeBackends('two installations that share one Redis', (open) => {
       for (let count = 0; count < 10; count += 1)
         await patch(there, 'bob', { rights: count % 2 ? [] : ['deal.create'] })
       expect(await patch(here, 'carol', { roles: ['viewer'] })).toBeLessThan(900)
-      await sleep(100)
-      await Promise.all([expectEverywhere(here, tokenHere, 'missing-right'), expectEverywhere(there, tokenThere, 201)])
+      await Promise.all([takesEffect(here, tokenHere, 'missing-right'), expectEverywhere(there, tokenThere, 201)])
       await patch(there, 'carol', { roles: ['viewer'] })
       await patch(here, 'carol', { roles: ['agent'] })
-      await sleep(100)
-      await Promise.all([expectEverywhere(here, tokenHere, 201), expectEverywhere(there, tokenThere, 'missing-right')])
+      await Promise.all([takesEffect(here, tokenHere, 201), takesEffect(there, tokenThere, 'missing-right')])
       await patch(there, 'carol', { roles: ['agent'] })
       await Promise.all([expectCurrent(first), expectCurrent(second)])
     },
-    60_000,
   )
 
   it('the auth server says of each answer whose it is, also of one about nobody', async () => {
@@ -107,11 +111,11 @@ describeBackends('two installations that share one Redis', (open) => {
     const { access } = await first.logIn('only-here', json.password)
     await expectEverywhere(first, access, 201)
     await expect(second.logIn('only-here', json.password)).rejects.toThrow('401')
-  }, 20_000)
+  })
 })
 
 describeBackends('a new database under a Redis that another database used', (open) => {
-  it('has a current feed within a second, and its changes are acknowledged at once', async () => {
+  it('has a current feed soon, and its changes are acknowledged before the cache would be given up', async () => {
     const backend = await open()
     const former = await openStack(lent(backend))
     for (let count = 0; count < 20; count += 1)
@@ -120,20 +124,14 @@ describeBackends('a new database under a Redis that another database used', (ope
 
     const next = await openStack(() => withCacheOf(backend, open))
     try {
-      const began = performance.now()
-      while (!(await isCurrent(next.deal))) {
-        expect(performance.now() - began).toBeLessThan(1_000)
-        await sleep(10)
-      }
       await expectCurrent(next)
       const { access } = await next.logIn('dave')
       await expectEverywhere(next, access, 'missing-right')
-      expect(await patch(next, 'dave', { rights: ['deal.create'] })).toBeLessThan(500)
-      await sleep(100)
-      await expectEverywhere(next, access, 201)
+      expect(await patch(next, 'dave', { rights: ['deal.create'] })).toBeLessThan(900)
+      await takesEffect(next, access, 201)
     } finally {
       await next.close()
       await backend.close()
     }
-  }, 60_000)
+  })
 })

@@ -10,7 +10,7 @@ let stack: Stack
 describeEmbedded('clients that sign', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it.each([

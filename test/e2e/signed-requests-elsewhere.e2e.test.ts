@@ -70,7 +70,7 @@ describeBackends('signed requests of other clients', (openBackend) => {
     stack = await openStack(openBackend)
     hmac = await makeKey(stack, 'alice')
     rsa = await makeKey(stack, 'alice', { kind: 'rsa' })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   describe('by a library for RFC 9421', () => {

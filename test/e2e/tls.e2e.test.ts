@@ -71,5 +71,5 @@ describe('both servers over TLS', () => {
     child = startChild('start.ts', { environment: { ...(await settings()), TLS_KEY: otherKeyFile } })
     expect(await child.ended()).toBe(2)
     expect(child.output()).toContain('TLS_KEY: is not the private key of the first certificate in TLS_CERT')
-  }, 60_000)
+  })
 })

@@ -24,7 +24,7 @@ const expectDead = async ({ access, refresh: token }: Tokens): Promise<void> => 
 describeBackends('the token flow', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('logs in: a pair of tokens, and the access token works at both servers', async () => {
@@ -217,7 +217,7 @@ describeBackends('the token flow with EXPIRED_TOKEN_STATUS=401 and other lifetim
       LOGIN_MAX_TTL: '150',
     }
     stack = await openStack(openBackend, { environment })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('answers 401 to an expired access token at both servers', async () => {

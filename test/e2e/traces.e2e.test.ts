@@ -16,7 +16,7 @@ describeBackends('the trace of a request', (openBackend) => {
 
   beforeAll(async () => {
     stack = await openStack(openBackend)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   const asked = '/internal/verify-password'

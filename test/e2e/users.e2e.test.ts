@@ -25,7 +25,7 @@ const create = async (more: object = {}) => {
 describeBackends('administration of users', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
   beforeEach(async () => {
     admin = (await stack.logIn('admin')).access

@@ -55,7 +55,7 @@ describePostgresAndRedis('a deal server that is killed', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     alice = (await stack.logIn('alice')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
   beforeEach(async () => {
     key = `key-${randomUUID()}`
@@ -75,7 +75,7 @@ describePostgresAndRedis('a deal server that is killed', (openBackend) => {
       () => 'no answer',
     )
     await proxy.triggered
-    await expect.poll(async () => (await events()).length, { timeout: 5000 }).toBe(1)
+    await expect.poll(async () => (await events()).length).toBe(1)
     expect(await child.end('SIGKILL')).toBeNull()
     expect(await lost).toBe('no answer')
     const retry = await send((await startDealServer()).server)
@@ -132,11 +132,11 @@ describePostgresAndRedis('a deal server that is killed', (openBackend) => {
     const underWay = hold(server, path)
     await proxy.triggered
     const exit = child.end('SIGTERM')
-    await expect.poll(() => server.send('/healthz').catch(() => 'refused'), { timeout: 5000 }).toBe('refused')
+    await expect.poll(() => server.send('/healthz').catch(() => 'refused')).toBe('refused')
     proxy.release()
     const reply = await underWay
     expect({ status: reply.status, version: reply.body.version }).toEqual({ status: 200, version: 2 })
     expect(await exit).toBe(0)
     expect((await events()).length).toBe(1)
-  }, 60_000)
+  })
 })

@@ -11,7 +11,7 @@ const binaries = findPostgresBinaries()
 const canRun = process.env.TEST_DATABASE_URL !== undefined && binaries !== undefined && redisServerInstalled
 const title = canRun ? '' : ' (skipped: TEST_DATABASE_URL, or programs of PostgreSQL or Redis, are missing)'
 
-describe.skipIf(!canRun)(`live events when a server is away${title}`, { timeout: 60_000 }, () => {
+describe.skipIf(!canRun)(`live events when a server is away${title}`, () => {
   let postgres: PostgresServer
   let stack: Stack
   let alice: string
@@ -21,7 +21,7 @@ describe.skipIf(!canRun)(`live events when a server is away${title}`, { timeout:
     const eventStreams = { heartbeatMs: 500 }
     stack = await openStack(() => openPostgresAndRedis(postgres.url), { dealServers: 2, eventStreams })
     alice = (await stack.logIn('alice')).access
-  }, 60_000)
+  })
   afterAll(async () => {
     await stack.close()
     await postgres.remove()
@@ -48,7 +48,7 @@ describe.skipIf(!canRun)(`live events when a server is away${title}`, { timeout:
     expect((await stack.deal.send('/rest/v1/events', { token: alice })).status).toBe(503)
     await postgres.start()
     const after = await createDeal()
-    await client.until(({ events }) => events.length === 2, 10_000)
+    await client.until(({ events }) => events.length === 2)
     expect(client.events.map(({ data }) => data.subject)).toEqual([before, after])
     expect(client.hasEnded).toBe(false)
     client.close()
@@ -59,7 +59,7 @@ describe.skipIf(!canRun)(`live events when a server is away${title}`, { timeout:
     await stack.redis?.kill()
     const here = await createDeal()
     const there = await createDeal(stack.deals[1])
-    await client.until(({ events }) => events.length === 2, 4_000)
+    await client.until(({ events }) => events.length === 2)
     expect(client.events.map(({ data }) => data.subject)).toEqual([here, there])
     await stack.redis?.start()
     client.close()

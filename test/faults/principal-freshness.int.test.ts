@@ -7,6 +7,7 @@ import { systemClock } from '../../shared/clock.ts'
 import { migrateDatabase } from '../../shared/database/migrate.ts'
 import { createIdSource } from '../../shared/ids.ts'
 import { type Backend, describePostgresAndRedis } from '../support/backends.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   type AuthPart,
   authMigrations,
@@ -32,7 +33,7 @@ describePostgresAndRedis('principal records of three deal servers behind two aut
     const alice = { username: 'alice', passwordHash: null, roles: [], rights: [], enabled: true }
     const ports = { clock: systemClock, ids: createIdSource(systemClock) }
     for (const part of authParts.slice(0, 1)) await insertUser({ database: part.database, ...ports }, alice)
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await Promise.all([...dealParts, ...authParts].map((part) => part.close()))
@@ -50,16 +51,21 @@ describePostgresAndRedis('principal records of three deal servers behind two aut
     await part.publisher.settle(changeNumber)
   }
 
-  /** Milliseconds until a read finds what is expected; it must go on finding it. */
+  /** How long after now the last read begins that finds something else than expected, in milliseconds; 0 when none does. */
   const takesEffect = async (deal: DealPart, expected: boolean): Promise<number> => {
     const start = performance.now()
-    while ((await isAllowed(deal)) !== expected) {
-      if (performance.now() - start > 5_000) throw new Error('took no effect in 5 s')
-      await sleep(1)
+    let lastMs = 0
+    for (let right = 0; right < 6; ) {
+      const askedMs = performance.now() - start
+      if (askedMs > 20_000) throw new Error('took no effect in 20 s')
+      if ((await isAllowed(deal)) === expected) right += 1
+      else {
+        expect(right).toBe(0)
+        lastMs = askedMs
+        await sleep(1)
+      }
     }
-    const after = performance.now() - start
-    for (let count = 0; count < 5; count += 1) expect(await isAllowed(deal)).toBe(expected)
-    return after
+    return lastMs
   }
 
   const trouble: Record<number, () => Promise<unknown> | undefined> = {
@@ -84,20 +90,24 @@ describePostgresAndRedis('principal records of three deal servers behind two aut
     }
     delays.sort((a, b) => a - b)
     const at = (share: number) => `${delays[Math.ceil(delays.length * share) - 1]?.toFixed(1)} ms`
-    process.stdout.write(`from acknowledgement to refusal: p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}\n`)
+    process.stdout.write(
+      `from acknowledgement to the last read that allows it: p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}\n`,
+    )
     expect(delays).toHaveLength(rounds * 3)
     expect(Math.max(...delays)).toBeLessThan(1_000)
-  }, 60_000)
+  })
 
   it('come from memory again once all is well', async () => {
-    await sleep(1_500)
     for (const deal of dealParts) expect(await isAllowed(deal)).toBe(false)
-    const before = dealParts.map((deal) => deal.asked())
-    for (let count = 0; count < 100; count += 1) {
-      for (const deal of dealParts) expect(deal.records.get('alice')).toMatchObject({ username: 'alice' })
-      await sleep(5)
-    }
-    expect(dealParts.map((deal) => deal.asked())).toEqual(before)
-    expect(dealParts.every((deal) => deal.feed.isCurrent())).toBe(true)
+    // For half a second on end: a machine that is busy with something else may miss a heartbeat.
+    await eventually(async () => {
+      const before = dealParts.map((deal) => deal.asked())
+      for (let count = 0; count < 100; count += 1) {
+        for (const deal of dealParts) expect(deal.records.get('alice')).toMatchObject({ username: 'alice' })
+        await sleep(5)
+      }
+      expect(dealParts.map((deal) => deal.asked())).toEqual(before)
+      expect(dealParts.every((deal) => deal.feed.isCurrent())).toBe(true)
+    })
   })
 })

@@ -23,7 +23,7 @@ function describeRevocations(title: string, troubleIn: (world: RevocationWorld) 
   describePostgresAndRedis(title, (openBackend) => {
     const world = new RevocationWorld()
 
-    beforeAll(() => world.open(openBackend), 60_000)
+    beforeAll(() => world.open(openBackend))
     afterAll(async () => {
       await world.close()
       process.stdout.write(world.report(title))

@@ -22,7 +22,7 @@ describeBackends('hostile Basic and Digest credentials', (openBackend) => {
     const environment = { LOGIN_FAILURES_PER_ACCOUNT: '100000/60', LOGIN_FAILURES_PER_ADDRESS: '100000/60' }
     stack = await openStack(openBackend, { environment })
     for (const known of [secret, digestHa1(username, secret), passwordOf(username)]) rememberSecret(known)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
   beforeEach(async () => {
     before = await fingerprintOfData(stack.database)

@@ -40,7 +40,7 @@ describeBackends('bodies that cannot be accepted', (openBackend) => {
     stack = await openStack(openBackend)
     admin = (await stack.logIn('admin')).access
     path = String((await createDeal({ name: 'deal123', price: 1234 })).headers.get('location'))
-  }, 60_000)
+  })
   afterAll(() => stack.close())
   beforeEach(async () => {
     before = await fingerprintOfData(stack.database)

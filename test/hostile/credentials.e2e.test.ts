@@ -25,7 +25,7 @@ describeBackends('credentials that cannot be accepted', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     token = (await stack.logIn('admin')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
   beforeEach(async () => {
     before = await fingerprintOfData(stack.database)
@@ -144,7 +144,7 @@ describeBackends('credentials that cannot be accepted', (openBackend) => {
     } finally {
       await foreign.close()
     }
-  }, 30_000)
+  })
 
   it.each(['/internal/principals/alice', '/internal/feed'])('keeps %s for the deal server', async (path) => {
     await expectRefused(await stack.auth.send(path), 401, 'unauthenticated')

@@ -100,7 +100,7 @@ describeBackends('random requests', (openBackend) => {
     token = (await stack.logIn('alice')).access
     const { headers } = await stack.deal.send('/rest/v1/deals', { token, json: { name: 'deal123', price: 1234 } })
     path = String(headers.get('location'))
-  }, 60_000)
+  })
   afterAll(async () => {
     expect(stack.logLines.filter((line) => line.includes('"level":50') || line.includes('"status":500'))).toEqual([])
     await stack.close()
@@ -130,7 +130,7 @@ describeBackends('random requests', (openBackend) => {
     )
     expect((await count('deals.events')) - events).toBe(changed)
     expect(await count('auth.users')).toBe(users)
-  }, 60_000)
+  })
 
   it('header fields', async () => {
     const fields = fc.array(fc.tuple(fieldName, fieldValue), { minLength: 1, maxLength: 4 })
@@ -159,7 +159,7 @@ describeBackends('random requests', (openBackend) => {
       }),
       runs,
     )
-  }, 60_000)
+  })
 
   it('values of Authorization: nobody gets in', async () => {
     const before = await count('deals.events')
@@ -189,7 +189,7 @@ describeBackends('random requests', (openBackend) => {
       runs,
     )
     expect(await count('deals.events')).toBe(before)
-  }, 60_000)
+  })
 
   it('methods, paths and queries', async () => {
     const segment = fc.oneof(
@@ -234,7 +234,7 @@ describeBackends('random requests', (openBackend) => {
       }),
       runs,
     )
-  }, 60_000)
+  })
 
   it('bytes that were a request once', async () => {
     const content = '{"name":"deal123","price":1}'
@@ -256,5 +256,5 @@ describeBackends('random requests', (openBackend) => {
       runs,
     )
     expect((await count('deals.deals')) - deals).toBeGreaterThanOrEqual(created)
-  }, 60_000)
+  })
 })

@@ -70,7 +70,7 @@ describeBackends('key-signed tokens that nobody issued', (openBackend) => {
     payload = encodeKeySignedPayload(claims)
     good = tokenSaying(key, claims)
     expect(issued.split('.')[1]).toBe(key.kid)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('the means of these tests make tokens that are accepted', async () => {
@@ -258,7 +258,7 @@ describeBackends('passwords beside key-signed tokens', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { environment: { LOGIN_FAILURES_PER_ACCOUNT: '3/900' } })
     token = await keySignedToken(stack.auth, { username: 'alice', include: ['username', 'password'] })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   const encoded = Buffer.from(passwordOf('alice')).toString('base64url')

@@ -27,7 +27,7 @@ async function raw(bytes: string): Promise<Reply> {
 describeBackends('hostile sessions', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
   beforeEach(async () => {
     before = await fingerprintOfData(stack.database)

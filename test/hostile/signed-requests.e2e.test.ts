@@ -47,7 +47,7 @@ describeBackends('signed requests that somebody else gets hold of', (openBackend
     stack = await openStack(openBackend)
     key = await makeKey(stack, 'alice')
     plain = await makeKey(stack, 'alice', { requireBodyHash: false })
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('are not good for parameters that are cut or glued together', async () => {

@@ -53,7 +53,7 @@ describeBackends('tokens that somebody forged', (openBackend) => {
     }).listen(0, '127.0.0.1')
     await once(bait, 'listening')
     baitUrl = `http://127.0.0.1:${(bait.address() as AddressInfo).port}/jwks.json`
-  }, 60_000)
+  })
   afterAll(async () => {
     bait.close()
     await keyRing.close()

@@ -66,7 +66,8 @@ export async function openPostgresAndRedis(serverUrl: string): Promise<Backend> 
     mode: 'alone',
     environment: { AUTH_DATABASE_URL: scratch.url, DEAL_DATABASE_URL: scratch.url, REDIS_URL: redis.url },
     openDatabase: () => openPostgres(scratch.url),
-    openCache: () => openRedisCache(redis.url),
+    // A long wait for an answer only says that the machine is busy; a Redis that is away is noticed at once.
+    openCache: () => openRedisCache(redis.url, { commandTimeoutMs: 1000 }),
     redis,
     close: async () => {
       await redis.dispose()

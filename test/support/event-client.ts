@@ -3,6 +3,9 @@ import { type IncomingMessage, request } from 'node:http'
 import { rememberSecret } from './http-client.ts'
 import type { TestServer } from './stack.ts'
 
+/** Streams tell of events when all transactions of the cluster that began before them are over, those of other suites too. */
+const patienceMs = 20_000
+
 /** One event as it came. */
 export interface SentEvent {
   readonly id: string
@@ -18,8 +21,8 @@ export interface EventClient {
   /** What came that is no event: comments and `retry`. */
   readonly others: readonly string[]
   readonly hasEnded: boolean
-  /** Resolves when `condition` holds of what has come so far; rejects after `timeoutMs`. */
-  until(condition: (client: EventClient) => boolean, timeoutMs?: number): Promise<void>
+  /** Resolves when `condition` holds of what has come so far; rejects after 20 s. */
+  until(condition: (client: EventClient) => boolean): Promise<void>
   /** Reads no more. */
   pause(): void
   resume(): void
@@ -85,7 +88,7 @@ class Client implements EventClient {
     return this.#incoming.headers
   }
 
-  until(condition: (client: EventClient) => boolean, timeoutMs = 5000): Promise<void> {
+  until(condition: (client: EventClient) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (outcome: () => void) => {
         clearTimeout(timer)
@@ -95,7 +98,7 @@ class Client implements EventClient {
       const timer = setTimeout(() => {
         const came = `${this.events.length} events, ${this.hasEnded ? 'ended' : 'open'}`
         settle(() => reject(new Error(`what was waited for on the stream did not come: ${came}`)))
-      }, timeoutMs)
+      }, patienceMs)
       const check = () => {
         if (condition(this)) settle(resolve)
       }

@@ -42,6 +42,20 @@ export const postForm = (
   })
 }
 
+/** Posts a form as the client that this key of kind `hmac` is. */
+export const postAsKey = (stack: Stack, key: MadeKey, path: string, form: Readonly<Record<string, string>>) =>
+  postForm(stack, path, form, basicOf(key.id, key.secret))
+
+/** What asks for a token of the client itself (RFC 6749 §4.4). */
+export const clientCredentials = { grant_type: 'client_credentials' }
+
+/** An access token of this key of kind `hmac`. */
+export async function keyTokenOf(stack: Stack, key: MadeKey, form: Readonly<Record<string, string>> = {}) {
+  const { status, body, text } = await postAsKey(stack, key, '/oauth/token', { ...clientCredentials, ...form })
+  expect(status, text).toBe(200)
+  return String(body.access_token)
+}
+
 /** Expects an error of RFC 6749 §5.2, and nothing of a problem document. */
 export function expectOAuthError(reply: Reply, status: number, error: string): void {
   expect({ status: reply.status, error: reply.body.error }, reply.text).toEqual({ status, error })

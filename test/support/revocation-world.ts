@@ -154,7 +154,7 @@ export class RevocationWorld {
     for (;;) {
       const { status, text } = await this.#ask(server, credential)
       if (status === 200) return
-      if (performance.now() - started > 3_000) throw new Error(`${credential.scheme} answers ${status}: ${text}`)
+      if (performance.now() - started > 20_000) throw new Error(`${credential.scheme} answers ${status}: ${text}`)
       await sleep(20)
     }
   }

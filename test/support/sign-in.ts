@@ -32,3 +32,15 @@ export async function signIn(stack: Stack, username: string, sent: Sent = {}): P
   if (!cookie) throw new Error('no cookie was set')
   return { id: String(reply.body.id), key: cookie.value, cookie: `${cookie.name}=${cookie.value}`, reply }
 }
+
+/** An HTML form, as a browser posts it. */
+export const formOf = (fields: Readonly<Record<string, string>>): Sent => ({
+  body: new URLSearchParams(fields).toString(),
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+})
+
+/** What makes a browser forget the cookie, as `cookieSetBy` gives it. */
+export const forgottenCookie = {
+  ...{ name: 'keyhold_session', value: '' },
+  attributes: ['Path=/', 'HttpOnly', 'SameSite=Lax', 'Max-Age=0'],
+}

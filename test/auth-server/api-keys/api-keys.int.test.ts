@@ -34,7 +34,7 @@ describeBackends('API keys in the database', (openBackend) => {
     const sealing = createSealing(parseSecretsKeys(Buffer.alloc(32, 1).toString('base64url')))
     const publisher = { settle: async (changeNumber: number) => void settled.push(changeNumber) }
     apiKeys = createApiKeys({ database, clock, ids, sealing, publisher })
-  }, 60_000)
+  })
   afterAll(async () => {
     await database.close()
     await backend.close()

@@ -58,7 +58,7 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
     document = JSON.parse((await stack.auth.send('/openapi.json')).text)
     checker = createChecker(document)
     admin = (await stack.logIn('admin')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('is valid OpenAPI 3.1', () => expectValidDocument(document))

@@ -32,7 +32,7 @@ describe("the operators' tool on the embedded database", () => {
     child = startChild('start.ts', { environment: settings, arguments: ['--no-demo'] })
     const auth = testServer(Number(environment.AUTH_PORT))
     await answering(`${auth.url}/readyz`, child)
-    await expect.poll(() => child?.output(), { timeout: 10_000 }).toContain('Keyhold is running.')
+    await expect.poll(() => child?.output()).toContain('Keyhold is running.')
     return { auth, stop: async () => child?.end('SIGTERM') }
   }
 

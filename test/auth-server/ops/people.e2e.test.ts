@@ -47,7 +47,7 @@ describeBackends("the operators' tool for people", (openBackend) => {
     }
     rememberSecret(passwordOf('admin'))
     ops = opsWith(environment)
-  }, 60_000)
+  })
   afterAll(async () => {
     await stack.close()
     await rm(folder, { recursive: true, force: true })

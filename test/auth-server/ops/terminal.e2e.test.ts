@@ -10,10 +10,10 @@ import { opsProcess, opsWith } from '../../support/ops.ts'
 import { createScratchDatabase } from '../../support/scratch-database.ts'
 import { selfSigned } from '../../support/self-signed.ts'
 import { openStack, passwordOf, type Stack } from '../../support/stack.ts'
+import { withinASecond } from '../../support/within-a-second.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const hasScript = spawnSync('script', ['--version']).status === 0
-const patience = { timeout: 20_000, interval: 50 }
 
 let stack: Stack
 const children: ChildProcessWithoutNullStreams[] = []
@@ -34,7 +34,7 @@ function run(command: readonly [string, ...string[]], environment: Readonly<Reco
   child.stdout.on('data', (data) => (out += data))
   child.stderr.on('data', (data) => (err += data))
   const closed = once(child, 'close')
-  const says = (text: string | RegExp) => expect.poll(() => out, patience).toMatch(text)
+  const says = (text: string | RegExp) => expect.poll(() => out).toMatch(text)
   return { child, says, out: () => out, err: () => err, ended: async () => (await closed)[0] as number }
 }
 
@@ -48,7 +48,7 @@ describeEmbedded("the operators' tool at a terminal", (openBackend) => {
   beforeAll(async () => {
     rememberSecret(passwordOf('admin'))
     stack = await openStack(openBackend)
-  }, 60_000)
+  })
   afterEach(endAll)
   afterAll(() => stack.close())
 
@@ -58,50 +58,42 @@ describeEmbedded("the operators' tool at a terminal", (openBackend) => {
       TERM: 'dumb',
     })
 
-  it.skipIf(!hasScript)(
-    'asks who logs in, and shows no password that is typed',
-    async () => {
-      const { child, says, out, ended } = atTerminal('users', 'password', 'dave', '--ask-password')
-      const password = 'typed by hand, twice'
-      await says(/Administrator: $/)
-      child.stdin.write('admin\n')
-      await says(/Password of admin: $/)
-      child.stdin.write(`${passwordOf('admin')}\n`)
-      await says(/New password: $/)
-      child.stdin.write(`${password}\n`)
-      await says(/The same again: $/)
-      child.stdin.write(`${password}\n`)
-      expect(await ended()).toBe(0)
-      expect(out()).toMatch(/The password of dave was changed\.\s*$/)
-      for (const secret of [password, passwordOf('admin')]) expect(out()).not.toContain(secret)
-      expect((await stack.logIn('dave', password)).access).toMatch(/./)
-    },
-    60_000,
-  )
+  it.skipIf(!hasScript)('asks who logs in, and shows no password that is typed', async () => {
+    const { child, says, out, ended } = atTerminal('users', 'password', 'dave', '--ask-password')
+    const password = 'typed by hand, twice'
+    await says(/Administrator: $/)
+    child.stdin.write('admin\n')
+    await says(/Password of admin: $/)
+    child.stdin.write(`${passwordOf('admin')}\n`)
+    await says(/New password: $/)
+    child.stdin.write(`${password}\n`)
+    await says(/The same again: $/)
+    child.stdin.write(`${password}\n`)
+    expect(await ended()).toBe(0)
+    expect(out()).toMatch(/The password of dave was changed\.\s*$/)
+    for (const secret of [password, passwordOf('admin')]) expect(out()).not.toContain(secret)
+    expect((await stack.logIn('dave', password)).access).toMatch(/./)
+  })
 
-  it.skipIf(!hasScript)(
-    'changes nothing when two passwords differ, nor after Ctrl-C',
-    async () => {
-      const first = atTerminal('users', 'add', 'nobody', '--ask-password')
-      await first.says(/Administrator: $/)
-      first.child.stdin.write('admin\n')
-      await first.says(/Password of admin: $/)
-      first.child.stdin.write(`${passwordOf('admin')}\n`)
-      await first.says(/New password: $/)
-      first.child.stdin.write('one password\n')
-      await first.says(/The same again: $/)
-      first.child.stdin.write('another password\n')
-      expect(await first.ended()).toBe(2)
-      expect(first.out()).toContain('The two passwords differ; nothing was changed.')
-      const second = atTerminal('users', 'list')
-      await second.says(/Administrator: $/)
-      second.child.stdin.write('\x03')
-      expect(await second.ended()).toBe(130)
-      const { access: token } = await stack.logIn('admin')
-      expectProblem(await stack.auth.send('/users/nobody', { token }), 404, 'not-found')
-    },
-    60_000,
-  )
+  it.skipIf(!hasScript)('changes nothing when two passwords differ, nor after Ctrl-C', async () => {
+    const first = atTerminal('users', 'add', 'nobody', '--ask-password')
+    await first.says(/Administrator: $/)
+    first.child.stdin.write('admin\n')
+    await first.says(/Password of admin: $/)
+    first.child.stdin.write(`${passwordOf('admin')}\n`)
+    await first.says(/New password: $/)
+    first.child.stdin.write('one password\n')
+    await first.says(/The same again: $/)
+    first.child.stdin.write('another password\n')
+    expect(await first.ended()).toBe(2)
+    expect(first.out()).toContain('The two passwords differ; nothing was changed.')
+    const second = atTerminal('users', 'list')
+    await second.says(/Administrator: $/)
+    second.child.stdin.write('\x03')
+    expect(await second.ended()).toBe(130)
+    const { access: token } = await stack.logIn('admin')
+    expectProblem(await stack.auth.send('/users/nobody', { token }), 404, 'not-found')
+  })
 
   it('follows the audit log until it is interrupted, and then logs out', async () => {
     const { child, says, out, err, ended } = run(
@@ -121,7 +113,7 @@ describeEmbedded("the operators' tool at a terminal", (openBackend) => {
     expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, index) => entries[0].seq + index))
     const { out: after } = await opsWith(asAdmin())(['audit', 'tail', '--json', '--limit', '2'])
     expect(JSON.parse(after)[0]).toMatchObject({ actor: 'admin', action: 'login.ended', outcome: 'succeeded' })
-  }, 60_000)
+  })
 
   it('goes on with another access token when its own expires', async () => {
     const { says, child, ended } = run([process.execPath, ...main, 'audit', 'tail', '--follow', '--json'], asAdmin())
@@ -130,7 +122,7 @@ describeEmbedded("the operators' tool at a terminal", (openBackend) => {
     await says(/"action":"token.refreshed","target":"[^"]+","outcome":"succeeded"/)
     child.kill('SIGINT')
     expect(await ended()).toBe(0)
-  }, 60_000)
+  })
 })
 
 describeEmbedded("the operators' tool over TLS", (openBackend) => {
@@ -142,7 +134,7 @@ describeEmbedded("the operators' tool over TLS", (openBackend) => {
     writeFileSync(TLS_CERT, certPem)
     writeFileSync(TLS_KEY, keyPem)
     stack = await openStack(openBackend, { environment: { TLS_CERT, TLS_KEY } })
-  }, 60_000)
+  })
   afterAll(async () => {
     await stack.close()
     rmSync(folder, { recursive: true, force: true })
@@ -154,13 +146,13 @@ describeEmbedded("the operators' tool over TLS", (openBackend) => {
     expect(stranger.err).toMatch(/^Failed: .* its certificate is not trusted .* NODE_EXTRA_CA_CERTS\.\n$/)
     const told = await opsProcess({ ...asAdmin(), NODE_EXTRA_CA_CERTS: TLS_CERT })(['users', 'show', 'alice'])
     expect(told).toMatchObject({ code: 0, err: '' })
-  }, 60_000)
+  })
 })
 
 describePostgresAndRedis("the operators' tool beside servers that run", (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('recovers an administrator: running servers follow within a second', async () => {
@@ -172,12 +164,12 @@ describePostgresAndRedis("the operators' tool beside servers that run", (openBac
     const { username, password } = JSON.parse(out)
     rememberSecret(password)
     expect(username).toBe('bob')
-    await expect.poll(async () => (await whoami()).status, { timeout: 1000, interval: 20 }).toBe(401)
+    await withinASecond(whoami, { from: 200, to: 401 })
     const again = await stack.logIn('bob', password)
     expect((await stack.auth.send('/me', { token: again.access })).body.roles).toEqual(['viewer', 'admin'])
     const entries = await stack.auth.send('/audit?limit=200', { token: again.access })
     expect(entries.body.items).toContainEqual(expect.objectContaining({ action: 'user.recovered', target: 'bob' }))
-  }, 60_000)
+  })
 
   it('verifies the log while it grows, and shows the first entry that is wrong', async () => {
     const ops = opsWith(stack.environment)
@@ -215,5 +207,5 @@ describePostgresAndRedis("the operators' tool beside servers that run", (openBac
     } finally {
       await scratch.drop()
     }
-  }, 60_000)
+  })
 })

@@ -65,10 +65,9 @@ describeOnDatabases('the principal publisher', (open) => {
     const publisher = newPublisher()
     publisher.start()
     for (const username of [...names, ...names]) await publisher.settle(await change(username))
-    await sleep(500)
+    await expect.poll(() => messages.length).toBeGreaterThanOrEqual(8)
     await publisher.stop()
     const count = messages.length
-    expect(count).toBeGreaterThanOrEqual(8)
     for (const [at, message] of messages.entries()) if (at > 0) expect(message.after).toBe(messages[at - 1]?.upTo)
     await sleep(300)
     expect(messages).toHaveLength(count)
@@ -79,9 +78,8 @@ describeOnDatabases('the principal publisher', (open) => {
     await publisher.flush()
     const number = await change('pub-b')
     publisher.start()
-    await sleep(300)
+    await expect.poll(() => cached('pub-b')).toMatchObject({ version: number })
     await publisher.stop()
-    expect(await cached('pub-b')).toMatchObject({ version: number })
   })
 
   it('answers a second later when the cache cannot be reached, and catches up when it is back', async () => {
@@ -92,7 +90,7 @@ describeOnDatabases('the principal publisher', (open) => {
     const began = performance.now()
     await publisher.settle(number)
     expect(performance.now() - began).toBeGreaterThan(950)
-    expect(performance.now() - began).toBeLessThan(1500)
+    expect(performance.now() - began).toBeLessThan(5_000)
     expect(publisher.health().problem).toBe('cache is not available')
     expect((await publisher.fill('pub-a')).record).toMatchObject({ version: number })
     expect(warnings).toHaveLength(1)
@@ -152,9 +150,7 @@ describeOnDatabases('the principal publisher', (open) => {
     expect(publisher.health().problem).toContain('older than the cache')
   })
 
-  it('takes a tail of several batches to the cache, and tells followers that they missed some', {
-    timeout: 60_000,
-  }, async () => {
+  it('takes a tail of several batches to the cache, and tells followers that they missed some', async () => {
     const publisher = newPublisher()
     await publisher.flush()
     const { database } = opened

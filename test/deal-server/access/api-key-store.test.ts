@@ -5,6 +5,7 @@ import { Unavailable } from '../../../shared/errors.ts'
 import { apiKeySecretPurpose, type InternalApiKey } from '../../../shared/internal-api-keys.ts'
 import { sealInternally } from '../../../shared/internal-sealing.ts'
 import type { PrincipalRecord } from '../../../shared/principals/record.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const id = '018f0000-0000-7000-8000-000000000001'
 const serviceSecret = 'a service secret of the tests, long enough'
@@ -108,6 +109,6 @@ describe('API keys on a deal server', () => {
     const failing = { ask: () => Promise.reject(new Unavailable('auth-server')) }
     const log = { debug: vi.fn() }
     open(() => ({}), { authClient: failing, log }).store.noteUse(id)
-    await vi.waitFor(() => expect(log.debug).toHaveBeenCalledOnce())
+    await eventually(() => expect(log.debug).toHaveBeenCalledOnce())
   })
 })

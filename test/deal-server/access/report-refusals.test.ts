@@ -3,6 +3,7 @@ import type { InternalQuestion } from '../../../deal-server/access/auth-client.t
 import { createRefusalReports } from '../../../deal-server/access/report-refusals.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 import type { LimitRefusal } from '../../../shared/limits/limit-refusals.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const refusalOf = (name: string, address = '203.0.113.7'): LimitRefusal => ({
   ...{ scheme: 'digest', actor: name, target: name, address },
@@ -49,7 +50,7 @@ it('tries again while the auth server is away for a moment', async () => {
     return tries === 2 ? 503 : 204
   })
   reports.note(refusalOf('alice'))
-  await vi.waitFor(() => expect(told).toEqual([['alice']]))
+  await expect.poll(() => told).toEqual([['alice']])
   expect(lost).toEqual([])
 })
 
@@ -57,9 +58,9 @@ it('says in its log that it gave up, names nobody, and tells of the next one', a
   let isAway = true
   const { reports, told, lost } = open(() => (isAway ? 503 : 204))
   reports.note(refusalOf('alice'))
-  await vi.waitFor(() => expect(lost).toEqual([{ refusals: 1 }]))
+  await expect.poll(() => lost).toEqual([{ refusals: 1 }])
   isAway = false
-  await vi.waitFor(() => {
+  await eventually(() => {
     reports.note(refusalOf('alice'))
     expect(told).toEqual([['alice']])
   })

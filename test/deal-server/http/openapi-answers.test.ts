@@ -30,7 +30,7 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     const document: Document = JSON.parse((await stack.deal.send('/openapi.json')).text)
     checker = createChecker(document)
     alice = (await stack.logIn('alice')).access
-  }, 60_000)
+  })
   afterAll(() => stack.close())
   beforeEach(async () => {
     id = randomUUID()

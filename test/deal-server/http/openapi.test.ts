@@ -69,7 +69,7 @@ describeEmbedded('the OpenAPI document of the deal server', (openBackend) => {
     stack = await openStack(openBackend)
     document = JSON.parse((await stack.deal.send('/openapi.json')).text)
     checker = createChecker(document)
-  }, 60_000)
+  })
   afterAll(() => stack.close())
 
   it('is valid OpenAPI 3.1', () => expectValidDocument(document))

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Cache, Versioned } from '../../../shared/cache/cache.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 
@@ -107,9 +107,9 @@ function describeEntries(under: () => CacheUnderTest): void {
 
   it('forgets an entry when its time to live is over, and then takes a lower version', async () => {
     const key = uniqueKey()
-    await under().cache.putVersioned(key, { version: 2, value: 'short' }, { ttlSeconds: 0.2 })
+    await under().cache.putVersioned(key, { version: 2, value: 'short' }, { ttlSeconds: 2 })
     expect(await under().cache.getVersioned(key)).toEqual({ version: 2, value: 'short' })
-    await under().pass(250)
+    await under().pass(2_050)
     expect(await under().cache.getVersioned(key)).toBeUndefined()
     expect(await under().cache.putVersioned(key, { version: 1, value: 'low' }, { ttlSeconds, ifAbsent: true })).toBe(
       true,
@@ -149,7 +149,7 @@ function describeMoments(under: () => CacheUnderTest): void {
     await under().pass(60)
     expect(await under().cache.publish(channel, 'too late', { since, maxAgeMs: 50 })).toBe(false)
     expect(await under().cache.publish(channel, 'late but allowed', { since, maxAgeMs: 5000 })).toBe(true)
-    await vi.waitFor(() => expect(heard).toEqual(['in time', 'late but allowed']))
+    await expect.poll(() => heard).toEqual(['in time', 'late but allowed'])
     await leave()
   })
 
@@ -162,7 +162,7 @@ function describeMoments(under: () => CacheUnderTest): void {
 }
 
 function describeAttempts(under: () => CacheUnderTest): void {
-  const limit = { count: 3, seconds: 0.2 }
+  const limit = { count: 3, seconds: 2 }
   const limited = (...keys: string[]) => keys.map((key) => ({ key, limit }))
   const begin = async (key: string, id: string) => (await under().cache.beginAttempt(limited(key), id)).state
   const end = (key: string, id: string, failed: boolean) => under().other.endAttempt(limited(key), { id, failed })
@@ -193,9 +193,9 @@ function describeAttempts(under: () => CacheUnderTest): void {
     ]) {
       if (verdict.state !== 'exhausted') throw new Error(verdict.state)
       expect(verdict.retryAfterMs).toBeGreaterThan(0)
-      expect(verdict.retryAfterMs).toBeLessThanOrEqual(200)
+      expect(verdict.retryAfterMs).toBeLessThanOrEqual(2_000)
     }
-    await under().pass(250)
+    await under().pass(2_050)
     expect([await allows(key), await begin(key, 'd')]).toEqual(['allowed', 'allowed'])
   })
 
@@ -309,8 +309,8 @@ function describeChannels(under: () => CacheUnderTest): void {
     const since = await under().other.moment()
     const messages = Array.from({ length: 200 }, (_, index) => `${index} ünïcødé ${'x'.repeat(index)}`)
     await Promise.all(messages.map((message) => under().other.publish(channel, message, { since, maxAgeMs: 5000 })))
-    await vi.waitFor(() => expect(heard[1]).toEqual(messages))
-    await vi.waitFor(() => expect(heard[0]).toEqual(messages))
+    await expect.poll(() => heard[1]).toEqual(messages)
+    await expect.poll(() => heard[0]).toEqual(messages)
     expect(heard[2]).toEqual([])
     await Promise.all(leave.map((stop) => stop()))
   })
@@ -321,7 +321,7 @@ function describeChannels(under: () => CacheUnderTest): void {
       const heard: string[] = []
       const leave = await under().cache.subscribe(channel, (message) => heard.push(message))
       await publish(channel, 'first')
-      await vi.waitFor(() => expect(heard).toEqual(['first']))
+      await expect.poll(() => heard).toEqual(['first'])
       await leave()
     }
   })
@@ -333,10 +333,10 @@ function describeChannels(under: () => CacheUnderTest): void {
     const leave = await under().cache.subscribe(channel, (message) => left.push(message))
     const leaveToo = await under().cache.subscribe(channel, (message) => stayed.push(message))
     await publish(channel, 'one')
-    await vi.waitFor(() => expect(left).toEqual(['one']))
+    await expect.poll(() => left).toEqual(['one'])
     await leave()
     await publish(channel, 'two')
-    await vi.waitFor(() => expect(stayed).toEqual(['one', 'two']))
+    await expect.poll(() => stayed).toEqual(['one', 'two'])
     expect(left).toEqual(['one'])
     await leaveToo()
   })
@@ -347,7 +347,7 @@ function describeChannels(under: () => CacheUnderTest): void {
     await (await under().cache.subscribe(channel, () => undefined))()
     const leave = await under().cache.subscribe(channel, (message) => heard.push(message))
     await publish(channel, 'again')
-    await vi.waitFor(() => expect(heard).toEqual(['again']))
+    await expect.poll(() => heard).toEqual(['again'])
     await leave()
   })
 
@@ -360,7 +360,7 @@ function describeChannels(under: () => CacheUnderTest): void {
     const leave = await under().cache.subscribe(channel, (message) => heard.push(message))
     await publish(channel, 'one')
     await publish(channel, 'two')
-    await vi.waitFor(() => expect(heard).toEqual(['one', 'two']))
+    await expect.poll(() => heard).toEqual(['one', 'two'])
     await leaveThrower()
     await leave()
   })
@@ -375,7 +375,7 @@ function describeChannels(under: () => CacheUnderTest): void {
     const published = under().cache.publish(channel, 'x', { since, maxAgeMs: 5000 })
     expect(called).toBe(false)
     await published
-    await vi.waitFor(() => expect(called).toBe(true))
+    await expect.poll(() => called).toBe(true)
     await leave()
   })
 }

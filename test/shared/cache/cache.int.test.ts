@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
 import { openCache } from '../../../shared/cache/open-cache.ts'
 import { openRedisCache } from '../../../shared/cache/redis-cache.ts'
+import { eventually } from '../../support/eventually.ts'
 import { describeCache } from './cache.conformance.ts'
 
 const redisUrl = process.env.TEST_REDIS_URL
@@ -31,7 +32,7 @@ if (redisUrl === undefined) {
     // Long waits here only say that the machine is busy.
     const [cache, other] = [redisUrl, redisUrl].map((url) => openRedisCache(url, { commandTimeoutMs: 5000 }))
     if (cache === undefined || other === undefined) throw new Error('unreachable')
-    for (const client of [cache, other]) await vi.waitFor(() => client.ping())
+    for (const client of [cache, other]) await eventually(() => client.ping())
     return { cache, other, pass: async (milliseconds) => sleep(milliseconds) }
   })
 }

@@ -105,7 +105,7 @@ describe('eight processes that start at the same moment', () => {
 
   beforeAll(async () => {
     contenders = await Promise.all(Array.from({ length: CONTENDERS }, startContender))
-  }, 60_000)
+  })
 
   afterAll(() => Promise.all(contenders.map(end)))
 

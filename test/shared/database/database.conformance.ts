@@ -31,7 +31,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
       underTest = await start()
       database = underTest.open()
       await database.query('create table entry (name text primary key, amount integer not null check (amount >= 0))')
-    }, 60_000)
+    })
 
     afterAll(async () => {
       await database?.close()

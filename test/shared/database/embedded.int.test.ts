@@ -11,7 +11,7 @@ const folder = join(mkdtempSync(join(tmpdir(), 'keyhold-embedded-')), 'postgres'
 
 afterAll(() => rmSync(join(folder, '..'), { recursive: true, force: true }))
 
-describe('the embedded engine over a folder', { timeout: 60_000 }, () => {
+describe('the embedded engine over a folder', () => {
   it('has every acknowledged row after its process was killed', async () => {
     const writer = fork(join(import.meta.dirname, 'embedded-writer.ts'), [folder], { execArgv: ['--import', 'tsx'] })
     let acknowledged = 0

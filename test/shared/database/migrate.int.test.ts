@@ -21,7 +21,7 @@ const describeMigrations = (name: string, start: () => Promise<Opened>): void =>
     beforeAll(async () => {
       opened = await start()
       database = opened.open()
-    }, 60_000)
+    })
 
     afterAll(async () => {
       await database?.close()

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Database } from '../../../shared/database/database.ts'
 import { openPostgres } from '../../../shared/database/postgres.ts'
 import { Unavailable } from '../../../shared/errors.ts'
+import { eventually } from '../../support/eventually.ts'
 import { canMakeCertificates, findPostgresBinaries, PostgresServer } from '../../support/postgres-server.ts'
 
 const binaries = findPostgresBinaries()
@@ -16,15 +17,17 @@ const title = ['a PostgreSQL server that goes away', ...missing.map((reason) => 
 const ANSWER_TIMEOUT_MS = 2000
 /** Enough for a scheduler under load, far below the time a silent server is waited for. */
 const AT_ONCE_MS = 1000
+/** Far above the time between two looks whether the server is back, on a machine under load. */
+const RECOVERY_MS = 5000
 const CALLERS = 200
 
-describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
+describe.skipIf(missing.length > 0)(title, () => {
   let server: PostgresServer
   let database: Database
 
   beforeAll(async () => {
     server = await PostgresServer.create(binaries ?? '')
-  }, 60_000)
+  })
 
   afterAll(() => server?.remove())
 
@@ -59,19 +62,10 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
 
   const expectRecovery = async (): Promise<void> => {
     const began = performance.now()
-    while (!(await answers())) {
-      if (performance.now() - began > 10_000) throw new Error('did not recover')
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-    expect(performance.now() - began).toBeLessThan(1500)
+    await eventually(() => database.ping())
+    expect(performance.now() - began).toBeLessThan(RECOVERY_MS)
     await everyWay()
   }
-
-  const answers = () =>
-    database.ping().then(
-      () => true,
-      () => false,
-    )
 
   it('refuses at once while the server is shut down, again and again, and recovers by itself', async () => {
     await server.stop()
@@ -84,11 +78,11 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
   })
 
   it('refuses statements under way when the server is killed, and recovers by itself', async () => {
-    const slow = Array.from({ length: 8 }, () => database.query('select pg_sleep(1.2)').catch((error) => error))
+    const slow = Array.from({ length: 8 }, () => database.query('select pg_sleep(30)').catch((error) => error))
     const inTransaction = database
       .transaction(async (transaction) => {
         await transaction.execute(sql`select 1`)
-        await transaction.execute(sql`select pg_sleep(1.2)`)
+        await transaction.execute(sql`select pg_sleep(30)`)
       })
       .catch((error) => error)
     await new Promise((resolve) => setTimeout(resolve, 300))
@@ -102,7 +96,7 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
 
   it('refuses after the deadline when the server falls silent, at once from then on, and recovers when it goes on', async () => {
     server.pause()
-    await expectAllUnavailable(ANSWER_TIMEOUT_MS * 1.5)
+    await expectAllUnavailable(ANSWER_TIMEOUT_MS * 2)
     for (let round = 0; round < 3; round++) await expectAllUnavailable(AT_ONCE_MS)
     server.resume()
     await expectRecovery()
@@ -110,7 +104,7 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
 
   it('recovers when a silent server is replaced by another one', async () => {
     server.pause()
-    await expectAllUnavailable(ANSWER_TIMEOUT_MS * 1.5)
+    await expectAllUnavailable(ANSWER_TIMEOUT_MS * 2)
     await server.kill()
     await expectAllUnavailable(AT_ONCE_MS)
     await server.start()
@@ -122,8 +116,7 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
     const early = openPostgres(server.url, { answerTimeoutMs: ANSWER_TIMEOUT_MS })
     await expect(early.ping()).rejects.toBeInstanceOf(Unavailable)
     await server.start()
-    await new Promise((resolve) => setTimeout(resolve, 1000))
-    await early.ping()
+    await eventually(() => early.ping())
     await early.close()
   })
 
@@ -140,8 +133,7 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
 
   it('opens new connections for those that an administrator ended', async () => {
     await endSessions('idle')
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    await everyWay()
+    await eventually(everyWay)
   })
 
   it('keeps answering on its other connections when one is refused for want of connections', async () => {
@@ -151,8 +143,7 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
     const limited = openPostgres(url, { pipelines: 4, sessions: 2, answerTimeoutMs: ANSWER_TIMEOUT_MS })
     await Promise.all(Array.from({ length: 20 }, () => limited.query('select 1')))
     await expect(limited.transaction(async () => {})).rejects.toBeInstanceOf(Unavailable)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    await Promise.all(Array.from({ length: 20 }, () => limited.query('select 1')))
+    await eventually(() => Promise.all(Array.from({ length: 20 }, () => limited.query('select 1'))))
     await limited.close()
     await administrator.end()
   })
@@ -171,7 +162,7 @@ describe.skipIf(missing.length > 0)(title, { timeout: 60_000 }, () => {
     await server.start()
     await expectRecovery()
     server.pause()
-    await expectAllUnavailable(ANSWER_TIMEOUT_MS * 1.5)
+    await expectAllUnavailable(ANSWER_TIMEOUT_MS * 2)
     server.resume()
     await expectRecovery()
 

@@ -120,6 +120,6 @@ describe.skipIf(serverUrl === '')(title, () => {
       return row?.count
     }
     const began = new Date(Date.now() - 60_000).toISOString()
-    await expect.poll(connections, { timeout: 3000 }).toBeLessThanOrEqual(4)
+    await expect.poll(connections).toBeLessThanOrEqual(4)
   })
 })

@@ -12,6 +12,7 @@ import { createDigestCountExpiry } from '../../../shared/schemes/credential-expi
 import { createDigestCounts, rememberedMs } from '../../../shared/schemes/digest-counts.ts'
 import type { DigestNonce } from '../../../shared/schemes/digest-nonce.ts'
 import { describeOnDatabases, type TestDatabase } from '../../auth-server/support/auth-database.ts'
+import { eventually } from '../../support/eventually.ts'
 import { redisServerInstalled, startRedisServer } from '../../support/redis-server.ts'
 
 const newNonce = (issuedAt = Date.now()): DigestNonce => ({
@@ -163,10 +164,10 @@ describeOnDatabases('counts of Digest nonces', (open) => {
     () => {
       it('are not used again after a restart from an old dump, a flush, or an eviction', async () => {
         const redis = await startRedisServer()
-        const cache = openRedisCache(redis.url)
+        const cache = openRedisCache(redis.url, { commandTimeoutMs: 5000 })
         try {
           const counts = createDigestCounts({ cache, database: opened.database, schema: 'auth' })
-          await vi.waitFor(() => cache.ping())
+          await eventually(() => cache.ping())
           const [dumped, flushed] = [newNonce(), newNonce()]
           expect(await counts.use(dumped, 1)).toBe('used')
           await redis.command('SAVE')
@@ -174,7 +175,7 @@ describeOnDatabases('counts of Digest nonces', (open) => {
           await redis.kill()
           expect([await counts.use(dumped, 2), await counts.use(dumped, 3)]).toEqual(['stale', 'stale'])
           await redis.start()
-          await vi.waitFor(() => cache.ping(), { timeout: 2000 })
+          await eventually(() => cache.ping())
           expect([await counts.use(dumped, 2), await counts.use(dumped, 3)]).toEqual(['stale', 'stale'])
           expect(await counts.use(flushed, 1)).toBe('used')
           await redis.command('FLUSHALL')

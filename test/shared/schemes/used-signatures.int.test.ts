@@ -17,7 +17,7 @@ describeBackends('used signatures', (openBackend) => {
     backend = await openBackend()
     databases = [backend.openDatabase(), backend.openDatabase()]
     await migrateBoth(databases[0] as Database)
-  }, 60_000)
+  })
   afterAll(async () => {
     await Promise.all(databases.map((database) => database.close()))
     await backend.close()
