@@ -100,12 +100,25 @@ describeEmbedded('bad input', (openBackend) => {
   })
 
   it('unknown and missing members, by every style but attributes', async () => {
+    const some = [
+      ['a~1b~0c', { reason: 'x', 'a/b~c': 1 }],
+      ['__proto__', JSON.parse('{"reason":"x","__proto__":{"a":1}}')],
+      ['constructor', { reason: 'x', constructor: 1 }],
+    ] as const
     for (const client of styleClients.filter(({ style }) => style !== 'attribute-update')) {
-      const unknown = client.request({ useCase: 'HoldDeal', params: { reason: 'x', 'a/b~c': 1 }, ...twin })
-      if (!unknown) continue
-      expectFault(await send(unknown), [400, 'invalid-body'], [`${client.at}/a~1b~0c`, 'unknown-member'])
+      for (const [name, params] of some) {
+        const unknown = client.request({ useCase: 'HoldDeal', params, ...twin })
+        if (unknown) expectFault(await send(unknown), [400, 'invalid-body'], [`${client.at}/${name}`, 'unknown-member'])
+      }
       const missing = client.request({ useCase: 'HoldDeal', params: {}, ...twin })
       if (missing) expectFault(await send(missing), [400, 'invalid-body'], [`${client.at}/reason`, 'missing-member'])
+    }
+  })
+
+  it.each([[null], [[]], ['x'], [1]])('params that are %j are none', async (params) => {
+    const body = { action: 'UnholdDeal', params }
+    for (const path of [twin.path, `${twin.path}/commands/${randomUUID()}`, `/commands/${randomUUID()}`]) {
+      expectFault(await put(body, path), [400, 'invalid-body'], ['/params', 'wrong-type'])
     }
   })
 

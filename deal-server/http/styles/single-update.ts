@@ -10,11 +10,14 @@ import { requireRepeatable, withoutRepeatedId } from '../deal-target.ts'
 import type { Invocation } from '../invocation.ts'
 import { dealCommand } from './deal-answers.ts'
 
-/** What a body that names its action is made of, in styles 3 and 6. */
-export const actionSchema = z.strictObject({
-  action: z.string(),
-  params: z.record(z.string(), z.unknown()).default({}),
+/** Any object, as it came: a copy of it would pass over a member `__proto__`, which is to be refused like any unknown one. */
+const anyObject = z.unknown().superRefine((input, context) => {
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return
+  context.addIssue({ code: 'invalid_type', expected: 'object', input })
 })
+
+/** What a body that names its action is made of, in styles 3, 5 and 6. */
+export const actionSchema = z.strictObject({ action: z.string(), params: anyObject.default({}) })
 
 /** @throws Refused `invalid-value` */
 export function commandOfAction(action: string): Command {
