@@ -10,9 +10,10 @@ import { type CheckOptions, checkValue } from './check-value.ts'
 export async function readJson(call: HttpCall): Promise<unknown> {
   const bytes = await call.readBody()
   if (bytes.length === 0) return {}
-  requireJsonMediaType(call.header('content-type'))
+  requireJsonMediaType(call)
   if (call.header('content-encoding') !== undefined) {
-    throw new Refused('unsupported-media-type', 'The body must not be compressed.')
+    const headers = { 'accept-encoding': 'identity' }
+    throw new Refused('unsupported-media-type', 'The body must not be compressed.', { headers })
   }
   let text: string
   try {
@@ -50,12 +51,18 @@ export async function readBodyAs<Schema extends z.ZodType>(
   return checkValue(schema, await readJson(call), options)
 }
 
+/** What PATCH takes (RFC 5789 §3.1): members that are named are replaced, on either server. */
+export const acceptPatch = { 'accept-patch': 'application/merge-patch+json, application/json' }
+
 /** `application/json` or `application/*+json`, UTF-8 if a charset is named (RFC 8259 §8.1, RFC 6839 §3.1). */
-function requireJsonMediaType(contentType: string | undefined): void {
-  const [type = '', ...parameters] = (contentType ?? '').split(';').map((part) => part.trim().toLowerCase())
+function requireJsonMediaType(call: HttpCall): void {
+  const contentType = call.header('content-type') ?? ''
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
   const isJson = type === 'application/json' || /^application\/[a-z0-9.!#$&^_-]+\+json$/.test(type)
   const isUtf8 = charset === undefined || /^"?utf-?8"?$/.test(charset)
   if (isJson && isUtf8) return
-  throw new Refused('unsupported-media-type', 'Send the body as application/json in UTF-8.')
+  // What would have been taken (RFC 9110 §15.5.16, RFC 5789 §2.2).
+  const headers = call.method === 'PATCH' ? acceptPatch : { accept: 'application/json' }
+  throw new Refused('unsupported-media-type', 'Send the body as application/json in UTF-8.', { headers })
 }

@@ -22,6 +22,7 @@ import type { SchemeName } from '../schemes/scheme.ts'
 import type { Answer } from './answer.ts'
 import { type CallOrigin, createCall, type HttpCall } from './call.ts'
 import type { Cors } from './cors.ts'
+import { acceptPatch } from './json-body.ts'
 import { type ServerBindings, sendStream } from './stream.ts'
 import { traceIdOf } from './trace.ts'
 import { peerOf, type TransportSettings } from './transport.ts'
@@ -76,7 +77,8 @@ export function createApp(options: AppOptions): Hono<Env> {
   }
   for (const [path, methods] of allowedMethods(options.routes)) {
     const allow = [...methods, 'OPTIONS'].join(', ')
-    app.all(path, (context) => serve(context, options, () => answerOtherMethod(context.req.method, allow)))
+    const headers = { allow, ...(methods.has('PATCH') ? acceptPatch : {}) }
+    app.all(path, (context) => serve(context, options, () => answerOtherMethod(context.req.method, headers)))
   }
   const unknown = options.unknownPath ?? (() => new Refused('not-found', 'There is no such route.'))
   app.all('*', (context) =>
@@ -100,9 +102,9 @@ function allowedMethods(routes: readonly Route[]): Map<string, Set<string>> {
   return byPath
 }
 
-function answerOtherMethod(method: string, allow: string): Answer {
-  if (method === 'OPTIONS') return { status: 204, headers: { allow }, body: null }
-  throw new Refused('method-not-allowed', `Allowed here: ${allow}.`, { headers: { allow } })
+function answerOtherMethod(method: string, headers: { readonly allow: string }): Answer {
+  if (method === 'OPTIONS') return { status: 204, headers, body: null }
+  throw new Refused('method-not-allowed', `Allowed here: ${headers.allow}.`, { headers: { allow: headers.allow } })
 }
 
 async function serve(context: Context<Env>, options: AppOptions, handle: Route['handle']): Promise<Response> {

@@ -300,6 +300,17 @@ describeBackends('deals', (openBackend) => {
       }
     })
 
+    it('says what PATCH takes, where there is one', async () => {
+      const path = await create()
+      const taken = 'application/merge-patch+json, application/json'
+      const options = await stack.deal.send(path, { method: 'OPTIONS' })
+      expect(options.headers.get('accept-patch')).toBe(taken)
+      expect((await stack.deal.send('/rest/v1/deals', { method: 'OPTIONS' })).headers.get('accept-patch')).toBeNull()
+      const refused = await ask(path, { method: 'PATCH', body: 'x', headers: { 'content-type': 'text/plain' } })
+      expectProblem(refused, 415, 'unsupported-media-type')
+      expect(refused.headers.get('accept-patch')).toBe(taken)
+    })
+
     it('serves every route with and without a trailing slash', async () => {
       for (const end of ['', '/']) {
         const created = await ask(`/rest/v1/deals${end}`, { json: { name: 'deal123', price: 1 } })

@@ -113,12 +113,17 @@ describeBackends('bodies that cannot be accepted', (openBackend) => {
       [''],
     ])('refuses the media type %j', async (type) => {
       const sent = { body: JSON.stringify(target[3]), headers: { 'content-type': type } }
-      await expectRefused(await sendTo(target, sent), 415, 'unsupported-media-type')
+      const reply = await sendTo(target, sent)
+      await expectRefused(reply, 415, 'unsupported-media-type')
+      const taken = reply.headers.get('accept') ?? reply.headers.get('accept-patch')
+      expect(taken?.split(', ')).toContain('application/json')
     })
 
     it('refuses a compressed body', async () => {
       const sent = { body: JSON.stringify(target[3]), headers: { ...json, 'content-encoding': 'gzip' } }
-      await expectRefused(await sendTo(target, sent), 415, 'unsupported-media-type')
+      const reply = await sendTo(target, sent)
+      await expectRefused(reply, 415, 'unsupported-media-type')
+      expect(reply.headers.get('accept-encoding')).toBe('identity')
     })
 
     it('refuses a body over 256 KiB before it looks at the credential, its length said or not', async () => {
