@@ -23,19 +23,20 @@ import { readDealConfig } from './deal-server/config.ts'
 import { createDealServer } from './deal-server/server.ts'
 import { openCache } from './shared/cache/open-cache.ts'
 import { systemClock as clock } from './shared/clock.ts'
-import { isLoopbackHost } from './shared/common-settings.ts'
+import { isLoopbackHost, sharedPort } from './shared/common-settings.ts'
 import { DataFolderLocked, lockDataFolder } from './shared/database/data-lock.ts'
 import type { Database } from './shared/database/database.ts'
 import { openEmbeddedEngine } from './shared/database/embedded.ts'
 import { migrateDatabase } from './shared/database/migrate.ts'
 import { openPostgres } from './shared/database/postgres.ts'
 import { generatedSecret } from './shared/generated-secrets.ts'
+import { certificateProblems } from './shared/http/certificate.ts'
 import { listen } from './shared/http/listen.ts'
 import { createIdSource } from './shared/ids.ts'
 import { createLog } from './shared/log.ts'
 import { createMetrics } from './shared/metrics/metrics.ts'
 import { listenForMetrics } from './shared/metrics/serve-metrics.ts'
-import { closeOnSignal, endWith, requireCertificate, requireSettings } from './shared/process.ts'
+import { closeOnSignal, endWith, requireCertificate, requireListening, requireSettings } from './shared/process.ts'
 
 const usage = 'Usage: npm start [-- --no-demo]'
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--no-demo')
@@ -54,6 +55,8 @@ const demoInProduction = {
 requireSettings([
   ...auth.problems,
   ...deal.problems,
+  ...sharedPort(['AUTH_PORT', auth.config.port], ['DEAL_PORT', deal.config.port]),
+  ...(await certificateProblems(auth.config.tls)),
   ...(hasDemo && auth.config.production ? [demoInProduction] : []),
   ...(hasDemo && !isLoopbackHost(auth.config.host) ? [demoNeedsLoopback] : []),
 ])
@@ -101,8 +104,11 @@ await createFirstUsers()
 const listenings = [await listenOn(auth.config, authServer.app)]
 await dealServer.start()
 listenings.push(await listenOn(deal.config, dealServer.app))
-const { host, metricsPort } = auth.config
-const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
+const { host, metricsPort: port } = auth.config
+const endMetrics =
+  port === undefined
+    ? undefined
+    : await requireListening({ host, port }, listenForMetrics(metrics, { host, port }), unlock)
 process.stdout.write(welcome())
 
 closeOnSignal(log, async () => {
@@ -127,16 +133,11 @@ async function openRing() {
   }
 }
 
-async function listenOn(
+function listenOn(
   { host, port, publicOrigin: origin }: { host: string; port: number; publicOrigin: string },
   app: Parameters<typeof listen>[0]['app'],
 ) {
-  try {
-    return await listen({ app, host, port, origin, ids, certificate })
-  } catch (error) {
-    await unlock()
-    return endWith(2, `Cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : error}`)
-  }
+  return requireListening({ host, port }, listen({ app, host, port, origin, ids, certificate }), unlock)
 }
 
 /** On an empty database: the demo's users and their list for scripts, or one admin. */

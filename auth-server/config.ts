@@ -7,6 +7,7 @@ import {
   missingSecrets,
   missingSettings,
   sharedConfig,
+  sharedPort,
 } from '../shared/common-settings.ts'
 import { integer, listOf, readSettings, type SettingProblem, secrets, text, url } from '../shared/settings.ts'
 
@@ -61,6 +62,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     ...problems,
     ...missingSettings(mode, values, { AUTH_DATABASE_URL, REDIS_URL }),
     ...halfCertificate(values),
+    ...sharedPort(['AUTH_PORT', values.AUTH_PORT], ['METRICS_PORT', values.METRICS_PORT]),
     ...missingSecrets(values, { SERVICE_SECRET, SECRETS_KEY }),
   ]
   const shared = sharedConfig(values)

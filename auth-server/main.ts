@@ -5,12 +5,13 @@ import { systemClock } from '../shared/clock.ts'
 import { migrateDatabase } from '../shared/database/migrate.ts'
 import { openPostgres } from '../shared/database/postgres.ts'
 import { generatedSecret } from '../shared/generated-secrets.ts'
+import { certificateProblems } from '../shared/http/certificate.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog } from '../shared/log.ts'
 import { createMetrics } from '../shared/metrics/metrics.ts'
 import { listenForMetrics } from '../shared/metrics/serve-metrics.ts'
-import { closeOnSignal, endWith, requireCertificate, requireSettings } from '../shared/process.ts'
+import { closeOnSignal, endWith, requireCertificate, requireListening, requireSettings } from '../shared/process.ts'
 import { readAuthConfig } from './config.ts'
 import { createFirstAdmin, demoUserProblems } from './first-start.ts'
 import { createKeyRing } from './key-ring/create-key-ring.ts'
@@ -20,7 +21,7 @@ import { createAuthServer } from './server.ts'
 import { ensureAnonymous } from './users/create-user.ts'
 
 const { config, problems } = readAuthConfig('alone')
-requireSettings(problems)
+requireSettings([...problems, ...(await certificateProblems(config.tls))])
 const log = createLog(config.log)
 const ids = createIdSource(systemClock)
 const certificate = await requireCertificate(config.tls, log)
@@ -52,17 +53,16 @@ const server = createAuthServer(config, {
 requireSettings(await demoUserProblems(config, server.users))
 server.start()
 if (await server.users.isEmpty()) await createFirstAdmin(server.users, ids)
-const listening = await listen({
-  app: server.app,
-  host: config.host,
-  port: config.port,
-  origin: config.publicOrigin,
-  ids,
-  certificate,
-})
+const { host, port, metricsPort } = config
+const listening = await requireListening(
+  config,
+  listen({ app: server.app, host, port, origin: config.publicOrigin, ids, certificate }),
+)
 log.info(`auth server on ${config.publicOrigin}`)
-const { host, metricsPort } = config
-const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
+const endMetrics =
+  metricsPort === undefined
+    ? undefined
+    : await requireListening({ host, port: metricsPort }, listenForMetrics(metrics, { host, port: metricsPort }))
 
 closeOnSignal(log, async () => {
   await listening.drain()

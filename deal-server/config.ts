@@ -7,6 +7,7 @@ import {
   missingSecrets,
   missingSettings,
   sharedConfig,
+  sharedPort,
 } from '../shared/common-settings.ts'
 import { flag, integer, readSettings, type SettingProblem, text, url } from '../shared/settings.ts'
 import { currencyExponents } from './domain/currency.ts'
@@ -40,6 +41,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     ...problems,
     ...missingSettings(mode, values, { DEAL_DATABASE_URL, REDIS_URL }),
     ...halfCertificate(values),
+    ...sharedPort(['DEAL_PORT', values.DEAL_PORT], ['METRICS_PORT', values.METRICS_PORT]),
     ...missingSecrets(values, { SERVICE_SECRET }),
   ]
   const insecure = authUrl.startsWith('http:') && !isLoopbackHost(new URL(authUrl).hostname)

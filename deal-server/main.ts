@@ -5,17 +5,18 @@ import { systemClock } from '../shared/clock.ts'
 import { migrateDatabase } from '../shared/database/migrate.ts'
 import { openPostgres } from '../shared/database/postgres.ts'
 import { generatedSecret } from '../shared/generated-secrets.ts'
+import { certificateProblems } from '../shared/http/certificate.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog } from '../shared/log.ts'
 import { createMetrics } from '../shared/metrics/metrics.ts'
 import { listenForMetrics } from '../shared/metrics/serve-metrics.ts'
-import { closeOnSignal, endWith, requireCertificate, requireSettings } from '../shared/process.ts'
+import { closeOnSignal, endWith, requireCertificate, requireListening, requireSettings } from '../shared/process.ts'
 import { readDealConfig } from './config.ts'
 import { createDealServer } from './server.ts'
 
 const { config, problems } = readDealConfig('alone')
-requireSettings(problems)
+requireSettings([...problems, ...(await certificateProblems(config.tls))])
 const log = createLog(config.log)
 const ids = createIdSource(systemClock)
 const certificate = await requireCertificate(config.tls, log)
@@ -32,17 +33,16 @@ const serviceSecret = config.serviceSecrets?.[0] ?? (await generatedSecret(confi
 const metrics = createMetrics()
 const server = createDealServer(config, { database, cache, clock: systemClock, ids, log, metrics, serviceSecret })
 await server.start()
-const listening = await listen({
-  app: server.app,
-  host: config.host,
-  port: config.port,
-  origin: config.publicOrigin,
-  ids,
-  certificate,
-})
+const { host, port, metricsPort } = config
+const listening = await requireListening(
+  config,
+  listen({ app: server.app, host, port, origin: config.publicOrigin, ids, certificate }),
+)
 log.info(`deal server on ${config.publicOrigin}`)
-const { host, metricsPort } = config
-const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
+const endMetrics =
+  metricsPort === undefined
+    ? undefined
+    : await requireListening({ host, port: metricsPort }, listenForMetrics(metrics, { host, port: metricsPort }))
 
 closeOnSignal(log, async () => {
   await listening.drain()

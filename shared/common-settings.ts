@@ -163,6 +163,14 @@ export function halfCertificate(values: Pick<CommonValues, 'TLS_CERT' | 'TLS_KEY
   return [{ variable, expected: `must be set when ${other} is` }]
 }
 
+/** A problem when two listeners of one process are to have the same port: the second of them is named. */
+export function sharedPort(
+  [first, one]: readonly [name: string, port: number],
+  [second, other]: readonly [name: string, port: number | undefined],
+): SettingProblem[] {
+  return one === other ? [{ variable: second, expected: `must be another port than ${first}` }] : []
+}
+
 /** Generated secrets are for development only. */
 export function missingSecrets(
   values: { readonly NODE_ENV: string },

@@ -6,8 +6,9 @@ import { InvalidSettings, type SettingProblem } from './settings.ts'
 /** Ends the process with exit code 2 and names every problem, when there is one. */
 export function requireSettings(problems: readonly SettingProblem[]): void {
   if (problems.length === 0) return
-  const distinct = new Map(problems.map((problem) => [problem.variable, problem]))
-  endWith(2, new InvalidSettings([...distinct.values()]).message)
+  // The first one of a variable: what it was expected to be, before what follows from its being no good.
+  const distinct = new Map(problems.toReversed().map((problem) => [problem.variable, problem]))
+  endWith(2, new InvalidSettings([...distinct.values()].reverse()).message)
 }
 
 /** The certificate to serve HTTPS with, if there is to be one; ends the process with exit code 2 when it cannot be served with. */
@@ -20,6 +21,23 @@ export async function requireCertificate(
   } catch (error) {
     if (error instanceof CertificateError) endWith(2, error.message)
     throw error
+  }
+}
+
+/**
+ * What listens there. Ends the process with exit code 2, after `release`, when nothing can: another process has the port, or nobody
+ * here the address.
+ */
+export async function requireListening<Listening>(
+  { host, port }: { readonly host: string; readonly port: number },
+  listening: Promise<Listening>,
+  release?: () => Promise<void>,
+): Promise<Listening> {
+  try {
+    return await listening
+  } catch (error) {
+    await release?.()
+    return endWith(2, `Cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : error}`)
   }
 }
 

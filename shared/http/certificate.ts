@@ -6,6 +6,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import type { Log } from '../log.ts'
+import type { SettingProblem } from '../settings.ts'
 
 /** Where certificate and key are: PEM files; the certificate's may hold the chain behind it. */
 export interface CertificateFiles {
@@ -22,6 +23,12 @@ export interface CertificatePem {
 /** The files cannot be served with: the message says which and why, and holds nothing of the key. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError'
+  readonly problems: readonly SettingProblem[]
+
+  constructor(problems: readonly SettingProblem[]) {
+    super(problems.map(({ variable, expected }) => `${variable}: ${expected}`).join('\n'))
+    this.problems = problems
+  }
 }
 
 /** A certificate that may be renewed. */
@@ -69,32 +76,49 @@ export async function openCertificate(
   }
 }
 
-async function readCertificate({ certificateFile, keyFile }: CertificateFiles): Promise<CertificatePem> {
-  const cert = await readPem('TLS_CERT', certificateFile)
-  const key = await readPem('TLS_KEY', keyFile)
-  const certificate = parsed('TLS_CERT', 'a PEM certificate', () => new X509Certificate(cert))
-  const privateKey = parsed('TLS_KEY', 'an unencrypted PEM private key', () => createPrivateKey(key))
-  if (!certificate.checkPrivateKey(privateKey)) {
-    throw new CertificateError('TLS_KEY: is not the private key of the first certificate in TLS_CERT')
+/** What is wrong with these files, so that it can be said with all else that is wrong with the settings. */
+export async function certificateProblems(files: CertificateFiles | undefined): Promise<readonly SettingProblem[]> {
+  try {
+    if (files) await readCertificate(files)
+    return []
+  } catch (error) {
+    if (error instanceof CertificateError) return error.problems
+    throw error
   }
+}
+
+/** @throws CertificateError: with what is wrong with either file */
+async function readCertificate({ certificateFile, keyFile }: CertificateFiles): Promise<CertificatePem> {
+  const [certificate, privateKey] = await Promise.allSettled([
+    readPem('TLS_CERT', certificateFile, 'a PEM certificate', (pem) => new X509Certificate(pem)),
+    readPem('TLS_KEY', keyFile, 'an unencrypted PEM private key', createPrivateKey),
+  ])
+  if (certificate.status === 'rejected' || privateKey.status === 'rejected') {
+    const reasons = [certificate, privateKey].map((read) => (read.status === 'rejected' ? read.reason : undefined))
+    throw new CertificateError(reasons.flatMap((reason) => (reason instanceof CertificateError ? reason.problems : [])))
+  }
+  const [cert, key] = [certificate.value.pem, privateKey.value.pem]
+  if (!certificate.value.parsed.checkPrivateKey(privateKey.value.parsed))
+    throw unusable('TLS_KEY', 'is not the private key of the first certificate in TLS_CERT')
   parsed('TLS_CERT', 'a certificate that TLS can be served with', () => createSecureContext({ cert, key }))
   return { cert, key }
 }
 
-async function readPem(variable: string, file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
+async function readPem<Content>(variable: string, file: string, what: string, parse: (pem: string) => Content) {
+  const pem = await readFile(file, 'utf8').catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-    throw new CertificateError(`${variable}: the file cannot be read${code}`)
-  }
+    throw unusable(variable, `the file cannot be read${code}`)
+  })
+  return { pem, parsed: parsed(variable, what, () => parse(pem)) }
 }
+
+const unusable = (variable: string, expected: string) => new CertificateError([{ variable, expected }])
 
 /** What the library says of a key that it cannot read is not passed on. */
 function parsed<Result>(variable: string, what: string, parse: () => Result): Result {
   try {
     return parse()
   } catch {
-    throw new CertificateError(`${variable}: the file does not hold ${what}`)
+    throw unusable(variable, `the file does not hold ${what}`)
   }
 }

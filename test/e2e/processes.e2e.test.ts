@@ -139,6 +139,20 @@ describe('a server without its settings', () => {
   })
 
   it.each([
+    ['auth-server/main.ts', ['AUTH_DATABASE_URL', 'REDIS_URL', 'SERVICE_SECRET', 'SECRETS_KEY'], 'AUTH_PORT'],
+    ['deal-server/main.ts', ['DEAL_DATABASE_URL', 'REDIS_URL', 'SERVICE_SECRET'], 'DEAL_PORT'],
+  ])('%s says what was expected of a value that is no good, files and ports included', async (file, names, port) => {
+    const values = Object.fromEntries(names.map((name) => [name, 'http:a']))
+    const files = { TLS_CERT: '/nowhere/cert.pem', TLS_KEY: '/nowhere/key.pem' }
+    const metrics = { [port]: '4711', METRICS_PORT: '4711' }
+    const output = await refused(file, { ...values, ...files, ...metrics, NODE_ENV: 'production' })
+    for (const name of names) expect(output).toMatch(new RegExp(`^ {2}${name}: expected .`, 'm'))
+    for (const name of Object.keys(files)) expect(output).toContain(`  ${name}: the file cannot be read (ENOENT)`)
+    expect(output).toContain(`  METRICS_PORT: must be another port than ${port}`)
+    expect(output.match(/^ {2}[A-Z_]+:/gm)?.length).toBe(names.length + 3)
+  })
+
+  it.each([
     ['auth-server/main.ts', ['AUTH_DATABASE_URL', 'REDIS_URL', 'SERVICE_SECRET', 'SECRETS_KEY']],
     ['deal-server/main.ts', ['DEAL_DATABASE_URL', 'REDIS_URL', 'SERVICE_SECRET']],
   ])('%s generates nothing in production', async (file, names) => {

@@ -196,6 +196,22 @@ describe('npm start', () => {
     expect(existsSync(join(folder, 'never'))).toBe(false)
   })
 
+  it('refuses one port for two listeners, by name, and a port for metrics that is taken', async () => {
+    const port = String(await freePort())
+    const output = await refused('never', { AUTH_PORT: port, DEAL_PORT: port, METRICS_PORT: port })
+    expect(output).toContain('  DEAL_PORT: must be another port than AUTH_PORT')
+    expect(output).toContain('  METRICS_PORT: must be another port than AUTH_PORT')
+    expect(existsSync(join(folder, 'never'))).toBe(false)
+
+    const another = await listenSomewhere()
+    const free = { AUTH_PORT: port, DEAL_PORT: String(await freePort()) }
+    const taken = await refused('metrics', { ...free, METRICS_PORT: String(another.port) }, '--no-demo')
+    expect(taken).toContain(`Cannot listen on 127.0.0.1:${another.port}`)
+    expect(taken).not.toContain('    at ')
+    expect(readdirSync(join(folder, 'metrics')).filter((name) => name.startsWith('keyhold.lock'))).toEqual([])
+    await another.close()
+  }, 90_000)
+
   it('refuses a key ring that cannot be used, and lets go of the data', async () => {
     const keys = mkdtempSync(join(folder, 'keys-'))
     writeFileSync(join(keys, 'keyring.json'), '{}')

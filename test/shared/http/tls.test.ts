@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readAuthConfig } from '../../../auth-server/config.ts'
 import { readDealConfig } from '../../../deal-server/config.ts'
 import { systemClock } from '../../../shared/clock.ts'
-import { openCertificate } from '../../../shared/http/certificate.ts'
+import { certificateProblems, openCertificate } from '../../../shared/http/certificate.ts'
 import { type Listening, listen } from '../../../shared/http/listen.ts'
 import { createApp } from '../../../shared/http/routes.ts'
 import { createIdSource } from '../../../shared/ids.ts'
@@ -164,6 +164,13 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
     await expect(openCertificate(missing, { log: log as never })).rejects.toThrow(
       'TLS_KEY: the file cannot be read (ENOENT)',
     )
+  })
+
+  it('is refused with what is wrong with either file at once', async () => {
+    write('junk', 'junk')
+    expect((await certificateProblems(files)).map(({ variable }) => variable)).toEqual(['TLS_CERT', 'TLS_KEY'])
+    write(one.certPem, one.keyPem)
+    expect([await certificateProblems(files), await certificateProblems(undefined)]).toEqual([[], []])
   })
 
   it.each([
