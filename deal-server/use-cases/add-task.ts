@@ -23,7 +23,7 @@ export const addTask = defineDealCommand({
   }),
   alsoNeeds: ({ assigneeId }) => (assigneeId ? ['deal.task.assign'] : []),
   employees: ({ assigneeId }) => (assigneeId ? [assigneeId] : []),
-  guard: requireOpen,
+  guard: (deal) => requireOpen(deal) ?? requireRoom(deal),
   decide: (deal, { taskId, title, dueDate = null, assigneeId: named = null }, context) => {
     const closed = requireOpen(deal)
     if (closed) return closed

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
+import { allowedTo } from '../../../deal-server/http/allowed.ts'
+import { commands } from '../../../deal-server/use-cases/index.ts'
 import { bindAttributeUpdate } from '../../../deal-server/use-cases/update-deal.ts'
 import { decidePure, doPure, pureDeal } from '../../support/pure-deals.ts'
 import { freeTask, newTask, takenTask } from '../../support/transition-table.ts'
@@ -54,6 +56,18 @@ describe('tasks', () => {
     [1000, 'done', 'task-limit'],
   ] as const)('one more beside %d %s tasks', (count, status, expected) => {
     expect(outcomeOf(['AddTask', { taskId: newTask, title: 'call' }], withTasks(count, status))).toEqual(expected)
+  })
+
+  it.each([
+    [199, 'open', undefined],
+    [200, 'open', 'task-limit'],
+    [999, 'done', undefined],
+    [1000, 'done', 'task-limit'],
+  ] as const)('beside %d %s tasks another one is blocked by %s', (count, status, code) => {
+    const rights = new Set(commands.map(({ right }) => right))
+    const { allowed, blocked } = allowedTo({ username: 'alice', rights }, withTasks(count, status))
+    expect(allowed.includes('AddTask')).toBe(code === undefined)
+    expect(blocked).toEqual(code === undefined ? [] : [{ useCase: 'AddTask', code }])
   })
 
   it('a known task is found also where there is no room for another', () => {
