@@ -13,6 +13,7 @@ import { integer, listOf, readSettings, type SettingProblem, secrets, text, url 
 
 const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.from(key, 'base64url').length === 32
 
+/** One line each; `docs/settings.md` is made of them. */
 export const authSettings = {
   ...commonSettings,
   AUTH_DATABASE_URL: url('the PostgreSQL database of the auth server', ['postgres:', 'postgresql:']),

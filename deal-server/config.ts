@@ -12,6 +12,7 @@ import {
 import { flag, integer, readSettings, type SettingProblem, text, url } from '../shared/settings.ts'
 import { currencyExponents } from './domain/currency.ts'
 
+/** One line each; `docs/settings.md` is made of them. */
 export const dealSettings = {
   ...commonSettings,
   DEAL_DATABASE_URL: url('the PostgreSQL database of the deal server', ['postgres:', 'postgresql:']),

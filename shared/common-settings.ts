@@ -30,6 +30,7 @@ const trustProxy: Setting<TrustedProxies> = {
 
 const isListenHost = (host: string) => /^[A-Za-z0-9.:-]{1,253}$/.test(host)
 
+/** One line each; `docs/settings.md` is made of them. */
 export const commonSettings = {
   AUTH_PORT: integer("the auth server's port", { fallback: 4000, min: 1, max: 65_535 }),
   DEAL_PORT: integer("the deal server's port", { fallback: 4001, min: 1, max: 65_535 }),

@@ -22,6 +22,7 @@ export class Refused<Code extends string = string> extends Error {
   }
 }
 
+/** What a refusal may carry beside its code and its detail. */
 export interface RefusedOptions {
   readonly members?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string | readonly string[]>>

@@ -1,10 +1,13 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
 
+/** What servers write to: pino, as `createLog` opens it. */
 export type Log = Logger
 
+/** From the most to the least that is said. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
+/** LOG_LEVEL and LOG_FORMAT. */
 export interface LogSettings {
   readonly level: (typeof logLevels)[number]
   /** Undefined: pretty on a terminal, JSON lines elsewhere. */

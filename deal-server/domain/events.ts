@@ -61,8 +61,10 @@ export interface DealEventData {
   'deal.restored': Readonly<Record<string, never>>
 }
 
+/** The name of an event: `deal.held`. */
 export type DealEventType = keyof DealEventData
 
+/** One event with the data of its type. */
 export type DealEvent = {
   [Type in DealEventType]: { readonly type: Type; readonly data: DealEventData[Type] }
 }[DealEventType]

@@ -72,6 +72,7 @@ export interface CommandRecord {
   readonly signature: string | null
 }
 
+/** What one load finds; undefined is what is not there. */
 export interface Loaded {
   readonly deal: Deal | undefined
   readonly command: CommandRecord | undefined
@@ -119,6 +120,7 @@ export const dealSortKeys = [
   ...(['createdAt', 'updatedAt', 'name', 'price', 'completionDate', 'status', 'ownerId'] as const),
 ] as const
 
+/** One of them. */
 export type DealSortKey = (typeof dealSortKeys)[number]
 
 /** Ties are in the order of ids, in the same direction; deals without a value come last in either. */

@@ -20,8 +20,10 @@ export interface StyleRoute {
   decode(call: HttpCall): Promise<Invocation> | Invocation
 }
 
+/** What a decoded request asks for. */
 export type Invocation = CommandInvocation | QueryInvocation | StreamInvocation
 
+/** A command with its parameters, and how its style writes the answer. */
 export interface CommandInvocation extends CommandOptions {
   readonly kind: 'command'
   readonly bound: BoundCommand
@@ -41,6 +43,7 @@ export interface CommandOptions {
   readonly validateOnly: boolean
 }
 
+/** What a style writes the answer from. */
 export interface AnsweredCommand {
   readonly outcome: SucceededCommand
   /** True when the outcome was stored and the command has not run now. */
@@ -49,8 +52,10 @@ export interface AnsweredCommand {
   readonly record: Pick<CommandRecord, 'dealId' | 'params' | 'useCase' | 'requestedBy' | 'requestedAt'>
 }
 
+/** Refusals are written alike by every style. */
 export type SucceededCommand = Extract<CommandOutcome, { state: 'succeeded' }>
 
+/** A read of the repository, answered at once. */
 export interface QueryInvocation {
   readonly kind: 'query'
   /** The rights this caller needs for it. */

@@ -135,6 +135,7 @@ export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
     done_at: task.doneAt,
   }))
 
+/** The row as it is inserted or updated; amounts in minor units. */
 export const rowOfDeal = (deal: Deal): DealRow => ({
   id: deal.id,
   name: deal.name,
@@ -168,6 +169,7 @@ export const rowOfDeal = (deal: Deal): DealRow => ({
   purge_at: deal.purgeAt,
 })
 
+/** Times come back as RFC 3339 in UTC. */
 export const commandOfRow = (row: CommandRow): CommandRecord => ({
   key: { principalId: row.principal_id, commandId: row.command_id },
   dealId: row.deal_id,
@@ -183,6 +185,7 @@ export const commandOfRow = (row: CommandRow): CommandRecord => ({
   signature: row.signature,
 })
 
+/** The row as it is inserted. */
 export const rowOfCommand = (command: CommandRecord): CommandRow => ({
   principal_id: command.key.principalId,
   command_id: command.key.commandId,

@@ -22,6 +22,7 @@ const penalty = amount.nullable().optional()
 /** Kept by the server: ignored, never compared, so that a blind retry of the same PUT succeeds. */
 const ignored = anyValue.optional()
 
+/** What a client may send of a deal it has read, as a whole or in part (deal model 3.4). */
 export const attributesSchema = z
   .strictObject({
     name: nameText.optional(),
@@ -70,6 +71,7 @@ export const attributesSchema = z
   })
   .readonly()
 
+/** The attributes as checked; what was not sent is absent. */
 export type Attributes = z.output<typeof attributesSchema>
 
 /** True for the name of an attribute. */

@@ -17,6 +17,7 @@ import { restoreDeal } from './restore-deal.ts'
 import { unassignTask } from './unassign-task.ts'
 import { unholdDeal } from './unhold-deal.ts'
 
+/** What stands here is served in every style, and documented. */
 export const commands: readonly Command[] = [
   createDeal,
   deleteDeal,

@@ -3,6 +3,7 @@ import type { Page, PageRequest } from '../../shared/pages.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { AssignedTask, DealList, DealRepository, StoredEvent } from '../domain/repository.ts'
 
+/** A read, for all styles: `right` is what it needs. */
 export interface Query<Parameters, Result> {
   readonly kind: 'query'
   readonly name: string

@@ -61,6 +61,7 @@ export interface Database {
   close(): Promise<void>
 }
 
+/** What a statement takes for `$1`, `$2` and so on, for a column of any type. */
 export type Parameter = string | number | boolean | null
 
 /** What PostgreSQL refused, without the parameters that Drizzle's and the drivers' own errors carry. */

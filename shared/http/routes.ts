@@ -27,8 +27,10 @@ import { type ServerBindings, sendStream } from './stream.ts'
 import { traceIdOf } from './trace.ts'
 import { peerOf, type TransportSettings } from './transport.ts'
 
+/** HEAD and OPTIONS are answered by the table itself. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+/** One path with the methods that do one thing to it. */
 export interface Route {
   readonly methods: readonly Method[]
   /** Hono's path syntax. Served with and without a trailing slash. */
@@ -47,6 +49,7 @@ export type OtherProblemForm = (
   problem: ProblemDocument,
 ) => { readonly headers: Answer['headers']; readonly body: object } | undefined
 
+/** What the routes of a server have in common. */
 export interface AppOptions {
   readonly routes: readonly Route[]
   readonly problems: ProblemTable

@@ -19,11 +19,13 @@ const limitRefusalSchema = z.strictObject({
   address: z.string().max(100),
 })
 
+/** One refusal by a limit, as it stands in the audit log. */
 export type LimitRefusal = z.infer<typeof limitRefusalSchema>
 
 /** So many are told of at once. */
 export const maxRefusalsAtOnce = 200
 
+/** The body of POST /internal/limit-refusals. */
 export const limitRefusalsSchema = z.strictObject({
   refusals: z.array(limitRefusalSchema).min(1).max(maxRefusalsAtOnce),
 })

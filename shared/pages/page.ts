@@ -5,6 +5,7 @@ import type { HttpCall } from '../http/call.ts'
 import { type AssetName, assetPath } from './assets.ts'
 import { html, type Markup } from './markup.ts'
 
+/** What one page has of its own. */
 export interface Page {
   readonly title: string
   /** Where assets are served: `<base>/assets`. */

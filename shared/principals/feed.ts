@@ -29,6 +29,7 @@ export const feedMessageMaxAgeMs = 500
 /** So long a message may take from its sender to the channel, in milliseconds. */
 export const feedMessageTransitMs = 100
 
+/** The form of a message; a reader takes no other. */
 export const feedMessageSchema = z.strictObject({
   after: z.number().int(),
   upTo: z.number().int(),
@@ -46,4 +47,5 @@ export const feedMessageSchema = z.strictObject({
   ),
 })
 
+/** One message. */
 export type FeedMessage = z.infer<typeof feedMessageSchema>

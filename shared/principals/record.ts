@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { installationKey } from './installation.ts'
 
+/** The form in the cache and on the wire. */
 export const principalRecordSchema = z.strictObject({
   /** Layout of this record; a reader that does not know it treats the record as absent. */
   schema: z.literal(1),
@@ -26,6 +27,7 @@ export const principalRecordSchema = z.strictObject({
   version: z.number().int(),
 })
 
+/** A record of the present layout. */
 export type PrincipalRecord = z.infer<typeof principalRecordSchema>
 
 /**

@@ -7,6 +7,7 @@ import { authProblems } from './auth-server.ts'
 import { sharedProblems } from './both-servers.ts'
 import { dealProblems } from './deal-server.ts'
 
+/** Which of the two servers. */
 export type ServerName = 'auth' | 'deal'
 
 /** One code as its page shows it. */
