@@ -3,8 +3,7 @@
  * body digest. The secret never travels. Both sides use this one file.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import type { Clock } from './clock.ts'
-import { unixSeconds } from './clock.ts'
+import { type Clock, unixSeconds } from './clock.ts'
 
 /** What is signed. */
 export interface InternalRequest {

@@ -1,11 +1,12 @@
 /** What can be done with API keys. Every change has been announced when its promise resolves. */
 import type { Page, PageRequest } from '../../shared/pages.ts'
+import type { StoredSigningKey } from '../../shared/schemes/signing-key.ts'
 import type { Changed } from '../users/principal-change.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 import type { ApiKey, ApiKeyRequest, NewApiKey } from './api-key.ts'
 import { listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-api-keys.ts'
-import { type ApiKeyMaterial, hasSecret, readMaterial } from './key-material.ts'
+import { hasSecret, readMaterial } from './key-material.ts'
 import { keepForTokens } from './key-tokens.ts'
 import { noteUse } from './key-usage.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
@@ -20,9 +21,9 @@ export interface ApiKeys {
   /** The key signs nothing any more, and the tokens made with it die. @throws Refused `not-found` */
   revoke(id: string, owner: OfOwner): Promise<void>
   /** What a key verifies with; undefined when it does not exist, was revoked or has expired. */
-  material(id: string): Promise<ApiKeyMaterial | undefined>
+  material(id: string): Promise<StoredSigningKey | undefined>
   /** The key of kind `hmac` with this id and secret (RFC 6749 §2.3.1); unknown and wrong take the same time. */
-  authenticateClient(id: string, secret: string): Promise<ApiKeyMaterial | undefined>
+  authenticateClient(id: string, secret: string): Promise<StoredSigningKey | undefined>
   /**
    * Must be called before an access token with the key's id as `sid` is issued: a revocation then reaches it. False when the key has been
    * revoked or has expired meanwhile, and no token may be issued. `expiresAt` in milliseconds.

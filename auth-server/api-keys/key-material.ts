@@ -1,30 +1,10 @@
 /** What a key verifies with: for the auth server itself, for deal servers (`/internal`), and for OAuth clients. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Clock } from '../../shared/clock.ts'
-import { rfc3339 } from '../../shared/clock.ts'
+import { type Clock, rfc3339 } from '../../shared/clock.ts'
 import type { Database } from '../../shared/database/database.ts'
+import type { StoredSigningKey } from '../../shared/schemes/signing-key.ts'
 import type { SealedPlace, Sealing } from '../store/sealing.ts'
-import type { ApiKeyKind } from './api-key.ts'
 import { isApiKeyId } from './api-key-rows.ts'
-
-/** A key that is neither revoked nor expired, with what it verifies with and whose it is. */
-export interface ApiKeyMaterial {
-  readonly id: string
-  readonly kind: ApiKeyKind
-  readonly username: string
-  readonly userId: string
-  /** The version of the owner's principal record in the same snapshot of the database. */
-  readonly version: number
-  readonly requireBodyHash: boolean
-  /** All that it may do of what its owner may; null: everything. */
-  readonly rights: readonly string[] | null
-  /** In milliseconds. */
-  readonly expiresAt: number | null
-  /** Of kind `hmac`. */
-  readonly secret: string | null
-  /** SPKI PEM, of kind `rsa`. */
-  readonly publicKeyPem: string | null
-}
 
 interface MaterialPorts {
   readonly database: Pick<Database, 'query'>
@@ -49,9 +29,9 @@ const readSql = `select json_build_object(
 export async function readMaterial(
   { database, clock, sealing }: MaterialPorts,
   id: string,
-): Promise<ApiKeyMaterial | undefined> {
+): Promise<StoredSigningKey | undefined> {
   if (!isApiKeyId(id)) return undefined
-  type Row = { material: Omit<ApiKeyMaterial, 'secret'>; sealed: string | null }
+  type Row = { material: Omit<StoredSigningKey, 'secret'>; sealed: string | null }
   const [row] = await database.query<Row>(readSql, [id, rfc3339(clock.now())])
   if (!row) return undefined
   return { ...row.material, secret: row.sealed === null ? null : sealing.open(row.sealed, sealedPlace(id)) }
@@ -61,7 +41,7 @@ const sha256 = (text: string): Buffer => createHash('sha256').update(text).diges
 const nobodysSecret = 'no API key has this secret'
 
 /** True when `secret` is the one of this key; takes as long for a key that is not there. */
-export function hasSecret(material: ApiKeyMaterial | undefined, secret: string): boolean {
+export function hasSecret(material: StoredSigningKey | undefined, secret: string): boolean {
   const isEqual = timingSafeEqual(sha256(material?.secret ?? nobodysSecret), sha256(secret))
   return isEqual && material?.secret != null
 }

@@ -3,8 +3,8 @@ import { type Clock, rfc3339 } from '../../shared/clock.ts'
 import type { Database } from '../../shared/database/database.ts'
 import type { Guesses } from '../../shared/limits/guesses.ts'
 import type { PrincipalRecord } from '../../shared/principals/record.ts'
+import type { StoredSigningKey } from '../../shared/schemes/signing-key.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
-import type { ApiKeyMaterial } from '../api-keys/key-material.ts'
 import { type ClientAssertion, readClientAssertion } from './client-assertion.ts'
 import { invalidClient } from './oauth-refused.ts'
 
@@ -22,7 +22,7 @@ export type PresentedClient =
 
 /** A client that has proved who it is: an API key, for its owner as the database has it now. */
 export interface Client {
-  readonly key: ApiKeyMaterial
+  readonly key: StoredSigningKey
   readonly owner: PrincipalRecord
 }
 
@@ -65,7 +65,7 @@ export function createClientAuthentication(ports: ClientPorts): AuthenticateClie
 
 interface Proof {
   readonly clientId: string
-  check(): Promise<ApiKeyMaterial | undefined>
+  check(): Promise<StoredSigningKey | undefined>
 }
 
 function proofOf(ports: ClientPorts, presented: PresentedClient, audiences: readonly string[]): Proof | undefined {
@@ -78,7 +78,7 @@ function proofOf(ports: ClientPorts, presented: PresentedClient, audiences: read
   return { clientId: assertion.clientId, check: () => checkAssertion(ports, assertion) }
 }
 
-async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): Promise<ApiKeyMaterial | undefined> {
+async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): Promise<StoredSigningKey | undefined> {
   const key = await ports.apiKeys.material(assertion.clientId)
   if (key?.publicKeyPem == null || !assertion.isSignedBy(key.publicKeyPem)) return undefined
   return (await useOnce(ports, assertion)) ? key : undefined

@@ -1,6 +1,5 @@
 /** A task of a deal: a child entity that only the deal's own use cases change. */
-import type { DealRefusal } from './refusal.ts'
-import { refuse } from './refusal.ts'
+import { type DealRefusal, refuse } from './refusal.ts'
 
 export interface Task {
   /** UUID in lower case, unique within its deal. */

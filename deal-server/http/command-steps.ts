@@ -1,6 +1,5 @@
 /** The last steps of a command in the pipeline: the decision with its facts, and the commit with what is remembered of it. */
-import type { Clock } from '../../shared/clock.ts'
-import { rfc3339 } from '../../shared/clock.ts'
+import { type Clock, rfc3339 } from '../../shared/clock.ts'
 import { Refused } from '../../shared/errors.ts'
 import type { Traced } from '../../shared/http/trace.ts'
 import type { IdSource } from '../../shared/ids.ts'

@@ -20,7 +20,9 @@ export interface SigningKey {
 
 /** A key as the database or the auth server tell of it. */
 export interface StoredSigningKey extends Omit<SigningKey, 'key'> {
+  /** Of kind `hmac`. */
   readonly secret: string | null
+  /** SPKI PEM, of kind `rsa`. */
   readonly publicKeyPem: string | null
 }
 

@@ -3,8 +3,7 @@
  * thread pool behind password hashes). Accepts nothing that jose refuses; a test compares the two.
  */
 import type { KeyObject } from 'node:crypto'
-import type { Clock } from '../clock.ts'
-import { unixSeconds } from '../clock.ts'
+import { type Clock, unixSeconds } from '../clock.ts'
 import {
   type AccessTokenClaims,
   accessTokenAlg,

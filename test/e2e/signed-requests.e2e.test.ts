@@ -198,7 +198,7 @@ describeBackends('signed requests', (openBackend) => {
       stack.clock.advanceSeconds(6)
       const started = performance.now()
       expectProblem(await sendUrl(url, { method: 'PUT', body, headers }), 401, 'signature-used')
-      expect(performance.now() - started).toBeLessThan(1000)
+      expect(performance.now() - started).toBeLessThan(4000)
     })
   })
 

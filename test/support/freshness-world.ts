@@ -1,7 +1,6 @@
 /** Auth servers, deal servers, their database and their cache in virtual time, and what the deal servers owe their callers. */
 import { isDeepStrictEqual } from 'node:util'
-import type { PrincipalFacts } from '../../auth-server/users/principal-record.ts'
-import { toPrincipalRecord } from '../../auth-server/users/principal-record.ts'
+import { type PrincipalFacts, toPrincipalRecord } from '../../auth-server/users/principal-record.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { type PrincipalRecord, principalKey } from '../../shared/principals/record.ts'
 import { AuthProcess, DealProcess, type Surroundings } from './freshness-processes.ts'

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { startRelay } from './relay.ts'
 
 /** A TCP relay that can swallow what a client sends, or hold back what the server answers. */
 export interface HoldingProxy {
@@ -17,7 +17,6 @@ export interface HoldingProxy {
 
 /** Starts a relay to `targetPort` on the loopback interface. */
 export async function startHoldingProxy(targetPort: number): Promise<HoldingProxy> {
-  const sockets = new Set<Socket>()
   const held: [Socket, Buffer][] = []
   let watch: { word: string; next: 'hold' | 'swallow' } | undefined
   let state: 'pass' | 'hold' | 'swallow' = 'pass'
@@ -38,22 +37,9 @@ export async function startHoldingProxy(targetPort: number): Promise<HoldingProx
     if (state === 'pass') client.write(data)
     else held.push([client, data])
   }
-  const server = createServer((client) => {
-    const target = connect(targetPort, '127.0.0.1')
-    for (const [socket, peer] of [[client, target] as const, [target, client] as const]) {
-      sockets.add(socket)
-      socket.on('error', () => undefined)
-      socket.on('close', () => {
-        sockets.delete(socket)
-        peer.destroy()
-      })
-    }
-    client.on('data', (data) => forward(data, target))
-    target.on('data', (data) => answer(data, client))
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const relay = await startRelay(targetPort, { fromClient: forward, fromServer: answer })
   return {
-    port: (server.address() as AddressInfo).port,
+    port: relay.port,
     holdAnswersAfter: (word) => {
       watch = { word, next: 'hold' }
     },
@@ -65,9 +51,6 @@ export async function startHoldingProxy(targetPort: number): Promise<HoldingProx
       state = 'pass'
       for (const [client, data] of held.splice(0)) client.write(data)
     },
-    close: async () => {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close: relay.close,
   }
 }
