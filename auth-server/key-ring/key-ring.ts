@@ -4,6 +4,7 @@
  * nothing of tokens.
  */
 import type { KeyObject } from 'node:crypto'
+import { watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gather } from '../../shared/gather.ts'
 import type { Log } from '../../shared/log.ts'
@@ -54,14 +55,20 @@ export interface KeyRing {
   close(): Promise<void>
 }
 
-/** How often `keyring.json` is looked at, in milliseconds. */
-const watchIntervalMs = 250
+export interface WatchOptions {
+  /** How often `keyring.json` is looked at, whatever the system tells, in milliseconds; 250 when left out. */
+  readonly intervalMs?: number
+}
 
 /** Opens the ring in this folder and follows its changes. @throws KeyRingError */
-export async function openKeyRing(place: KeyRingPlace, log: Pick<Log, 'info' | 'error'>): Promise<KeyRing> {
+export async function openKeyRing(
+  place: KeyRingPlace,
+  log: Pick<Log, 'info' | 'error'>,
+  { intervalMs = 250 }: WatchOptions = {},
+): Promise<KeyRing> {
   const text = await readKeyRingText(place.directory)
   const ring = new WatchedKeyRing(place, log, { text, keys: await loadKeys(text, place) })
-  ring.watch()
+  ring.watch(intervalMs)
   return ring
 }
 
@@ -143,19 +150,29 @@ class WatchedKeyRing implements KeyRing {
     await this.#watching
   }
 
-  /** Begins to look at the folder. */
-  watch(): void {
-    this.#watching = this.#poll()
+  /** Begins to look at the folder: at once when the system tells of a change, and from time to time, since not every file system does. */
+  watch(intervalMs: number): void {
+    this.#watching = this.#poll(intervalMs)
+    try {
+      const listen = (event: string, file: string | null) => {
+        // Its writer puts the whole file in place; what is written bit by bit is better looked at a moment later.
+        if (event === 'rename' && file === keyRingFileName) void this.look()
+      }
+      const { signal } = this.#stop
+      watch(this.#place.directory, { signal, persistent: false }, listen).on('error', () => undefined)
+    } catch {
+      // No more such watches are to be had, or none for this folder.
+    }
   }
 
   #of(use: KeyUse): LoadedKey[] {
     return this.#snapshot.keys.filter(({ entry }) => entry.use === use)
   }
 
-  async #poll(): Promise<void> {
+  async #poll(intervalMs: number): Promise<void> {
     const { signal } = this.#stop
     while (!signal.aborted) {
-      await sleep(watchIntervalMs, undefined, { signal, ref: false }).catch(() => undefined)
+      await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => undefined)
       if (!signal.aborted) await this.look()
     }
   }

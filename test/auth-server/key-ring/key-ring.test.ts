@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { calculateJwkThumbprint } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKeyRing } from '../../../auth-server/key-ring/create-key-ring.ts'
+import { replaceKeyRing } from '../../../auth-server/key-ring/key-files.ts'
 import { type KeyRing, openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import type { KeyRingFile } from '../../../auth-server/key-ring/keyring-file.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -166,5 +167,18 @@ describe('the key ring', () => {
     await writeRing({ ...after, keys: [...removed, ...after.keys] })
     await expect.poll(() => opened.verificationKeys('jwt').key(kid)).toBeUndefined()
     expect(opened.publicKeyPem(kid)).toBeUndefined()
+  })
+
+  it('learns of a ring that is put in place from the system, long before it is due to look', async () => {
+    await createKeyRing(directory, options)
+    ring = await openKeyRing({ directory }, log, { intervalMs: 3_600_000 })
+    const { keys } = await readRing()
+    const changed = new Promise<void>((resolve) => ring?.onChange(resolve))
+    await replaceKeyRing(directory, {
+      keyholdKeyRing: 1,
+      keys: keys.map((key) => ({ ...key, revokedReason: 'no reason at all' })),
+    })
+    await changed
+    expect(ring.status().map(({ revokedReason }) => revokedReason)).toEqual(['no reason at all', 'no reason at all'])
   })
 })
