@@ -27,7 +27,6 @@ import { createHeldSessions } from './access/held-sessions.ts'
 import { createKeyStores, type KeyStores } from './access/key-stores.ts'
 import { createPrincipalFeed, type PrincipalFeed } from './access/principal-feed.ts'
 import { createPrincipalRecords } from './access/principal-records.ts'
-import { followPublishedKeys } from './access/published-keys.ts'
 import { createRefusalReports } from './access/report-refusals.ts'
 import type { DealConfig } from './config.ts'
 import { observeDealServer } from './deal-metrics.ts'
@@ -136,12 +135,11 @@ const openRoutes = (config: DealConfig, { dependencies }: Parts, metrics: Metric
 /** What this server knows of the auth server: its keys and its principals, kept fresh. */
 function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: DealConfig, resources: DealResources) {
   const { cache, clock, ids, log, serviceSecret: secret, fetch = globalThis.fetch } = resources
-  const onPublishedKeys = (published: string) => followKeys(published)
+  const onPublishedKeys = (published: string) => keys.hear(published)
   const authClient = createAuthClient({ authUrl, secret, clock, ids, fetch, onPublishedKeys })
-  const keys = createKeyStores({ authClient, schemes, clock, log })
-  const followKeys = followPublishedKeys(keys.jwt, keys.keySigned)
+  const keys: KeyStores = createKeyStores({ authClient, schemes, clock, log })
   const feed = createPrincipalFeed({ cache, authClient, clock, log })
-  feed.onPublishedKeys(followKeys)
+  feed.onPublishedKeys(onPublishedKeys)
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs })
   const apiKeys = createApiKeyStore({ authClient, principals, clock, log, secret })
   return { authClient, keys, apiKeys, feed, principals }

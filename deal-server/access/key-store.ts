@@ -25,10 +25,8 @@ export interface KeyStore extends VerificationKeys {
   size(): number
   /** True when a key of this modulus (base64url) is held, under whatever kid. */
   holds(modulus: string): boolean
-  /** Which keys the document had that was loaded last (`shared/tokens/key-set.ts`). */
-  digest(): string
-  /** An auth server said that what is held is what is published. */
-  confirm(): void
+  /** An auth server said which keys are published (`shared/tokens/key-set.ts`): others than those held are loaded, by a load that begins later. */
+  hear(published: string): void
   /** Milliseconds since the keys were loaded or confirmed; infinite before. */
   ageMs(): number
   start(): void
@@ -86,6 +84,8 @@ class FetchedKeys implements KeyStore {
   #keys: ReadonlyMap<string, FetchedKey> = new Map()
   #moduli: ReadonlySet<string> = new Set()
   #digest = ''
+  /** Said while keys were loaded, which may not have been these yet. */
+  #heardMeanwhile: string | undefined
   #isFailing = false
   #confirmedAt = Number.NEGATIVE_INFINITY
   #loading: Promise<boolean> | undefined
@@ -132,12 +132,10 @@ class FetchedKeys implements KeyStore {
     return this.#moduli.has(modulus)
   }
 
-  digest(): string {
-    return this.#digest
-  }
-
-  confirm(): void {
-    this.#confirmedAt = this.#ports.clock.monotonic()
+  hear(published: string): void {
+    if (published === this.#digest) this.#confirmedAt = this.#ports.clock.monotonic()
+    else if (this.#loading) this.#heardMeanwhile = published
+    else if (!this.#stopped) void this.refresh()
   }
 
   ageMs(): number {
@@ -179,6 +177,9 @@ class FetchedKeys implements KeyStore {
       this.#loadedAt = this.#ports.clock.monotonic()
       const holds = (kid: string) => this.#keys.has(kid)
       this.#questions.settle({ load: this.#loadsBegun, hasFailed: this.#isFailing, holds })
+      const heard = this.#heardMeanwhile
+      this.#heardMeanwhile = undefined
+      if (heard !== undefined) this.hear(heard)
       this.#look()
     })
   }
@@ -193,7 +194,7 @@ class FetchedKeys implements KeyStore {
       this.#keys = next
       this.#moduli = new Set([...next.values()].map((key) => key.modulus))
       this.#isFailing = false
-      this.confirm()
+      this.#confirmedAt = this.#ports.clock.monotonic()
       this.#digest = keySetDigest(published.map(({ kid }) => String(kid)))
       return true
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Log } from '../../shared/log.ts'
 import type { SchemeName } from '../../shared/schemes/scheme.ts'
-import { keyDocuments } from '../../shared/tokens/key-set.ts'
+import { keyDocuments, splitDigests } from '../../shared/tokens/key-set.ts'
 import type { AuthClient } from './auth-client.ts'
 import { createKeyStore, type KeyStore } from './key-store.ts'
 
@@ -16,6 +16,11 @@ export interface KeyStores {
   areThere(): boolean
   /** Loads the keys of both. Never rejects. */
   refresh(): Promise<void>
+  /**
+   * An auth server said which keys it publishes. While auth servers differ, because one has noticed a change before the other, documents
+   * are loaded more than once, and end as what all of them say.
+   */
+  hear(published: string): void
   start(): void
   stop(): void
 }
@@ -50,6 +55,11 @@ export function createKeyStores({ authClient, schemes, clock, log }: KeyStoresPo
     keySigned,
     areThere: () => needed.every((store) => store.size() > 0),
     refresh: async () => void (await Promise.all(stores.map((store) => store.refresh()))),
+    hear: (published) => {
+      const digests = splitDigests(published)
+      jwt.hear(digests.jwt)
+      keySigned.hear(digests.keySigned)
+    },
     start: () => {
       for (const store of stores) store.start()
     },

@@ -17,5 +17,11 @@ export const keyDocuments = {
 export const keySetDigest = (kids: readonly string[]): string =>
   createHash('sha256').update(kids.toSorted().join(' ')).digest('base64url').slice(0, 22)
 
-/** The digests of both documents as one value, and back. */
+/** The digests of both documents as one value. */
 export const joinDigests = (jwt: string, keySigned: string): string => `${jwt}.${keySigned}`
+
+/** The digests in such a value. */
+export function splitDigests(joined: string): { readonly jwt: string; readonly keySigned: string } {
+  const [jwt = '', keySigned = ''] = joined.split('.')
+  return { jwt, keySigned }
+}

@@ -5,6 +5,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { KeyUse } from '../../auth-server/key-ring/keyring-file.ts'
@@ -42,6 +43,7 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
   const revoked = new Map<string, number>()
   /** From that to the refusal, for each server and key. */
   const latencies: number[] = []
+  const timerDelay = monitorEventLoopDelay({ resolution: 10 })
   let rounds = 0
   let directory: string
   let stack: Stack
@@ -130,6 +132,12 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
     expect(stack.deals).toHaveLength(4)
   })
 
+  /**
+   * Within how many milliseconds a revocation is to be known: a second, and what the machine adds, which may have more to do than this.
+   * The news takes four turns in processes that share it: to see the ring, to tell, to ask for the keys, to give them.
+   */
+  const promisedMs = () => 1_000 + 4 * (timerDelay.max / 1e6)
+
   /** How long after now a server refuses this credential, in milliseconds. */
   async function refusedAfter(server: TestServer, authorization: string): Promise<number> {
     const started = performance.now()
@@ -139,8 +147,8 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
       const { status } = await server.send(path, { headers: { authorization } })
       if (status === 401) return performance.now() - started
       expect(status).toBe(200)
-      expect(sentAt - started).toBeLessThan(1_000)
-      await sleep(5)
+      expect(sentAt - started).toBeLessThan(promisedMs())
+      await sleep(20)
     }
   }
 
@@ -159,12 +167,13 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
     latencies.push(...(await Promise.all(servers.map((server) => refusedAfter(server, authorization)))))
     await sleep(1_000)
     const ofKey = calls.filter((call) => call.kid === kid)
-    expect(ofKey.filter((call) => isGood(call) && call.sentAt > at + 1_000)).toEqual([])
+    expect(ofKey.filter((call) => isGood(call) && call.sentAt > at + promisedMs())).toEqual([])
   }
 
   const ofBoth = <Result>(act: (use: KeyUse) => Promise<Result>) => Promise.all(uses.map(act))
 
   it('lets the tokens of a revoked key alone die, be it retired or active', async () => {
+    timerDelay.enable()
     const made = await ofBoth((use) => operator.generate(use))
     await sleep(1_000)
     const former = await ofBoth(credentialOf)

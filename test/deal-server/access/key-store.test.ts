@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createKeyStore } from '../../../deal-server/access/key-store.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 import { createLog } from '../../../shared/log.ts'
+import { keySetDigest } from '../../../shared/tokens/key-set.ts'
 
 const rsaJwk = (modulusLength: number): JsonWebKey =>
   generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' })
@@ -110,6 +111,42 @@ describe('loading', () => {
     await vi.advanceTimersByTimeAsync(1_000)
     expect(started()).toBe(3)
     store.stop()
+  })
+})
+
+describe('word of what is published', () => {
+  it('starts a load where other keys are held, and none where the same are', async () => {
+    const { store, load, started } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    store.hear(keySetDigest(['a']))
+    expect(started()).toBe(1)
+    store.hear(keySetDigest(['b']))
+    expect(started()).toBe(2)
+  })
+
+  it('during a load, which may have begun too early, starts another one right after it', async () => {
+    const { store, load, answer, started } = openKeyStore()
+    await load({ keys: [usable('a')] })
+    const early = store.refresh()
+    store.hear(keySetDigest(['b']))
+    expect(started()).toBe(2)
+    answer(usable('a'))
+    await early
+    await vi.advanceTimersByTimeAsync(0)
+    expect(started()).toBe(3)
+    answer(usable('b', other))
+    await vi.advanceTimersByTimeAsync(0)
+    expect([store.key('a'), store.key('b')?.type, started()]).toEqual([undefined, 'public', 3])
+  })
+
+  it('during a load that brings just these keys starts none', async () => {
+    const { store, answer, started } = openKeyStore()
+    const underWay = store.refresh()
+    store.hear(keySetDigest(['a']))
+    answer(usable('a'))
+    await underWay
+    await vi.advanceTimersByTimeAsync(0)
+    expect(started()).toBe(1)
   })
 })
 
