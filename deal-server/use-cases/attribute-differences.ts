@@ -136,8 +136,8 @@ function holding(attributes: Attributes, deal: Deal): Found {
 }
 
 function closing(attributes: Attributes, deal: Deal): Found {
-  const { status, completion, cancelPenalty, cancelReason } = attributes
-  if (status === undefined || status === 'open' || status === 'deleted') return undefined
+  const { status = deal.status, completion, cancelPenalty, cancelReason } = attributes
+  if (status === 'open' || status === 'deleted') return undefined
   if (status === deal.status && isClosedAs(attributes, deal)) return undefined
   if (status === 'completed') return { command: completeDeal, params: completion ?? {} }
   const reason = cancelReason ?? deal.cancelReason

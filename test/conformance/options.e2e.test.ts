@@ -308,6 +308,30 @@ describeBackends('the whole deal and its version', (openBackend) => {
     expect({ status: again.status, text: again.text }).toEqual({ status: 200, text: first.text })
   })
 
+  it.each<[string, 'CANCELLED' | 'COMPLETED', Members]>([
+    ['the penalty', 'CANCELLED', { cancelPenalty: 9 }],
+    ['the reason', 'CANCELLED', { cancelReason: 'other' }],
+    ['the document', 'COMPLETED', { completion: { documentNumber: 'D-2' } }],
+  ])(
+    '%s that a deal was closed with stays, whether all of the deal is sent or that alone',
+    async (_what, state, other) => {
+      const { path, read: before } = await makeTwin(send, state)
+      for (const sent of [
+        { method: 'PUT', json: { ...before, ...other } },
+        { method: 'PATCH', json: other },
+      ]) {
+        expectProblem(await send({ path, sent }), 409, 'deal-closed')
+        expect(await read(path)).toEqual(before)
+      }
+      const [name = ''] = Object.keys(other)
+      const reply = await send({ path, sent: { method: 'PATCH', json: { [name]: before[name] } } })
+      expect({ status: reply.status, changed: reply.headers.get('deal-changed') }).toEqual({
+        status: 200,
+        changed: 'false',
+      })
+    },
+  )
+
   it('all or nothing: one refused use case refuses all', async () => {
     const { path, read: before } = await makeTwin(send, 'OPEN')
     const reply = await put(path, { ...before, name: 'other', status: 'completed' })
