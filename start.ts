@@ -3,7 +3,7 @@
  * migrations, the same HTTP between the two servers; only the cache is in this process when REDIS_URL is not set.
  */
 import { existsSync } from 'node:fs'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readAuthConfig } from './auth-server/config.ts'
 import {
@@ -16,7 +16,6 @@ import {
 } from './auth-server/first-start.ts'
 import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
 import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
-import { KeyRingError } from './auth-server/key-ring/keyring-file.ts'
 import { createAuthServer } from './auth-server/server.ts'
 import { ensureAnonymous } from './auth-server/users/create-user.ts'
 import { readDealConfig } from './deal-server/config.ts'
@@ -24,20 +23,23 @@ import { createDealServer } from './deal-server/server.ts'
 import { openCache } from './shared/cache/open-cache.ts'
 import { systemClock as clock } from './shared/clock.ts'
 import { isLoopbackHost, sharedPort } from './shared/common-settings.ts'
-import { DataFolderLocked, lockDataFolder } from './shared/database/data-lock.ts'
+import { lockDataFolder } from './shared/database/data-lock.ts'
 import type { Database } from './shared/database/database.ts'
 import { openEmbeddedEngine } from './shared/database/embedded.ts'
 import { migrateDatabase } from './shared/database/migrate.ts'
 import { openPostgres } from './shared/database/postgres.ts'
+import { prepareDatabase } from './shared/database/prepare.ts'
 import { generatedSecret } from './shared/generated-secrets.ts'
-import { certificateProblems } from './shared/http/certificate.ts'
-import { listen } from './shared/http/listen.ts'
+import { certificateProblems, openCertificate } from './shared/http/certificate.ts'
+import { type ListenOptions, listen } from './shared/http/listen.ts'
 import { createIdSource } from './shared/ids.ts'
 import { createLog } from './shared/log.ts'
 import { createMetrics } from './shared/metrics/metrics.ts'
 import { listenForMetrics } from './shared/metrics/serve-metrics.ts'
-import { closeOnSignal, endWith, requireCertificate, requireListening, requireSettings } from './shared/process.ts'
+import { OperatorError, withFilesOf } from './shared/operator-error.ts'
+import { beginServer, closeOnSignal, endWith, requireSettings } from './shared/process.ts'
 
+beginServer()
 const usage = 'Usage: npm start [-- --no-demo]'
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--no-demo')
 if (unknown.length > 0) endWith(2, `${usage}\nUnknown: ${unknown.join(' ')}`)
@@ -47,6 +49,7 @@ const auth = readAuthConfig('together')
 const deal = readDealConfig('together')
 const { dataDir } = auth.config
 const demoFile = join(dataDir, 'demo.json')
+const demoDraft = `${demoFile}.new`
 const hasDemo = withDemo || existsSync(demoFile)
 const demoInProduction = {
   variable: '--no-demo',
@@ -62,11 +65,9 @@ requireSettings([
 ])
 
 const log = createLog(auth.config.log)
-const certificate = await requireCertificate(auth.config.tls, log)
-const unlock = await lockDataFolder(dataDir).catch((error: unknown) => {
-  if (error instanceof DataFolderLocked) endWith(2, error.message)
-  throw error
-})
+const certificate = await openCertificate(auth.config.tls, { log })
+const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockDataFolder(dataDir))
+process.on('exit', () => void unlock())
 const ids = createIdSource(clock)
 const serviceSecrets = auth.config.serviceSecrets ?? [await generatedSecret(dataDir, 'service-secret')]
 const secretsKeys = auth.config.secretsKeys ?? [await generatedSecret(dataDir, 'secrets-key')]
@@ -83,9 +84,13 @@ const openDatabase = (url: string | undefined): Database => {
 const authDatabase = openDatabase(auth.config.databaseUrl)
 const dealDatabase = openDatabase(deal.config.databaseUrl)
 const migrationsOf = (server: string) => join(import.meta.dirname, server, 'store/migrations')
-await migrateDatabase(authDatabase, { migrationsFolder: migrationsOf('auth-server'), schema: 'auth' })
-await migrateDatabase(dealDatabase, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' })
-await ensureAnonymous({ database: authDatabase, clock, ids })
+await prepareDatabase('AUTH_DATABASE_URL', async () => {
+  await migrateDatabase(authDatabase, { migrationsFolder: migrationsOf('auth-server'), schema: 'auth' })
+  await ensureAnonymous({ database: authDatabase, clock, ids })
+})
+await prepareDatabase('DEAL_DATABASE_URL', () =>
+  migrateDatabase(dealDatabase, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' }),
+)
 
 const metrics = createMetrics()
 const resources = { cache, clock, ids, log, metrics }
@@ -101,14 +106,11 @@ const dealServer = createDealServer(deal.config, { ...resources, database: dealD
 requireSettings(await demoUserProblems(auth.config, authServer.users))
 authServer.start()
 await createFirstUsers()
+const { host, metricsPort } = auth.config
+const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
 const listenings = [await listenOn(auth.config, authServer.app)]
 await dealServer.start()
 listenings.push(await listenOn(deal.config, dealServer.app))
-const { host, metricsPort: port } = auth.config
-const endMetrics =
-  port === undefined
-    ? undefined
-    : await requireListening({ host, port }, listenForMetrics(metrics, { host, port }), unlock)
 process.stdout.write(welcome())
 
 closeOnSignal(log, async () => {
@@ -118,45 +120,62 @@ closeOnSignal(log, async () => {
   await authServer.stop()
   await Promise.all([keyRing.close(), authDatabase.close(), dealDatabase.close(), cache.close()])
   await engine?.close()
-  await unlock()
 })
 
 async function openRing() {
   const { keysDir: directory, keysPassphrase: passphrase, keyBits: bits } = auth.config
-  try {
-    await createKeyRing(directory, { bits, passphrase, clock })
-    return await openKeyRing({ directory, passphrase }, log)
-  } catch (error) {
-    if (!(error instanceof KeyRingError)) throw error
-    await unlock()
-    return endWith(2, error.message)
-  }
+  await createKeyRing(directory, { bits, passphrase, clock })
+  return openKeyRing({ directory, passphrase }, log)
 }
 
 function listenOn(
   { host, port, publicOrigin: origin }: { host: string; port: number; publicOrigin: string },
-  app: Parameters<typeof listen>[0]['app'],
+  app: ListenOptions['app'],
 ) {
-  return requireListening({ host, port }, listen({ app, host, port, origin, ids, certificate }), unlock)
+  return listen({ app, host, port, origin, ids, certificate })
 }
 
-/** On an empty database: the demo's users and their list for scripts, or one admin. */
+/**
+ * On an empty database: the demo's users and their list for scripts, or one admin. The list's draft comes first: a demo that has one and
+ * no list was cut off, and is finished by the next start.
+ */
 async function createFirstUsers(): Promise<void> {
-  if (!(await authServer.users.isEmpty())) {
-    if (existsSync(demoFile)) await writeDemo(JSON.parse(await readFile(demoFile, 'utf8')))
-    return
+  const wasCutOff = existsSync(demoDraft) && !existsSync(demoFile)
+  const isEmpty = await authServer.users.isEmpty()
+  if (!withDemo) {
+    await rm(demoDraft, { force: true })
+    if (isEmpty) return createFirstAdmin(authServer.users, ids)
   }
-  if (!withDemo) return createFirstAdmin(authServer.users, ids)
-  await createDemoUsers(authServer.users, authServer.digestSecrets)
-  await writeDemo({ users: demoUsers, apiKeys: await createDemoApiKeys(authServer.apiKeys) })
+  if (withDemo && (isEmpty || wasCutOff)) {
+    await writeDraft({ users: demoUsers, apiKeys: [] })
+    await createDemoUsers(authServer.users, authServer.digestSecrets)
+    await writeDemo({ users: demoUsers, apiKeys: await createDemoApiKeys(authServer.apiKeys) })
+  } else if (existsSync(demoFile)) await writeDemo(await readDemo())
+}
+
+interface Demo {
+  readonly users: unknown
+  readonly apiKeys: unknown
+}
+
+async function readDemo(): Promise<Demo> {
+  try {
+    return JSON.parse(await readFile(demoFile, 'utf8'))
+  } catch {
+    throw new OperatorError(`${demoFile} is not the list that a start has written: put it back, or delete it`)
+  }
 }
 
 /** The list of what the demo has made, with where the servers are this time. */
-async function writeDemo(made: { users: unknown; apiKeys: unknown }): Promise<void> {
-  const { users, apiKeys } = made
+async function writeDemo(made: Demo): Promise<void> {
+  await writeDraft(made)
+  await rename(demoDraft, demoFile)
+}
+
+async function writeDraft({ users, apiKeys }: Demo): Promise<void> {
   const demo = { authUrl: auth.config.publicOrigin, dealUrl: deal.config.publicOrigin, users, apiKeys }
-  await writeFile(`${demoFile}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 })
-  await rename(`${demoFile}.new`, demoFile)
+  const text = `${JSON.stringify(demo, null, 2)}\n`
+  await withFilesOf('DATA_DIR', demoDraft, () => writeFile(demoDraft, text, { mode: 0o600 }))
 }
 
 function welcome(): string {

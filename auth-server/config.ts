@@ -1,6 +1,7 @@
 /** The auth server's settings: one line each, defaults included. The only place of this server that reads the environment. */
 import {
   commonSettings,
+  databaseUrl,
   halfCertificate,
   isLoopbackHost,
   type Mode,
@@ -16,7 +17,7 @@ const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.
 /** One line each; `docs/settings.md` is made of them. */
 export const authSettings = {
   ...commonSettings,
-  AUTH_DATABASE_URL: url('the PostgreSQL database of the auth server', ['postgres:', 'postgresql:']),
+  AUTH_DATABASE_URL: databaseUrl('the PostgreSQL database of the auth server'),
   KEYS_DIR: text('the key ring', './keys'),
   KEYS_PASSPHRASE: text('encrypts the private keys in KEYS_DIR', undefined),
   SECRETS_KEY: secrets('encrypts at rest what must be recoverable', {

@@ -27,10 +27,11 @@ export const demoUsers: readonly DemoUser[] = Object.entries(demoRoles).map(([us
   digestSecret: `${username}-demo-digest-secret`,
 }))
 
-/** Creates the demo's users. */
+/** Creates the demo's users; those that are there already, of a start that was cut off, are left. */
 export async function createDemoUsers(users: Users, digestSecrets: Pick<DigestSecrets, 'renew'>): Promise<void> {
   for (const { username, password, roles, digestSecret } of demoUsers) {
-    if (await createUnlessThere(users, { username, password, roles })) await digestSecrets.renew(username, digestSecret)
+    await createUnlessThere(users, { username, password, roles })
+    await digestSecrets.renew(username, digestSecret)
   }
 }
 

@@ -1,6 +1,7 @@
 /** The deal server's settings: one line each, defaults included. The only place of this server that reads the environment. */
 import {
   commonSettings,
+  databaseUrl,
   halfCertificate,
   isLoopbackHost,
   type Mode,
@@ -15,7 +16,7 @@ import { currencyExponents } from './domain/currency.ts'
 /** One line each; `docs/settings.md` is made of them. */
 export const dealSettings = {
   ...commonSettings,
-  DEAL_DATABASE_URL: url('the PostgreSQL database of the deal server', ['postgres:', 'postgresql:']),
+  DEAL_DATABASE_URL: databaseUrl('the PostgreSQL database of the deal server'),
   AUTH_URL: url('where the deal server finds the auth server; by default its public origin', ['http:', 'https:']),
   RECORD_MAX_AGE: integer('seconds a principal record is used while the auth server cannot be reached', {
     fallback: 300,

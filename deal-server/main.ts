@@ -4,45 +4,38 @@ import { openCache } from '../shared/cache/open-cache.ts'
 import { systemClock } from '../shared/clock.ts'
 import { migrateDatabase } from '../shared/database/migrate.ts'
 import { openPostgres } from '../shared/database/postgres.ts'
+import { prepareDatabase } from '../shared/database/prepare.ts'
 import { generatedSecret } from '../shared/generated-secrets.ts'
-import { certificateProblems } from '../shared/http/certificate.ts'
+import { certificateProblems, openCertificate } from '../shared/http/certificate.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog } from '../shared/log.ts'
 import { createMetrics } from '../shared/metrics/metrics.ts'
 import { listenForMetrics } from '../shared/metrics/serve-metrics.ts'
-import { closeOnSignal, endWith, requireCertificate, requireListening, requireSettings } from '../shared/process.ts'
+import { beginServer, closeOnSignal, requireSettings } from '../shared/process.ts'
 import { readDealConfig } from './config.ts'
 import { createDealServer } from './server.ts'
 
+beginServer()
 const { config, problems } = readDealConfig('alone')
 requireSettings([...problems, ...(await certificateProblems(config.tls))])
 const log = createLog(config.log)
 const ids = createIdSource(systemClock)
-const certificate = await requireCertificate(config.tls, log)
+const certificate = await openCertificate(config.tls, { log })
 const database = openPostgres(config.databaseUrl ?? '')
 const onListenerError = (err: unknown) => log.error({ err })
 const cache = openCache({ redisUrl: config.redisUrl, clock: systemClock, onListenerError })
-try {
+await prepareDatabase('DEAL_DATABASE_URL', async () => {
   await migrateDatabase(database, { migrationsFolder: join(import.meta.dirname, 'store/migrations'), schema: 'deals' })
-} catch (error) {
-  log.fatal({ err: error }, 'the database could not be prepared')
-  endWith(1, 'The database of the deal server cannot be reached or prepared: see the log.')
-}
+})
 const serviceSecret = config.serviceSecrets?.[0] ?? (await generatedSecret(config.dataDir, 'service-secret'))
 const metrics = createMetrics()
 const server = createDealServer(config, { database, cache, clock: systemClock, ids, log, metrics, serviceSecret })
 await server.start()
-const { host, port, metricsPort } = config
-const listening = await requireListening(
-  config,
-  listen({ app: server.app, host, port, origin: config.publicOrigin, ids, certificate }),
-)
-log.info(`deal server on ${config.publicOrigin}`)
-const endMetrics =
-  metricsPort === undefined
-    ? undefined
-    : await requireListening({ host, port: metricsPort }, listenForMetrics(metrics, { host, port: metricsPort }))
+const { host, port, publicOrigin: origin, metricsPort } = config
+const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
+const listening = await listen({ app: server.app, host, port, origin, ids, certificate })
+log.info(`deal server on ${origin}`)
 
 closeOnSignal(log, async () => {
   await listening.drain()

@@ -1,5 +1,8 @@
 /** Settings that both servers read. Each server's `config.ts` adds its own. */
 import { availableParallelism } from 'node:os'
+import { isRedisUrl } from './cache/redis-url.ts'
+import { isDatabaseUrl } from './database/postgres-client.ts'
+import { sslModes } from './database/postgres-socket.ts'
 import { parseTrustedProxies, type TrustedProxies } from './http/transport.ts'
 import { logLevels } from './log.ts'
 import { type SchemeName, schemeNames } from './schemes/scheme.ts'
@@ -17,7 +20,6 @@ import {
   type SettingProblem,
   secrets,
   text,
-  url,
   type Values,
 } from './settings.ts'
 
@@ -30,6 +32,13 @@ const trustProxy: Setting<TrustedProxies> = {
 
 const isListenHost = (host: string) => /^[A-Za-z0-9.:-]{1,253}$/.test(host)
 
+/** The database of a server. */
+export const databaseUrl = (meaning: string) =>
+  text(meaning, undefined, {
+    expected: `a URL beginning with postgres:// or postgresql://, its sslmode, if any, one of ${sslModes.join(', ')}`,
+    test: isDatabaseUrl,
+  })
+
 /** One line each; `docs/settings.md` is made of them. */
 export const commonSettings = {
   AUTH_PORT: integer("the auth server's port", { fallback: 4000, min: 1, max: 65_535 }),
@@ -40,7 +49,10 @@ export const commonSettings = {
   ISSUER: text('the claim iss of access tokens; by default the public origin of the auth server', undefined),
   AUDIENCE: text('the claim aud of access tokens', 'deals'),
   DATA_DIR: text('where the embedded database, generated secrets and demo data are kept', './data'),
-  REDIS_URL: url('the cache: one Redis, or comma-separated nodes of a Redis Cluster', ['redis:', 'rediss:'], true),
+  REDIS_URL: text('the cache: one Redis, or comma-separated nodes of a Redis Cluster', undefined, {
+    expected: 'redis://host:port or rediss://host:port, several with commas between',
+    test: isRedisUrl,
+  }),
   SERVICE_SECRET: secrets("authenticates the deal server at the auth server's /internal", {
     expected: 'at least 32 characters without comma',
     test: (secret) => Buffer.byteLength(secret) >= 32,

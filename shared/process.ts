@@ -1,44 +1,26 @@
 import { type Clock, systemClock } from './clock.ts'
-import { type Certificate, CertificateError, type CertificateFiles, openCertificate } from './http/certificate.ts'
 import type { Log } from './log.ts'
+import { OperatorError } from './operator-error.ts'
 import { InvalidSettings, type SettingProblem } from './settings.ts'
 
-/** Ends the process with exit code 2 and names every problem, when there is one. */
+/**
+ * How every server's process behaves from its first line on. What an operator can put right ends it with that sentence, wherever it is
+ * met; what cannot be put right ends it with a stack. A reader of its output that goes away, or a disk full of logs, ends nothing:
+ * requests are answered all the same, and what would have been said is lost.
+ */
+export function beginServer(): void {
+  process.on('uncaughtExceptionMonitor', (error) => {
+    if (error instanceof OperatorError) endWith(error.exitCode, error.message)
+  })
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+}
+
+/** Ends the process with exit code 2 and names every problem, when there is one; of a variable the first. */
 export function requireSettings(problems: readonly SettingProblem[]): void {
   if (problems.length === 0) return
-  // The first one of a variable: what it was expected to be, before what follows from its being no good.
-  const distinct = new Map(problems.toReversed().map((problem) => [problem.variable, problem]))
-  endWith(2, new InvalidSettings([...distinct.values()].reverse()).message)
-}
-
-/** The certificate to serve HTTPS with, if there is to be one; ends the process with exit code 2 when it cannot be served with. */
-export async function requireCertificate(
-  files: CertificateFiles | undefined,
-  log: Log,
-): Promise<Certificate | undefined> {
-  try {
-    return await openCertificate(files, { log })
-  } catch (error) {
-    if (error instanceof CertificateError) endWith(2, error.message)
-    throw error
-  }
-}
-
-/**
- * What listens there. Ends the process with exit code 2, after `release`, when nothing can: another process has the port, or nobody
- * here the address.
- */
-export async function requireListening<Listening>(
-  { host, port }: { readonly host: string; readonly port: number },
-  listening: Promise<Listening>,
-  release?: () => Promise<void>,
-): Promise<Listening> {
-  try {
-    return await listening
-  } catch (error) {
-    await release?.()
-    return endWith(2, `Cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : error}`)
-  }
+  const isFirst = ({ variable }: SettingProblem, index: number) =>
+    problems.findIndex((problem) => problem.variable === variable) === index
+  endWith(2, new InvalidSettings(problems.filter(isFirst)).message)
 }
 
 /** Says why on standard error and ends the process. */

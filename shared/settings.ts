@@ -121,16 +121,12 @@ export function originOf(text: string): string | undefined {
   return url.pathname === '/' ? url.origin : undefined
 }
 
-/** URLs of one of the `protocols` (with colon), comma-separated when `several`. Kept as written. */
-export const url = (meaning: string, protocols: readonly string[], several = false): Setting<string | undefined> => ({
+/** A URL of one of the `protocols` (with colon). Kept as written. */
+export const url = (meaning: string, protocols: readonly string[]): Setting<string | undefined> => ({
   meaning,
-  expected: `${several ? 'comma-separated URLs' : 'a URL'} beginning with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+  expected: `a URL beginning with ${protocols.map((p) => `${p}//`).join(' or ')}`,
   fallback: undefined,
-  parse: (value) => {
-    const parts = several ? value.split(',') : [value]
-    const fits = (part: string) => URL.canParse(part) && protocols.includes(new URL(part).protocol)
-    return parts.every((part) => fits(part.trim())) ? value : undefined
-  },
+  parse: (value) => (URL.canParse(value) && protocols.includes(new URL(value).protocol) ? value : undefined),
 })
 
 /** One or two secrets, comma-separated: the first is used, the second is still accepted while secrets are rotated. */

@@ -1,14 +1,18 @@
 import { link, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withFilesOf } from '../../shared/operator-error.ts'
 import { keyRingText, type NewKeyOptions, newKeyPair, writePrivately } from './key-files.ts'
 import { type KeyEntry, keyRingFileName, keyUses } from './keyring-file.ts'
 
 /**
  * Writes a first key ring with one active key for each use into `directory`, which is made when it is missing; false when there
  * already is a `keyring.json`, whatever is in it. Appears as a whole: of two processes that start at once, one writes the ring
- * and both find it.
+ * and both find it. @throws OperatorError when the folder cannot be written
  */
-export async function createKeyRing(directory: string, options: NewKeyOptions): Promise<boolean> {
+export const createKeyRing = (directory: string, options: NewKeyOptions): Promise<boolean> =>
+  withFilesOf('KEYS_DIR', directory, () => createIfMissing(directory, options))
+
+async function createIfMissing(directory: string, options: NewKeyOptions): Promise<boolean> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const target = join(directory, keyRingFileName)
   if (await exists(target)) return false

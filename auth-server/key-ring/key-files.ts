@@ -44,12 +44,15 @@ export async function newKeyPair(
   return { entry, pem: pem.toString() }
 }
 
-/** Writes a new file that only its owner can read. @throws Error with code EEXIST when it is there */
+/** Writes a new file that only its owner can read, as a whole or not at all. @throws Error with code EEXIST when it is there */
 export async function writePrivately(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {
     await file.writeFile(text)
     await file.sync()
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
   } finally {
     await file.close()
   }

@@ -2,6 +2,7 @@
  * The form of `keyring.json`, and what must hold of it as a whole. Knows no files beyond that text.
  */
 import { z } from 'zod'
+import { OperatorError } from '../../shared/operator-error.ts'
 
 /** What a key pair is for; one never serves both (`notes/protocol.md`, "Key-signed tokens", 2). */
 export const keyUses = ['jwt', 'key-signed'] as const
@@ -54,7 +55,7 @@ export type KeyEntry = z.infer<typeof entrySchema>
 export type KeyRingFile = z.infer<typeof fileSchema>
 
 /** A key ring that cannot be used: says which file, what is wrong and what was expected; never anything of a key. */
-export class KeyRingError extends Error {
+export class KeyRingError extends OperatorError {
   override readonly name = 'KeyRingError'
 }
 

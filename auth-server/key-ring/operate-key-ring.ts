@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../shared/clock.ts'
 import { lockDataFolder } from '../../shared/database/data-lock.ts'
+import { withFilesOf } from '../../shared/operator-error.ts'
 import { newKeyPair, replaceKeyRing, writePrivately } from './key-files.ts'
 import { type KeyEntry, KeyRingError, type KeyRingFile, type KeyUse, parseKeyRingFile } from './keyring-file.ts'
 import * as lifeCycle from './life-cycle.ts'
@@ -26,7 +27,7 @@ export async function readKeyRing(place: KeyRingPlace): Promise<KeyRingFile> {
   return parseKeyRingFile(text, place.directory)
 }
 
-/** A new key, published and not signing yet. @throws KeyRingError, DataFolderLocked */
+/** A new key, published and not signing yet. @throws KeyRingError, DataFolderLocked, OperatorError as each of these steps */
 export const generateKey = (operation: KeyRingOperation, use: KeyUse): Promise<KeyEntry> =>
   alone(operation, (ring) => addKey(operation, ring, use))
 
@@ -86,18 +87,16 @@ async function addKey(operation: KeyRingOperation, ring: KeyRingFile, use: KeyUs
 }
 
 /** One operator at a time; a ring that cannot be used is touched by nobody. */
-async function alone<Result>(
-  operation: KeyRingOperation,
-  work: (ring: KeyRingFile) => Promise<Result>,
-): Promise<Result> {
-  await readKeyRingText(operation.directory)
-  const unlock = await lockDataFolder(operation.directory, operation.clock)
-  try {
-    return await work(await readKeyRing(operation))
-  } finally {
-    await unlock()
-  }
-}
+const alone = <Result>(operation: KeyRingOperation, work: (ring: KeyRingFile) => Promise<Result>): Promise<Result> =>
+  withFilesOf('KEYS_DIR', operation.directory, async () => {
+    await readKeyRingText(operation.directory)
+    const unlock = await lockDataFolder(operation.directory, operation.clock)
+    try {
+      return await work(await readKeyRing(operation))
+    } finally {
+      await unlock()
+    }
+  })
 
 /** Also where locks do not reach, as between containers that share the folder. @throws KeyRingError */
 async function requireUnchanged({ directory }: KeyRingPlace, ring: KeyRingFile): Promise<void> {

@@ -9,8 +9,9 @@ import { lockDataFolder } from '../../shared/database/data-lock.ts'
 import type { Database } from '../../shared/database/database.ts'
 import { openEmbeddedEngine } from '../../shared/database/embedded.ts'
 import { openPostgres } from '../../shared/database/postgres.ts'
+import { withFilesOf } from '../../shared/operator-error.ts'
 import { parseSecretsKeys, type SecretsKeys } from '../store/secrets-keys.ts'
-import { OperationFailed, OperationRefused, WrongUsage } from './report.ts'
+import { OperationRefused, WrongUsage } from './report.ts'
 
 export interface AuthData {
   readonly database: Database
@@ -20,7 +21,7 @@ export interface AuthData {
   readonly allSecretsKeys: SecretsKeys
 }
 
-/** Opens the data, runs `work`, closes the data. @throws WrongUsage, OperationRefused, OperationFailed, DataFolderLocked */
+/** Opens the data, runs `work`, closes the data. @throws WrongUsage, OperationRefused, OperatorError, DataFolderLocked */
 export type OpenAuthData = <Result>(work: (data: AuthData) => Promise<Result>) => Promise<Result>
 
 export interface AuthDataSettings {
@@ -68,7 +69,7 @@ async function openDatabase({ databaseUrl, dataDir }: AuthDataSettings): Promise
   if (!existsSync(folder)) {
     throw new WrongUsage(`Set AUTH_DATABASE_URL, or DATA_DIR: there is no embedded database in ${dataDir}.`)
   }
-  const unlock = await lockDataFolder(dataDir)
+  const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockDataFolder(dataDir))
   try {
     const engine = await openEmbeddedEngine(folder)
     const close = async () => {
@@ -76,9 +77,9 @@ async function openDatabase({ databaseUrl, dataDir }: AuthDataSettings): Promise
       await unlock()
     }
     return { database: engine.database(), close }
-  } catch (cause) {
+  } catch (error) {
     await unlock()
-    throw new OperationFailed(`The database in ${folder} cannot be opened.`, { cause })
+    throw error
   }
 }
 

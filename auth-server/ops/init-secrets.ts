@@ -7,9 +7,10 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '../../shared/clock.ts'
 import { generatedSecret } from '../../shared/generated-secrets.ts'
-import { endWith } from '../../shared/process.ts'
+import { beginServer, endWith } from '../../shared/process.ts'
 import { createKeyRing } from '../key-ring/create-key-ring.ts'
 
+beginServer()
 const [folder, databaseHost] = process.argv.slice(2)
 if (folder === undefined || databaseHost === undefined) endWith(2, 'Usage: init-secrets FOLDER DATABASE_HOST')
 

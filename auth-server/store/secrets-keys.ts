@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto'
+import { OperatorError } from '../../shared/operator-error.ts'
 
 /** One key of `SECRETS_KEY`. The key itself is never used: every purpose has a key of its own, derived from it. */
 export interface SecretsKey {
@@ -13,18 +14,20 @@ export type SecretsKeys = readonly [SecretsKey, ...SecretsKey[]]
 
 /**
  * Reads `SECRETS_KEY`: 32 bytes as base64url, several separated by commas.
- * @throws RangeError that says what was expected, without the value
+ * @throws OperatorError that says what was expected, without the value
  */
 export function parseSecretsKeys(text: string): SecretsKeys {
   const [first, ...others] = text.split(',').map((part) => secretsKey(part.trim()))
-  if (!first) throw new RangeError('expected at least one key')
+  if (!first) throw new OperatorError('SECRETS_KEY: expected at least one key')
   return [first, ...others]
 }
 
 function secretsKey(text: string): SecretsKey {
   const key = Buffer.from(text, 'base64url')
   if (key.length !== 32 || key.toString('base64url') !== text) {
-    throw new RangeError('expected 32 bytes as base64url without padding (43 characters)')
+    throw new OperatorError(
+      'SECRETS_KEY, or the file secrets-key in DATA_DIR: expected 32 bytes as base64url without padding (43 characters)',
+    )
   }
   return {
     id: createHmac('sha256', key).update('keyhold key id').digest('base64url').slice(0, 8),

@@ -30,6 +30,16 @@ export function parseRedisUrl(url: string): RedisAddress {
   return { cluster: url.includes(','), nodes: [first, ...others] }
 }
 
+/** Whether `parseRedisUrl` reads it. */
+export function isRedisUrl(url: string): boolean {
+  try {
+    parseRedisUrl(url)
+    return true
+  } catch {
+    return false
+  }
+}
+
 function parseNode(text: string): RedisNode {
   if (!URL.canParse(text)) throw invalid()
   const url = new URL(text)

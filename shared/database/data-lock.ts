@@ -12,6 +12,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, rfc3339, systemClock } from '../clock.ts'
+import { OperatorError } from '../operator-error.ts'
 import { isRunning, processStart } from './process-identity.ts'
 
 /** What a claim says of its process. */
@@ -24,7 +25,7 @@ export interface LockHolder {
 }
 
 /** Another process that is alive has the data folder open. */
-export class DataFolderLocked extends Error {
+export class DataFolderLocked extends OperatorError {
   override readonly name = 'DataFolderLocked'
   readonly holder: LockHolder
 
@@ -71,8 +72,13 @@ export const lockDataFolder = async (folder: string, clock: Clock = systemClock)
 /** The claim is there with all its content or not at all. */
 const putDown = (folder: string, own: LockHolder): string => {
   const id = randomUUID()
-  writeFileSync(join(folder, DRAFT + id), JSON.stringify(own), { mode: 0o600 })
-  renameSync(join(folder, DRAFT + id), join(folder, CLAIM + id))
+  try {
+    writeFileSync(join(folder, DRAFT + id), JSON.stringify(own), { mode: 0o600 })
+    renameSync(join(folder, DRAFT + id), join(folder, CLAIM + id))
+  } catch (error) {
+    remove(folder, DRAFT + id)
+    throw error
+  }
   return CLAIM + id
 }
 

@@ -6,6 +6,7 @@
  */
 import { PGlite, type PGliteOptions, types } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/pglite'
+import { OperatorError } from '../operator-error.ts'
 import type { Database, Drizzle, Parameter } from './database.ts'
 import { translateDriverError, unavailable } from './driver-errors.ts'
 import { parameterText } from './parameter-text.ts'
@@ -22,17 +23,28 @@ export interface EmbeddedEngine {
 /**
  * Starts the engine over `folder`, which nobody else may have open: take the lock of the data folder first. Without a folder it
  * keeps everything in memory. Takes seconds on an empty folder, `options.loadDataDir` (a dump of a prepared one) saves most of them.
+ * @throws OperatorError when the engine does not start over what is in the folder
  */
 export const openEmbeddedEngine = async (
   folder?: string,
   options: Pick<PGliteOptions, 'loadDataDir'> = {},
 ): Promise<EmbeddedEngine> => {
-  const engine = await PGlite.create(folder ?? 'memory://', options)
-  await engine.exec("set timezone = 'UTC'")
+  const engine = await startEngine(folder ?? 'memory://', options)
   const exclusive = new Map<string, Promise<unknown>>()
   return {
     database: () => new EmbeddedDatabase(engine, exclusive),
     close: () => engine.close(),
+  }
+}
+
+async function startEngine(folder: string, options: PGliteOptions): Promise<PGlite> {
+  try {
+    const engine = await PGlite.create(folder, options)
+    await engine.exec("set timezone = 'UTC'")
+    return engine
+  } catch (cause) {
+    const hint = 'is the disk full, or is it no database, or a damaged one?'
+    throw new OperatorError(`The embedded database in ${folder} cannot be opened: ${hint}`, { cause })
   }
 }
 

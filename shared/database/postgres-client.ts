@@ -58,6 +58,16 @@ export const checkUrl = (url: string): void => {
   sslModeOf(url)
 }
 
+/** Whether `checkUrl` takes it. */
+export const isDatabaseUrl = (url: string): boolean => {
+  try {
+    checkUrl(url)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Where the client's server is. */
 export const addressOf = (client: PostgresClient, sslMode: SslMode): ServerAddress => {
   const { path } = client.options

@@ -5,10 +5,10 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
-const SSL_MODES = ['disable', 'prefer', 'require', 'verify-full'] as const
+export const sslModes = ['disable', 'prefer', 'require', 'verify-full'] as const
 
 /** As libpq names them: `require` encrypts for any certificate, `verify-full` wants a valid one for the host. */
-export type SslMode = (typeof SSL_MODES)[number]
+export type SslMode = (typeof sslModes)[number]
 
 export interface ServerAddress {
   readonly host: string
@@ -25,8 +25,8 @@ export interface ServerAddress {
  */
 export const sslModeOf = (url: string): SslMode => {
   const asked = new URL(url).searchParams.get('sslmode') ?? 'disable'
-  const mode = SSL_MODES.find((each) => each === asked)
-  if (mode === undefined) throw new TypeError(`sslmode in the database URL must be one of ${SSL_MODES.join(', ')}`)
+  const mode = sslModes.find((each) => each === asked)
+  if (mode === undefined) throw new TypeError(`sslmode in the database URL must be one of ${sslModes.join(', ')}`)
   return mode
 }
 

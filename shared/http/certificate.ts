@@ -6,6 +6,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import type { Log } from '../log.ts'
+import { OperatorError } from '../operator-error.ts'
 import type { SettingProblem } from '../settings.ts'
 
 /** Where certificate and key are: PEM files; the certificate's may hold the chain behind it. */
@@ -21,7 +22,7 @@ export interface CertificatePem {
 }
 
 /** The files cannot be served with: the message says which and why, and holds nothing of the key. */
-export class CertificateError extends Error {
+export class CertificateError extends OperatorError {
   override readonly name = 'CertificateError'
   readonly problems: readonly SettingProblem[]
 

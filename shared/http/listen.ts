@@ -2,14 +2,16 @@
  * Serve and drain: the listener of a server, with limits on slow and large requests, problem documents also for what fails below the
  * framework, and an orderly end: no new connection, streams are ended, answers under way are finished, then the rest is cut.
  */
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { isLoopbackHost } from '../common-settings.ts'
 import type { IdSource } from '../ids.ts'
+import { OperatorError } from '../operator-error.ts'
 import { sharedProblems } from '../problem-catalogue/both-servers.ts'
 import { problemDocument } from '../problems.ts'
 import type { Certificate } from './certificate.ts'
@@ -37,7 +39,7 @@ const headersTimeoutMs = 15_000
 const maxHeaderBytes = 16 * 1024
 const handshakeTimeoutMs = 10_000
 
-/** Listens; rejects when the port is taken. */
+/** Listens. @throws OperatorError when the system refuses, as for a port that is taken */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const streams = new OpenStreams()
   const { certificate } = options
@@ -63,10 +65,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   server.on('connect', (_request, socket: Duplex) => {
     endSocket(socket, connectRefused, options)
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port, options.host, resolve)
-  })
+  await listenOn(server, options)
   const { port } = server.address() as AddressInfo
   const stopWatching = certificate?.watch((pem) => secureServer?.setSecureContext(pem))
   return {
@@ -75,6 +74,20 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       stopWatching?.()
       return drain(server, streams, graceMs)
     },
+  }
+}
+
+/** @throws OperatorError that names the address */
+export async function listenOn(
+  server: NetServer,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<void> {
+  try {
+    server.listen(port, host)
+    await once(server, 'listening')
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new OperatorError(`Cannot listen on ${host}:${port}: ${reason}`, { cause })
   }
 }
 

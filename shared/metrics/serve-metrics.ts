@@ -1,5 +1,6 @@
 /** How metrics are read: `/metrics` beside everything else, or on a listener of its own (METRICS_PORT). */
 import { createServer } from 'node:http'
+import { listenOn } from '../http/listen.ts'
 import type { Route } from '../http/routes.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -24,7 +25,7 @@ export const metricsRoute = (metrics: Metrics): Route => ({
 
 const headersOf = ({ contentType }: Metrics) => ({ 'content-type': contentType, 'cache-control': 'no-store' })
 
-/** Serves nothing but `/metrics` there. Resolves to what ends it; rejects when the port is taken. */
+/** Serves nothing but `/metrics` there. Resolves to what ends it; @throws OperatorError when the system refuses */
 export async function listenForMetrics(
   metrics: Metrics,
   { host, port }: { readonly host: string; readonly port: number },
@@ -39,10 +40,7 @@ export async function listenForMetrics(
       () => response.writeHead(500).end(),
     )
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
+  await listenOn(server, { host, port })
   return () =>
     new Promise((resolve) => {
       server.close(() => resolve())

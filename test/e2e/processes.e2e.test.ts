@@ -16,6 +16,7 @@ let dataDir: string
 let auth: TestServer
 let deals: readonly TestServer[]
 let admin: string
+let environment: Readonly<Record<string, string>>
 const children: ChildServer[] = []
 
 const start = async (
@@ -35,7 +36,7 @@ describePostgresAndRedis('one auth server and two deal servers, each a process o
     backend = await openBackend()
     dataDir = mkdtempSync(join(tmpdir(), 'keyhold-processes-'))
     const [authPort, ...dealPorts] = [await freePort(), await freePort(), await freePort()]
-    const environment = {
+    environment = {
       ...backend.environment,
       AUTH_PORT: String(authPort),
       DATA_DIR: dataDir,
@@ -103,6 +104,25 @@ describePostgresAndRedis('one auth server and two deal servers, each a process o
   it('generates the secret that the three share, readable by their user alone', () => {
     expect(readFileSync(join(dataDir, 'service-secret'), 'utf8')).toMatch(/^[\w-]{43}$/)
   })
+
+  it.each(['auth-server/main.ts', 'deal-server/main.ts'])(
+    'says which address is taken, and exits with 2: %s',
+    async (file) => {
+      const taken = String(auth.port)
+      const free = { AUTH_PORT: String(await freePort()), DEAL_PORT: String(await freePort()) }
+      for (const ports of [
+        { AUTH_PORT: taken, DEAL_PORT: taken },
+        { ...free, METRICS_PORT: taken },
+      ]) {
+        const child = startChild(file, { environment: { ...environment, ...ports, LOG_LEVEL: 'silent' } })
+        expect(await child.ended()).toBe(2)
+        expect(child.output()).toMatch(
+          new RegExp(`^Cannot listen on 127\\.0\\.0\\.1:${taken}: .* address already in use .*\\n$`),
+        )
+      }
+    },
+    60_000,
+  )
 
   it('ends with 0 on SIGTERM and on SIGINT, and writes no secret to its log', async () => {
     const [authChild, ...dealChildren] = children.splice(0) as [ChildServer, ...ChildServer[]]

@@ -142,6 +142,37 @@ describe('npm start', () => {
     expect(await third.child.end('SIGTERM')).toBe(0)
   }, 120_000)
 
+  it('finishes the demo that a start was killed in', async () => {
+    const [dataDir, ports] = [
+      join(folder, 'cut-off'),
+      { AUTH_PORT: String(await freePort()), DEAL_PORT: String(await freePort()) },
+    ]
+    const child = begin('cut-off', ports)
+    await expect.poll(() => existsSync(join(dataDir, 'demo.json.new')), { timeout: 40_000, interval: 2 }).toBe(true)
+    await child.end('SIGKILL')
+    expect(existsSync(join(dataDir, 'demo.json'))).toBe(false)
+
+    const { auth, deal } = await start('cut-off')
+    const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
+    expect(demo.users.length).toBe(5)
+    for (const { username, password } of demo.users) await logIn(auth, username, password)
+    expect(demo.apiKeys.length).toBe(5)
+    for (const key of demo.apiKeys) {
+      const timestamp = Math.floor(Date.now() / 1000)
+      const url = signUrl(key, { method: 'GET', url: `${deal.url}/rest/v1/deals` }, { timestamp })
+      expect((await send(url)).status).toBe(200)
+    }
+  }, 120_000)
+
+  it('says that the list of the demo is no list, and ends with 2', async () => {
+    const first = await start('no-list')
+    await first.child.end('SIGTERM')
+    writeFileSync(join(folder, 'no-list', 'demo.json'), '{')
+    const output = await refused('no-list', {})
+    expect(output).toContain('demo.json is not the list that a start has written')
+    expect(output).not.toContain('    at ')
+  }, 120_000)
+
   it('finishes what is under way at Ctrl-C, and ends with 0', async () => {
     const [auth, deal] = [testServer(await freePort()), testServer(await freePort())]
     const ports = { AUTH_PORT: String(auth.port), DEAL_PORT: String(deal.port) }

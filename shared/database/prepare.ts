@@ -1,0 +1,22 @@
+import { Unavailable } from '../errors.ts'
+import { OperatorError } from '../operator-error.ts'
+import { DatabaseError } from './database.ts'
+
+/** Brings a database to where a server can begin. @throws OperatorError that names its setting, when it is away or refuses */
+export async function prepareDatabase(setting: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (cause) {
+    if (!(cause instanceof Unavailable || cause instanceof DatabaseError)) throw cause
+    throw new OperatorError(`${setting}: the database cannot be reached or prepared: ${reasonOf(cause)}`, {
+      cause,
+      exitCode: 1,
+    })
+  }
+}
+
+/** What a driver said of a connection, or PostgreSQL of a statement: hosts, codes and names, never a value (`driver-errors.ts`). */
+export function reasonOf(error: Unavailable | DatabaseError): string {
+  const { cause } = error
+  return cause instanceof Error ? cause.message : error.message
+}
