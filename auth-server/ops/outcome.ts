@@ -1,22 +1,22 @@
 /** How the tool ends: what it prints, and with which exit code. */
 import { z } from 'zod'
-import { DataFolderLocked } from '../../shared/database/data-lock.ts'
 import { DatabaseError } from '../../shared/database/database.ts'
+import { reasonOf } from '../../shared/database/prepare.ts'
 import { Refused, Unavailable } from '../../shared/errors.ts'
-import { KeyRingError } from '../key-ring/keyring-file.ts'
+import { OperatorError } from '../../shared/operator-error.ts'
 import { StepRefused } from '../key-ring/life-cycle.ts'
 import { OperationFailed, OperationRefused, type ReportAction, WrongUsage } from './report.ts'
 import { Interrupted } from './terminal.ts'
 
 export interface Outcome {
   readonly report: ReportAction
-  /** As far as known by now. */
-  exitCode(): number
+  /** When all that was printed is written, or cannot be. */
+  exitCode(): Promise<number>
   /** Prints what comes while the command runs. */
   print(json: unknown, text: string): void
   /** Says that something went wrong and the command goes on. */
   warn(text: string): void
-  /** Aborted with Interrupted by the first Ctrl-C from now on; a second one ends the process. */
+  /** Aborted with Interrupted by the first Ctrl-C from now on, a second one ends the process; and when nobody reads what is printed. */
   interrupted(): AbortSignal
 }
 
@@ -26,7 +26,7 @@ export interface OutcomeStreams {
 }
 
 /** Refusals that an operator can do something about. */
-const refusals = [OperationRefused, StepRefused, KeyRingError, DataFolderLocked]
+const refusals = [OperationRefused, StepRefused, OperatorError]
 
 /** The exit codes beside 0. */
 export const exitCodes = { wrongUsage: 2, refused: 1, interrupted: 130 }
@@ -34,6 +34,12 @@ export const exitCodes = { wrongUsage: 2, refused: 1, interrupted: 130 }
 /** Outcomes go to `output`, refusals and warnings to `errors`. */
 export function createOutcome({ output, errors }: OutcomeStreams, asJson: () => boolean): Outcome {
   let code = 0
+  let unwritten: NodeJS.ErrnoException | undefined
+  output.on('error', (error) => {
+    unwritten ??= error
+    interruption?.end()
+  })
+  errors.on('error', () => undefined)
   let interruption: ReturnType<typeof watchSignals> | undefined
   const report: ReportAction =
     (work) =>
@@ -52,11 +58,18 @@ export function createOutcome({ output, errors }: OutcomeStreams, asJson: () => 
     }
   return {
     report,
-    exitCode: () => code,
+    exitCode: async () => {
+      await new Promise<void>((resolve) => output.write('', () => resolve()))
+      // Who closes the pipe, as `head` does, has seen enough.
+      if (unwritten === undefined || unwritten.code === 'EPIPE') return code
+      errors.write(`Failed: the outcome cannot be written: ${unwritten.message}\n`)
+      return code || exitCodes.refused
+    },
     print: (json, text) => void output.write(`${asJson() ? JSON.stringify(json) : text}\n`),
     warn: (text) => void errors.write(`${text}\n`),
     interrupted: () => {
       interruption ??= watchSignals()
+      if (unwritten) interruption.end()
       return interruption.signal
     },
   }
@@ -70,7 +83,7 @@ function watchSignals() {
   const release = () => {
     for (const name of names) process.off(name, interrupt)
   }
-  return { signal: abort.signal, release }
+  return { signal: abort.signal, end: interrupt, release }
 }
 
 /** Exit code and sentence. What is our own fault is thrown on and shows its stack. */
@@ -78,7 +91,8 @@ function explain(error: unknown): readonly [number, string] {
   if (error instanceof WrongUsage) return [exitCodes.wrongUsage, error.message]
   if (error instanceof Interrupted) return [exitCodes.interrupted, error.message]
   if (error instanceof OperationFailed) return [exitCodes.refused, `Failed: ${error.message}`]
-  if (error instanceof Unavailable) return [exitCodes.refused, `Failed: the ${error.dependency} cannot be reached.`]
+  if (error instanceof Unavailable)
+    return [exitCodes.refused, `Failed: the ${error.dependency} cannot be reached: ${reasonOf(error)}`]
   if (error instanceof DatabaseError) return [exitCodes.refused, `Failed: the database refuses: ${error.message}`]
   if (error instanceof Refused)
     return [exitCodes.refused, `Refused: ${error.message} (${error.code})${detailsOf(error)}`]

@@ -44,11 +44,11 @@ export async function runOps(
   const { program, outcome } = createProgram(config, streams)
   try {
     await program.parseAsync(keyIdsLast(parameters), { from: 'user' })
-    return outcome.exitCode()
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    return error.exitCode === 0 ? 0 : exitCodes.wrongUsage
+    if (error.exitCode !== 0) return exitCodes.wrongUsage
   }
+  return outcome.exitCode()
 }
 
 /** The tool with all its commands. */
