@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
+import { createOutput } from './log-output.ts'
 
 /** What servers write to: pino, as `createLog` opens it. */
 export type Log = Logger
@@ -37,7 +38,7 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
     destination ??
     (usePretty
       ? pretty({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true })
-      : onceATurn(pino.destination(1)))
+      : onceATurn(createOutput()))
   return pino(
     {
       level: settings.level,
