@@ -4,8 +4,10 @@ import { get as getByHttp } from 'node:http'
 import { get as getByHttps } from 'node:https'
 
 const port = process.argv[2]
-const [scheme, get] = process.env.TLS_CERT ? ['https', getByHttps] : ['http', getByHttp]
-get(`${scheme}://127.0.0.1:${port}/readyz`, { rejectUnauthorized: false, timeout: 2500 }, (answer) =>
+const { HOST = '', TLS_CERT } = process.env
+const host = ['', '0.0.0.0', '::'].includes(HOST) ? '127.0.0.1' : HOST
+const [protocol, get] = TLS_CERT ? ['https:', getByHttps] : ['http:', getByHttp]
+get({ protocol, host, port, path: '/readyz', rejectUnauthorized: false, timeout: 2500 }, (answer) =>
   process.exit(answer.statusCode === 200 ? 0 : 1),
 )
   .on('timeout', () => process.exit(1))

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { selfSigned } from '../support/self-signed.ts'
@@ -12,8 +13,8 @@ const script = join(import.meta.dirname, '../../docker/ready.mjs')
 let server: Server | undefined
 afterEach(() => void server?.close())
 
-const portOf = async (listening: Server): Promise<string> => {
-  server = listening.listen(0, '127.0.0.1')
+const portOf = async (listening: Server, host = '127.0.0.1'): Promise<string> => {
+  server = listening.listen(0, host)
   await once(listening, 'listening')
   return String((listening.address() as AddressInfo).port)
 }
@@ -41,6 +42,14 @@ it('asks by HTTPS where TLS_CERT is set, whoever signed the certificate', async 
   const port = await portOf(createTlsServer({ cert, key }, answers(200)))
   expect(await exitCodeOf(port, { TLS_CERT: '/somewhere/tls.crt' })).toBe(0)
   expect(await exitCodeOf(port)).toBe(1)
+})
+
+const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
+
+it.skipIf(!hasIpv6)('asks where the server listens', async () => {
+  const port = await portOf(createServer(answers(200)), '::1')
+  expect(await exitCodeOf(port, { HOST: '::1' })).toBe(0)
+  expect(await exitCodeOf(port, { HOST: '0.0.0.0' })).toBe(1)
 })
 
 it('fails where nobody listens', async () => {
