@@ -158,9 +158,10 @@ describe('the key ring', () => {
     const after = await readRing()
     const retired = before.keys.map((key) => ({ ...key, state: 'retired' }))
     await writeRing({ ...after, keys: [...retired, ...after.keys] })
-    await expect.poll(() => opened.signingKey('jwt').kid).toBe(after.keys[0]?.kid)
+    // The new ring was there for a moment without the retired keys, and may have been seen so.
+    await expect.poll(() => opened.jwkSet('jwt').keys.map((key) => key.kid)).toEqual([after.keys[0]?.kid, kid])
+    expect(opened.signingKey('jwt').kid).toBe(after.keys[0]?.kid)
     expect(opened.problem()).toBeUndefined()
-    expect(opened.jwkSet('jwt').keys.map((key) => key.kid)).toEqual([after.keys[0]?.kid, kid])
     expect(opened.verificationKeys('jwt').key(kid)).toBeDefined()
 
     const removed = before.keys.map((key) => ({ ...key, state: 'removed' }))
