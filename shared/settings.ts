@@ -1,5 +1,5 @@
 /**
- * The settings reader: one line a setting (`define…`), every problem reported at once and by name. Only the `config.ts` of each
+ * The settings reader: one line a setting, every problem reported at once and by name. Only the `config.ts` of each
  * server uses it, and only there is the environment read.
  */
 

@@ -1,4 +1,4 @@
-/** What the deal server asks of the auth server over the network: public keys and principal records. Every call has a deadline. */
+/** What the deal server asks of the auth server over the network: its public documents, and everything at `/internal`. Every call has a deadline. */
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { type Traced, traceparent } from '../../shared/http/trace.ts'

@@ -101,7 +101,7 @@ describeBackends('walks over the deals', (openBackend) => {
     token = (await stack.logIn('alice')).access
     await makeDeals()
     deals = (await walkFrom(`${list}?limit=200`)).items as Item[]
-  }, 120_000)
+  }, 240_000)
   afterAll(() => stack.close())
 
   describe('at rest', () => {

@@ -116,5 +116,5 @@ describeBackends('random commands through every style', (openBackend) => {
       { numRuns: 8, endOnFailure: true },
     )
     process.stdout.write(`random commands: ${commands} sent, ${refusals.size} kinds of outcome\n`)
-  }, 120_000)
+  }, 240_000)
 })

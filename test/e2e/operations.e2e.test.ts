@@ -50,7 +50,7 @@ describe.skipIf(missingForOperators)(
       printed = (await shell.run(blocks.map(({ script }) => script).join(`printf -- '${border.trim()}\\n'\n`))).split(
         border,
       )
-    }, 240_000)
+    }, 600_000)
     afterAll(() => shell?.close())
 
     it('prints what the page says, block by block', () => {
@@ -93,7 +93,7 @@ describe.skipIf(missingForOperators)(
         'the database is older than the cache',
         'with a new id: principal-feed ok, 200, 401',
       ])
-    }, 120_000)
+    }, 240_000)
   },
 )
 

@@ -53,4 +53,4 @@ it('answers every call of the README as the README says, pasted one after the ot
   } finally {
     await child.end('SIGTERM')
   }
-}, 120_000)
+}, 240_000)

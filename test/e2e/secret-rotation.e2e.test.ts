@@ -95,7 +95,7 @@ describePostgresAndRedis('secrets are rotated without a failed request', (openBa
         await everything()
       }
     }
-  }, 120_000)
+  }, 240_000)
 
   const expectStillServed = async (user: FleetUser, deals: readonly Member[]) => {
     for (const deal of deals) {
@@ -153,7 +153,7 @@ describePostgresAndRedis('secrets are rotated without a failed request', (openBa
     expect(await verdict(newKey, oldKey)).toBeUndefined()
     expect(await verdict(newKey)).toEqual({ fault: 'unknown-key', seq: 1 })
     await database.close()
-  }, 120_000)
+  }, 240_000)
 
   it('SECRETS_KEY needs the first round: under a key that others do not have yet a refresh token is refused, and a secret unavailable', async () => {
     await open(2, 0, { SECRETS_KEY: oldKey })

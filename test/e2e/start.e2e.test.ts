@@ -140,7 +140,7 @@ describe('npm start', () => {
     const third = await start('demo')
     for (const each of [path, kept, later]) expect((await read(third, each)).version).toBe(1)
     expect(await third.child.end('SIGTERM')).toBe(0)
-  }, 120_000)
+  }, 240_000)
 
   it('finishes the demo that a start was killed in', async () => {
     const [dataDir, ports] = [
@@ -196,7 +196,7 @@ describe('npm start', () => {
     expect(await ended).toBe(0)
     expect(answer).toMatch(/^HTTP\/1\.1 200 /m)
     await expect(fetch(`${auth.url}/healthz`)).rejects.toThrow()
-  }, 120_000)
+  }, 240_000)
 
   it('--no-demo: one admin, whose password is printed once, also by a start that finds its port taken', async () => {
     const another = await listenSomewhere()
@@ -218,7 +218,7 @@ describe('npm start', () => {
     await logIn(second.auth, 'admin', password)
     const login = await second.auth.send('/login', { json: { username: 'alice', password: passwordOf('alice') } })
     expectProblem(login, 401, 'invalid-credentials')
-  }, 120_000)
+  }, 240_000)
 
   it('refuses a HOST that others can reach while it would make demo users', async () => {
     const output = await refused('never', { HOST: '::', LOG_LEVEL: 'loud' })
@@ -241,7 +241,7 @@ describe('npm start', () => {
     expect(taken).not.toContain('    at ')
     expect(readdirSync(join(folder, 'metrics')).filter((name) => name.startsWith('keyhold.lock'))).toEqual([])
     await another.close()
-  }, 90_000)
+  }, 240_000)
 
   it('refuses a key ring that cannot be used, and lets go of the data', async () => {
     const keys = mkdtempSync(join(folder, 'keys-'))

@@ -49,7 +49,7 @@ describe('both servers over TLS', () => {
     child = startChild('start.ts', {
       environment: { ...(await settings()), AUTH_PORT: authPort, DEAL_PORT: dealPort },
     })
-    await expect.poll(() => child?.output(), { timeout: 40_000 }).toContain('Keyhold is running.')
+    await expect.poll(() => child?.output(), { timeout: 90_000 }).toContain('Keyhold is running.')
     const [authUrl, dealUrl] = [`https://127.0.0.1:${authPort}`, `https://127.0.0.1:${dealPort}`]
     expect(child.output()).toContain(`auth server  ${authUrl}`)
     const credentials = JSON.stringify({ username: 'alice', password: passwordOf('alice') })
@@ -65,7 +65,7 @@ describe('both servers over TLS', () => {
     expect(JSON.parse(await curl(`${dealUrl}/rest/v1/deals`, '-H', bearer)).items).toHaveLength(1)
     await expect(run('curl', ['-sS', `${authUrl}/healthz`])).rejects.toThrow(/certificate/i)
     expect(await child.end('SIGTERM')).toBe(0)
-  }, 90_000)
+  }, 240_000)
 
   it('do not start with a key of another certificate, and say so', async () => {
     child = startChild('start.ts', { environment: { ...(await settings()), TLS_KEY: otherKeyFile } })

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const root = join(import.meta.dirname, '../..')
 
 /** How long a process may take to start or to end: tests share two cores. */
-const patienceMs = 40_000
+const patienceMs = 90_000
 
 export interface ChildServer {
   readonly pid: number

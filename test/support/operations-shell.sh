@@ -33,7 +33,7 @@ launch() {
 # Ready, with nothing in the answer that must not be there: what follows at once is printed.
 await() {
   local answer
-  for _ in $(seq 300); do
+  for _ in $(seq 900); do
     answer=$(curl -s "http://127.0.0.1:$(port_of "$1")/readyz" || true)
     if [[ $answer == *'"ready"'* && $answer != $2 ]]; then return 0; fi
     if ! kill -0 "${process_of[$1]}" 2>/dev/null; then return 1; fi

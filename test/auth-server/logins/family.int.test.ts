@@ -34,7 +34,7 @@ describeOnDatabases('refresh families under random interleavings', (open) => {
     return rows.map((row) => row.ended_reason)
   }
 
-  it('does what the model does', { timeout: 120_000 }, async () => {
+  it('does what the model does', { timeout: 240_000 }, async () => {
     const property = fc.asyncProperty(anyCommands, async (commands) => {
       const run = await newRun()
       await fc.asyncModelRun(() => run, commands)
@@ -45,7 +45,7 @@ describeOnDatabases('refresh families under random interleavings', (open) => {
     await fc.assert(property, { numRuns: 25 })
   })
 
-  it('never logs out a client that presents no token after its successor', { timeout: 120_000 }, async () => {
+  it('never logs out a client that presents no token after its successor', { timeout: 240_000 }, async () => {
     const property = fc.asyncProperty(wellBehavedCommands, async (commands) => {
       const run = await newRun()
       await fc.asyncModelRun(() => run, commands)

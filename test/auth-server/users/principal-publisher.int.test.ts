@@ -167,7 +167,7 @@ describeOnDatabases('the principal publisher', (open) => {
   })
 
   it('never claims what the cache does not hold, whatever is lost and in whatever order', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ do: fc.constant('change' as const), name: fc.constantFrom(...names) }) },

@@ -145,4 +145,4 @@ it('no deal server believes what an acknowledged change ended a second ago, and 
     }),
     { numRuns, ...(process.env.FRESHNESS_SEED && { seed: Number(process.env.FRESHNESS_SEED) }) },
   )
-}, 120_000)
+}, 240_000)
