@@ -3,7 +3,7 @@ import type { Page, PageRequest } from '../../shared/pages.ts'
 import type { StoredSigningKey } from '../../shared/schemes/signing-key.ts'
 import type { Changed } from '../users/principal-change.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
-import type { ApiKey, ApiKeyRequest, NewApiKey } from './api-key.ts'
+import { type ApiKey, type ApiKeyRequest, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-api-keys.ts'
 import { hasSecret, readMaterial } from './key-material.ts'
@@ -11,8 +11,10 @@ import { keepForTokens } from './key-tokens.ts'
 import { noteUse } from './key-usage.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
 
-/** Everything throws Unavailable. */
+/** Everything that is asynchronous throws Unavailable. */
 export interface ApiKeys {
+  /** Refuses what no key can be, as `create` does. @throws Refused `invalid-value` */
+  refuseImpossible(request: ApiKeyRequest): void
   /** @throws Refused `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys` */
   create(request: ApiKeyRequest): Promise<NewApiKey>
   list(page: PageRequest & OfOwner): Promise<Page<ApiKey>>
@@ -48,6 +50,7 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
     return result
   }
   return {
+    refuseImpossible: (request) => refuseImpossible(request, ports.clock.now()),
     create: (request) => settled(insertApiKey(changing, request)),
     list: (page) => listApiKeys(database, page),
     read: (id, owner) => readApiKey(database.drizzle, id, owner),

@@ -29,8 +29,10 @@ export interface OwnPasswordChange {
   readonly login: LoginGeneration | null
 }
 
-/** New passwords. Each change has been announced when its promise resolves. Everything throws Unavailable. */
+/** New passwords. Each change has been announced when its promise resolves. Both throw Unavailable. */
 export interface PasswordChanges {
+  /** Refuses what no password can be, as `change` and `reset` do. @throws Refused `invalid-value` */
+  refuseImpossible(newPassword: string): void
   /** By the user, against the old one; ends the user's other logins. @throws Refused `invalid-value`, `wrong-password`, `too-many-attempts` */
   change(change: OwnPasswordChange): Promise<void>
   /**
@@ -42,13 +44,15 @@ export interface PasswordChanges {
 
 /** Changing passwords over these ports. */
 export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChanges {
+  const refuseImpossible = (newPassword: string) => refuseProblems(passwordProblems(newPassword, '/newPassword'))
   return {
+    refuseImpossible,
     async change(change) {
-      refuseProblems(passwordProblems(change.newPassword, '/newPassword'))
+      refuseImpossible(change.newPassword)
       await ports.publisher.settle(await changeOwn(ports, change))
     },
     async reset({ username, newPassword }) {
-      refuseProblems(passwordProblems(newPassword, '/newPassword'))
+      refuseImpossible(newPassword)
       if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no password')
       const { changeNumber } = await store(ports, { username, passwordHash: await ports.hashing.hash(newPassword) })
       await ports.publisher.settle(changeNumber)

@@ -83,14 +83,18 @@ export function createUsers(ports: UsersPorts): Users {
   }
 }
 
+/** Refuses what no user can be. @throws Refused `invalid-value` with `errors` */
+export function refuseImpossibleUser({ username, password, roles, rights }: UserRequest): void {
+  refuseProblems([
+    ...usernameProblems(username),
+    ...passwordProblems(password, '/password'),
+    ...grantProblems(username, roles, rights),
+  ])
+}
+
 async function createUser(ports: UsersPorts, request: UserRequest): Promise<Changed<User>> {
+  refuseImpossibleUser(request)
   const { username, password, roles = [], rights = [], enabled = true } = request
-  const problems = [
-    usernameProblems(username),
-    passwordProblems(password, '/password'),
-    grantProblems(username, roles, rights),
-  ]
-  refuseProblems(problems.flat())
   const passwordHash = await ports.hashing.hash(password)
   return insertUser(ports, { username, passwordHash, roles, rights, enabled })
 }

@@ -49,6 +49,35 @@ describeBackends('administration of users', (openBackend) => {
     expect((await asAdmin(`/users/${username.toUpperCase()}`)).body).toEqual(reply.body)
   })
 
+  it('refuses values that are no good before it looks at the right', async () => {
+    const { access: token } = await stack.logIn('alice')
+    const [username, password] = ['bob', 'a good long password']
+    const wrong: [string, string, object, string[]][] = [
+      [
+        'POST',
+        '/users',
+        { username: 'a b', password: 'short', rights: ['no'] },
+        ['/username', '/password', '/rights/0'],
+      ],
+      ['PATCH', '/users/bob', { roles: ['viewer', 'no'] }, ['/roles/1']],
+      ['PUT', '/users/bob/password', { newPassword: 'short' }, ['/newPassword']],
+      ['POST', '/api-keys', { kind: 'hmac', username, rights: ['no'] }, ['/rights/0']],
+    ]
+    for (const [method, path, json, pointers] of wrong) {
+      const reply = await stack.auth.send(path, { method, token, json })
+      expectProblem(reply, 422, 'invalid-value')
+      expect((reply.body.errors as { pointer: string }[]).map(({ pointer }) => pointer)).toEqual(pointers)
+    }
+    const good: [string, string, object][] = [
+      ['POST', '/users', { username: 'a-b', password }],
+      ['PATCH', '/users/nobody', { roles: ['viewer'] }],
+      ['PUT', '/users/nobody/password', { newPassword: password }],
+      ['POST', '/api-keys', { kind: 'hmac', username }],
+    ]
+    for (const [method, path, json] of good)
+      expectProblem(await stack.auth.send(path, { method, token, json }), 403, 'missing-right')
+  })
+
   it('lists users in pages, each user once', async () => {
     for (let index = 0; index < 3; index += 1) await create()
     const seen: unknown[] = []

@@ -62,16 +62,14 @@ const isSelf = (caller: Caller, username: string): boolean => foldUsername(usern
 const reachOf = ({ rights, username }: Caller): OfOwner => (rights.has(administration) ? {} : { username })
 
 async function create(call: HttpCall, caller: Caller, { apiKeys, audit }: ApiKeysEndpointPorts): Promise<Answer> {
-  const { username = caller.username, expiresAt, ...asked } = await readBodyAs(call, apiKeySchema)
+  const { expiresAt, ...sent } = await readBodyAs(call, apiKeySchema)
+  const { username = caller.username } = sent
+  const asked = { ...sent, username, expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt) }
   const about = { call, caller, action: 'api-key.created', target: username }
   const made = await audited(audit, about, async () => {
+    apiKeys.refuseImpossible(asked) // values: 422, before any right
     if (!isSelf(caller, username)) requireRights(caller, [administration])
-    return apiKeys.create({
-      ...asked,
-      username,
-      rights: rightsWithin(asked.rights, caller.credential.rights),
-      expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt),
-    })
+    return apiKeys.create({ ...asked, rights: rightsWithin(asked.rights, caller.credential.rights) })
   })
   const { key, ...shownOnce } = made
   return jsonAnswer(201, { ...represent(key), ...shownOnce }, { ...noStore, location: `/api-keys/${key.id}` })

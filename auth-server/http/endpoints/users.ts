@@ -12,8 +12,8 @@ import { foldUsername } from '../../../shared/principals/record.ts'
 import { type Authenticate, type Caller, requireRights } from '../../../shared/schemes/authenticate.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { OwnPasswordChange, PasswordChanges } from '../../logins/change-password.ts'
-import type { User } from '../../users/user.ts'
-import type { Users } from '../../users/users.ts'
+import { grantProblems, refuseProblems, type User } from '../../users/user.ts'
+import { refuseImpossibleUser, type Users } from '../../users/users.ts'
 import { type AuditedWork, audited } from '../audited.ts'
 import { describeUsersRoute } from '../openapi/user-operations.ts'
 import { creationSchema, passwordSchema, patchSchema } from './user-bodies.ts'
@@ -28,7 +28,8 @@ export interface UsersEndpointPorts {
 
 const administration = 'user.manage'
 
-type Administered = AuditedWork & { readonly caller: Caller }
+/** `check` refuses values that are no good, which comes before the right. */
+type Administered = AuditedWork & { readonly caller: Caller; readonly check?: () => void }
 
 type Handle = (call: HttpCall, caller: Caller) => Promise<Answer>
 
@@ -47,6 +48,7 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
   /** Does `work` if the caller may, and writes down what became of it. */
   const administered = <Result>(about: Administered, work: () => Promise<Result>): Promise<Result> =>
     audited(audit, about, async () => {
+      about.check?.()
       requireRights(about.caller, [administration])
       return work()
     })
@@ -63,7 +65,8 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
     }),
     route('POST', '/users', async (call, caller) => {
       const request = await readBodyAs(call, creationSchema)
-      const about = { call, caller, action: 'user.created', target: request.username }
+      const check = () => refuseImpossibleUser(request)
+      const about = { call, caller, action: 'user.created', target: request.username, check }
       const user = await administered(about, () => users.create(request))
       return jsonAnswer(201, represent(user), { ...noStore, location: `/users/${encodeURIComponent(user.username)}` })
     }),
@@ -72,7 +75,8 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
     ),
     route('PATCH', '/users/:username', async (call, caller) => {
       const patch = await readBodyAs(call, patchSchema)
-      const about = { call, caller, action: 'user.changed', target: nameOf(call) }
+      const check = () => refuseProblems(grantProblems(nameOf(call), patch.roles, patch.rights))
+      const about = { call, caller, action: 'user.changed', target: nameOf(call), check }
       return jsonAnswer(200, represent(await administered(about, () => users.patch(nameOf(call), patch))), noStore)
     }),
     route('DELETE', '/users/:username', async (call, caller) => {
@@ -112,6 +116,7 @@ async function changePassword(
   const about = { call, caller, action: 'user.password-changed', target: username }
   if (foldUsername(username) !== foldUsername(caller.username)) {
     await audited(audit, about, async () => {
+      passwords.refuseImpossible(newPassword)
       requireRights(caller, [administration])
       await passwords.reset({ username, newPassword })
     })
