@@ -25,13 +25,13 @@ const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 /** What a quoted string holds as it stands, and behind a backslash (RFC 9110 §5.6.4). */
 const plain = '[^"\\\\\\x00-\\x08\\x0a-\\x1f\\x7f]*'
 const escaped = '\\\\[^\\x00-\\x08\\x0a-\\x1f\\x7f]'
-/** Blanks, a name, `=`, a token or a quoted string, blanks, and a comma or the end. */
+/** A name, `=`, a token or a quoted string, and a comma or the end, with blanks around; before and behind it elements may be empty. */
 const parameter = new RegExp(
-  `[ \\t]*(${token})[ \\t]*=[ \\t]*(?:(${token})|"(${plain}(?:${escaped}${plain})*)")[ \\t]*(,|$)`,
+  `[ \\t,]*(${token})[ \\t]*=[ \\t]*(?:(${token})|"(${plain}(?:${escaped}${plain})*)")[ \\t]*(?:,[ \\t,]*$|,|$)`,
   'y',
 )
 
-/** The parameters by name in lower case; undefined when they are no such list, or one stands there twice (RFC 9110 §11.2). */
+/** The parameters by name in lower case; undefined when they are no such list (RFC 9110 §5.6.1.2), or one stands there twice (§11.2). */
 function readParameters(text: string): Map<string, Value> | undefined {
   if (text.length > maxLength) return undefined
   const parameters = new Map<string, Value>()
@@ -39,12 +39,12 @@ function readParameters(text: string): Map<string, Value> | undefined {
   for (;;) {
     const match = parameter.exec(text)
     if (!match) return undefined
-    const [, name = '', bare, quoted, separator] = match
+    const [, name = '', bare, quoted] = match
     const key = name.toLowerCase()
     if (parameters.has(key)) return undefined
     const value = bare === undefined ? { text: unquote(quoted ?? ''), quoted: true } : { text: bare, quoted: false }
     parameters.set(key, value)
-    if (separator === '') return parameters
+    if (parameter.lastIndex === text.length) return parameters
   }
 }
 
