@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { functionBlocks, readSource, type SourceFile, sourceFiles } from './source.ts'
+import { functionBlocks, readSource, type SourceFile, sourceFiles, testFiles } from './source.ts'
 
 const files = sourceFiles()
+const tests = testFiles()
 
 const maxFileLines = 400
 const maxFunctionLines = 60
@@ -104,7 +105,7 @@ describe('the source', () => {
   })
 
   it(`has no file over ${maxFileLines} lines`, () => {
-    const long = files.filter(({ lines }) => lines.length > maxFileLines)
+    const long = [...files, ...tests].filter(({ lines }) => lines.length > maxFileLines)
     expect(long.map(({ path, lines }) => `${path} has ${lines.length} lines`)).toEqual([])
   })
 
@@ -126,6 +127,13 @@ describe('the source', () => {
 
   it('has no any', () => {
     expect(files.flatMap((file) => linesWith(file, /\bany\b/))).toEqual([])
+  })
+})
+
+describe('the tests', () => {
+  it('wait with `eventually` or `expect.poll`: what vitest waits by itself is too short for a busy machine', () => {
+    const others = tests.filter(({ path }) => path !== 'test/support/eventually.ts')
+    expect(others.flatMap((file) => linesWith(file, /\bvi\.waitFor\b/))).toEqual([])
   })
 })
 

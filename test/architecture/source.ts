@@ -21,10 +21,12 @@ export interface SourceFile {
 const sourceFolders = ['auth-server', 'deal-server', 'shared', 'bench', 'scripts']
 
 /** Every file of the source: tests, migrations and configuration of tools are not among them. */
-export const sourceFiles = (): SourceFile[] =>
-  ['start.ts', ...sourceFolders.flatMap(filesBelow)].map((path) =>
-    readSource(path, readFileSync(join(root, path), 'utf8')),
-  )
+export const sourceFiles = (): SourceFile[] => ['start.ts', ...sourceFolders.flatMap(filesBelow)].map(readFile)
+
+/** The tests, and what they stand on. */
+export const testFiles = (): SourceFile[] => filesBelow('test').map(readFile)
+
+const readFile = (path: string): SourceFile => readSource(path, readFileSync(join(root, path), 'utf8'))
 
 function filesBelow(folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
