@@ -7,24 +7,25 @@ import { exponentOf } from './currency.ts'
 /** Whole minor units of the deal's currency, 0 … 999 999 999 999 999: exact in a double. */
 export type MinorUnits = number
 
-/** Canonical decimal text: no sign, no leading or trailing zeros, no exponent. */
+/** Decimal text: no sign, no leading zeros, no exponent, and the decimals that were sent. */
 export type DecimalText = string
 
 const decimalPattern = /^\d{1,12}(\.\d{1,3})?$/
 
 /**
- * The canonical text of an amount sent as JSON number or text; undefined when it is negative, in exponent form, not finite, or has more than
+ * The text of an amount sent as JSON number or text; undefined when it is negative, in exponent form, not finite, or has more than
  * twelve digits before or three behind the point.
  */
-export function canonicalDecimal(value: number | string): DecimalText | undefined {
+export function readDecimal(value: number | string): DecimalText | undefined {
   const text = String(value)
-  if (!decimalPattern.test(text)) return undefined
-  const [whole = '', fraction = ''] = text.split('.')
-  const digits = fraction.replace(/0+$/, '')
-  return `${whole.replace(/^0+(?=\d)/, '')}${digits === '' ? '' : `.${digits}`}`
+  return decimalPattern.test(text) ? text.replace(/^0+(?=\d)/, '') : undefined
 }
 
-/** Minor units of an amount; undefined when it has more decimals than the currency. */
+/** One text for all that mean the same amount: `12.3` for `12.30`. */
+export const shortestDecimal = (amount: DecimalText): DecimalText =>
+  amount.includes('.') ? amount.replace(/\.?0+$/, '') : amount
+
+/** Minor units of an amount; undefined when it was sent with more decimals than the currency has. */
 export function toMinorUnits(amount: DecimalText, currency: string): MinorUnits | undefined {
   const [whole = '', fraction = ''] = amount.split('.')
   const exponent = exponentOf(currency)

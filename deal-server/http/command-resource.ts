@@ -1,4 +1,5 @@
 /** A command as a resource (deal model 2.2, point 4): what was asked, by whom, and what came of it. */
+import { mapAmounts } from './amount-parameters.ts'
 import type { SucceededCommand } from './invocation.ts'
 import { etagOf } from './preconditions.ts'
 import { pathOf } from './represent-deal.ts'
@@ -18,19 +19,8 @@ const linksOf = ({ commandId, dealId }: CommandView) => ({
   deal: `/rest/v1/deals/${dealId}`,
 })
 
-/** The parameters that are amounts, by whatever use case. */
-const amounts: ReadonlySet<string> = new Set([
-  ...['price', 'newPrice', 'finalPrice', 'penaltyAmount', 'completionDatePenalty', 'cancelPenalty'],
-])
-
-/** Amounts are kept as canonical decimal text, and read in major units as JSON numbers, as everywhere. */
-const withAmounts = (params: CommandView['params']): CommandView['params'] =>
-  Object.fromEntries(
-    Object.entries(params).map(([name, value]) => {
-      if (name === 'completion' && value !== null) return [name, withAmounts(value as CommandView['params'])]
-      return [name, amounts.has(name) && typeof value === 'string' ? Number(value) : value]
-    }),
-  )
+/** Amounts are kept as decimal text, and read in major units as JSON numbers, as everywhere. */
+const withAmounts = (params: CommandView['params']): CommandView['params'] => mapAmounts(params, Number)
 
 const asked = (view: CommandView) => ({
   id: view.commandId,

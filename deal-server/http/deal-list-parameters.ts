@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { pageParameters } from '../../shared/http/query-parameters.ts'
 import { foldUsername } from '../../shared/principals/record.ts'
-import { canonicalDecimal, type MinorUnits, toMinorUnits } from '../domain/money.ts'
+import { type MinorUnits, readDecimal, toMinorUnits } from '../domain/money.ts'
 import { type DealFilter, type DealSort, dealSortKeys } from '../domain/repository.ts'
 import { calendarDate, currency, partOfName, username } from '../use-cases/parameters.ts'
 
@@ -59,7 +59,7 @@ export const dealListQuery = dealListParameters.transform((parameters, context):
   }
   const minorUnits = (name: string, text: string | undefined): MinorUnits | undefined => {
     if (text === undefined) return undefined
-    const decimal = canonicalDecimal(text)
+    const decimal = readDecimal(text)
     const amount = decimal === undefined ? undefined : toMinorUnits(decimal, filter.currency ?? '')
     if (amount === undefined)
       issue(name, 'invalid-amount', 'Expected an amount without exponent, with no more decimals than the currency has.')

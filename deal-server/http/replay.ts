@@ -1,5 +1,7 @@
 import { Refused } from '../../shared/errors.ts'
+import { shortestDecimal } from '../domain/money.ts'
 import type { CommandRecord } from '../domain/repository.ts'
+import { mapAmounts } from './amount-parameters.ts'
 import type { Undertaking } from './command-steps.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { AnsweredCommand, CommandInvocation } from './invocation.ts'
@@ -7,7 +9,11 @@ import type { AnsweredCommand, CommandInvocation } from './invocation.ts'
 /** What the command id of this invocation stands for. The id of a new deal may stand in the path or among the parameters. */
 export const contentOf = ({ bound, dealId }: CommandInvocation) => {
   const { id: _dealId, ...params } = bound.params
-  return fingerprintOf({ useCase: bound.name, dealId: dealId ?? null, params })
+  return fingerprintOf({
+    useCase: bound.name,
+    dealId: dealId ?? null,
+    params: mapAmounts(params, shortestDecimal),
+  })
 }
 
 /**

@@ -3,7 +3,7 @@
  * Unhold, Rename, AssignOwner, ChangePrice, ChangeCompletionDate, Hold, Complete or Cancel.
  */
 import type { Deal } from '../domain/deal.ts'
-import { canonicalDecimal, decimalText, type MinorUnits } from '../domain/money.ts'
+import { decimalText, type MinorUnits, toMinorUnits } from '../domain/money.ts'
 import { type DealRefusal, refuseMember } from '../domain/refusal.ts'
 import { assignOwner } from './assign-owner.ts'
 import type { Attributes } from './attributes.ts'
@@ -71,7 +71,7 @@ const isFresh = (reason: string | null | undefined, stored: string | null): reas
   typeof reason === 'string' && reason !== stored
 
 const isAmount = (sent: string, stored: MinorUnits, currency: string): boolean =>
-  sent === canonicalDecimal(decimalText(stored, currency))
+  toMinorUnits(sent, currency) === stored
 
 /** Of an earlier state of the deal: sent again after it was applied, it still has the hold that it ended. */
 const isOfThePast = ({ version }: Attributes, deal: Deal): boolean => version !== undefined && version < deal.version

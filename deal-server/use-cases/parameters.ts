@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { usernamePattern } from '../../shared/principals/record.ts'
 import { currencyExponents } from '../domain/currency.ts'
-import { canonicalDecimal } from '../domain/money.ts'
+import { readDecimal } from '../domain/money.ts'
 
 const controlCharacters = /\p{Cc}/u
 /** Line breaks and tabs are welcome in longer texts; no other control character is. */
@@ -118,14 +118,14 @@ export const currency = z
   .meta({ description: 'ISO 4217 code', pattern: '^[A-Z]{3}$' })
 
 /**
- * An amount in major units, as JSON number or, lossless, as text; given as canonical decimal text. Whether the currency has that many
+ * An amount in major units, as JSON number or, lossless, as text; given as decimal text. Whether the currency has that many
  * decimals is decided beside the deal.
  */
 export const amount = z
   .union([z.number(), z.string()])
   .transform((value, context) => {
-    const canonical = canonicalDecimal(value)
-    if (canonical !== undefined) return canonical
+    const decimal = readDecimal(value)
+    if (decimal !== undefined) return decimal
     if (/^\d{1,12}\.\d{4,}$/.test(String(value))) {
       const message = 'No currency has more than three decimals.'
       context.addIssue({ code: 'custom', message, params: { code: 'currency-scale' } })

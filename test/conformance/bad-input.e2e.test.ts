@@ -79,8 +79,13 @@ describeEmbedded('bad input', (openBackend) => {
   })
 
   it('more decimals than the currency has are found by the decision, and pointed at all the same', async () => {
-    for (const client of styleClients) {
-      const request = client.request({ useCase: 'ChangePrice', params: { newPrice: 1.234, reason: 'x' }, ...twin })
+    const requests = [1.234, '1.230'].flatMap((newPrice) =>
+      styleClients.map((client) => {
+        const params = { newPrice, reason: 'x' }
+        return [client, client.request({ useCase: 'ChangePrice', params, ...twin })] as const
+      }),
+    )
+    for (const [client, request] of requests) {
       if (!request) continue
       const reply = await send(request)
       expectProblem(reply, 422, 'invalid-value')

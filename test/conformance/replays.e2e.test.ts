@@ -273,6 +273,23 @@ describeBackends('the command store behind all styles', (openBackend) => {
       expect(body.params).toEqual({ status: 'completed', completion: { ...completion, finalPrice: 1.5 } })
     })
 
+    it('is the same for an amount however it was sent', async () => {
+      const { twin } = await holding()
+      const headers = { 'idempotency-key': `key-${randomUUID()}` }
+      const update = (method: string, path: string, json: object) => send({ path, sent: { method, json, headers } })
+      const price = (newPrice: unknown) => update('PUT', `${twin.path}/change-price`, { newPrice, reason: 'test' })
+      const first = await price(136.5)
+      for (const same of ['136.50', '136.5', '0136.50']) expect((await price(same)).text).toBe(first.text)
+      expectProblem(await price('136.51'), 422, 'command-id-reused')
+      headers['idempotency-key'] = `key-${randomUUID()}`
+      const complete = (finalPrice: unknown) =>
+        update('PATCH', twin.path, { status: 'completed', completion: { finalPrice, openTasks: 'drop' } })
+      const completed = await complete('2.00')
+      expect(completed.status).toBe(200)
+      expect((await complete(2)).text).toBe(completed.text)
+      expectProblem(await complete(20), 422, 'command-id-reused')
+    })
+
     it('of an update of attributes shows its use case and members', async () => {
       const named = await holding()
       await through(styleCalled('attribute update by PATCH'), named)

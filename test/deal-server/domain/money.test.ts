@@ -1,16 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  canonicalDecimal,
   decimalText,
   largestAmount,
   majorUnits,
+  readDecimal,
+  shortestDecimal,
   toMinorUnits,
 } from '../../../deal-server/domain/money.ts'
 
 const minorOf = (sent: unknown, currency = 'EUR') => {
-  const canonical = canonicalDecimal(sent as number | string)
-  return canonical === undefined ? 'invalid-amount' : (toMinorUnits(canonical, currency) ?? 'currency-scale')
+  const decimal = readDecimal(sent as number | string)
+  return decimal === undefined ? 'invalid-amount' : (toMinorUnits(decimal, currency) ?? 'currency-scale')
 }
 
 describe('amounts', () => {
@@ -40,16 +41,31 @@ describe('amounts', () => {
     [Number.POSITIVE_INFINITY, 'EUR', 'invalid-amount'],
     ['12.30', 'EUR', 1230],
     ['0012.3', 'EUR', 1230],
-    ['12.300', 'EUR', 1230],
+    ['12.300', 'EUR', 'currency-scale'],
+    ['12.300', 'KWD', 12300],
+    [JSON.parse('12.300'), 'EUR', 1230],
     ['12.301', 'EUR', 'currency-scale'],
     ['12.3000', 'EUR', 'invalid-amount'],
     [12.345, 'KWD', 12345],
     [12, 'JPY', 12],
-    ['12.0', 'JPY', 12],
+    ['12.0', 'JPY', 'currency-scale'],
+    [JSON.parse('12.0'), 'JPY', 12],
     [12.5, 'JPY', 'currency-scale'],
     ['999999999999.999', 'KWD', 999999999999999],
   ])('%s %s: %s', (sent, currency, expected) => {
     expect(minorOf(sent, currency)).toBe(expected)
+  })
+
+  it.each([
+    ['12.30', '12.3'],
+    ['12.00', '12'],
+    ['10.10', '10.1'],
+    ['100', '100'],
+    ['0', '0'],
+    ['0.00', '0'],
+    ['00.50', '0.5'],
+  ])('%s is, for what a command id stands for, %s', (sent, expected) => {
+    expect(shortestDecimal(readDecimal(sent) ?? '')).toBe(expected)
   })
 
   it.each(['EUR', 'JPY', 'KWD'])('every amount of %s comes back from text and number', (currency) => {
