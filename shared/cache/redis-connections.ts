@@ -56,7 +56,11 @@ export function connectRedis(url: string, onError: (error: Error) => void): Redi
 function connectServer(node: RedisNode, onError: (error: Error) => void): RedisConnections {
   const options = { ...failFast, ...login(node), host: node.host, port: node.port, db: node.db }
   const commands = new Redis({ ...options, scripts: cacheScripts, retryStrategy: retryDelayMs })
-  commands.on('error', onError)
+  commands.on('error', (error) => {
+    if (isOfSelect(error)) commands.disconnect(true)
+    // What was to be sent behind that is no reason of its own.
+    if (!error.message.includes('enableOfflineQueue')) onError(error)
+  })
   return {
     get commands() {
       gatherWrites(commands.stream)
@@ -66,6 +70,10 @@ function connectServer(node: RedisNode, onError: (error: Error) => void): RedisC
     isCurrent: () => true,
   }
 }
+
+/** The database that the address names was refused: ioredis would go on with another one, number 0, which may be somebody else's. */
+const isOfSelect = (error: Error & { readonly command?: { readonly name?: string } }): boolean =>
+  error.command?.name === 'select'
 
 /** What is written to a socket in this turn of the event loop leaves it in one piece: ioredis writes each command by itself. */
 function gatherWrites(socket: Redis['stream'] | undefined): void {

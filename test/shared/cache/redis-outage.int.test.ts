@@ -98,6 +98,17 @@ afterEach(async () => {
 })
 
 describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and redis-server)', () => {
+  it('never works on another database than the address names', async () => {
+    const { url, command } = await server()
+    const cache = open(`${url}/99`)
+    const put = () => cache.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds })
+    await eventually(async () =>
+      expect(String((await put().catch((error) => error.cause))?.message)).toContain('DB index'),
+    )
+    for (let attempt = 0; attempt < 100; attempt += 1) await expect(put()).rejects.toThrow(Unavailable)
+    expect(await command('DBSIZE')).toBe(0)
+  })
+
   it('makes every call unavailable at once while it is down, and works again soon after its return', async () => {
     const redis = await server()
     await redis.kill()
