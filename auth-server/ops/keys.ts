@@ -1,8 +1,9 @@
 /** `ops keys …`: the key ring in KEYS_DIR (CONTRACT section 8). Works on the files; servers need not run. */
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { rfc3339 } from '../../shared/clock.ts'
-import { type KeyEntry, type KeyUse, keyUses } from '../key-ring/keyring-file.ts'
+import { type KeyEntry, type KeyUse, keyRingFileName, keyUses } from '../key-ring/keyring-file.ts'
 import { nextSteps, type Step } from '../key-ring/life-cycle.ts'
 import {
   generateKey,
@@ -13,7 +14,7 @@ import {
   revokeKey,
   rotateKeys,
 } from '../key-ring/operate-key-ring.ts'
-import { withExample } from './help.ts'
+import { withExample, withText } from './help.ts'
 import { publishedDifferences } from './published-keys.ts'
 import { duration, type Report, type ReportAction, table } from './report.ts'
 
@@ -29,6 +30,12 @@ export interface KeyCommandPorts {
 /** Adds the group to the program. */
 export function addKeyCommands(program: Command, { operation, authUrl, fetch, report }: KeyCommandPorts): void {
   const keys = program.command('keys').description('the key ring: which key signs, which verify, what is due')
+  withText(
+    keys,
+    'Works on the files in KEYS_DIR, with KEYS_PASSPHRASE where they are encrypted. Servers need not run; those that do follow within a second.\n' +
+      'States: pending (published, does not sign yet), active (signs), retired (only verifies, until its last token has expired), removed.',
+    'When a key is due comes from KEY_MAX_AGE_DAYS, ACCESS_TOKEN_TTL and KEY_SIGNED_TOKEN_TTL: give the tool what the servers have, from cron too.',
+  )
   const status = keys.command('status').description('state, age and next step of every key')
   withExample(status.action(report(() => showStatus(operation))), 'keys status')
   const generate = keys
@@ -138,12 +145,23 @@ type VerifyPorts = Pick<KeyCommandPorts, 'operation' | 'authUrl' | 'fetch'>
 
 async function verifyRing({ operation, authUrl, fetch }: VerifyPorts, offline: boolean): Promise<Report> {
   const ring = await readKeyRing(operation)
-  const problems = await strayFiles(operation, ring.keys)
+  const problems = [...(await openToOthers(operation)), ...(await strayFiles(operation, ring.keys))]
   if (!offline) problems.push(...(await publishedDifferences(ring.keys, { authUrl, fetch })))
   const checked = `files, modes and pairs${offline ? '' : `, and what ${authUrl} publishes`}`
   const text =
     problems.length === 0 ? `In order: ${checked}.` : problems.map((problem) => `Wrong: ${problem}`).join('\n')
   return { json: { ok: problems.length === 0, problems }, text, exitCode: problems.length === 0 ? 0 : 1 }
+}
+
+/** Where everybody may put a key of their own into the ring. */
+async function openToOthers({ directory }: KeyRingOperation): Promise<string[]> {
+  const problems: string[] = []
+  for (const path of [directory, join(directory, keyRingFileName)]) {
+    const { mode } = await stat(path)
+    if (process.platform !== 'win32' && (mode & 0o002) !== 0)
+      problems.push(`${path} can be written by everybody (mode ${(mode & 0o777).toString(8)})`)
+  }
+  return problems
 }
 
 /** Key files that no entry names: of a step that was cut off, or somebody's copy. */

@@ -83,6 +83,13 @@ describe('ops keys', () => {
       code: 1,
       out: expect.stringContaining('stray.pem'),
     })
+    await chmod(keysDir, 0o777)
+    const open = await ops('keys', 'verify', '--offline')
+    expect(open).toMatchObject({
+      code: 1,
+      out: expect.stringContaining(`${keysDir} can be written by everybody (mode 777)`),
+    })
+    await chmod(keysDir, 0o700)
     const { keys } = JSON.parse(await readFile(join(keysDir, 'keyring.json'), 'utf8'))
     await chmod(join(keysDir, keys[0].file), 0o644)
     const loose = await ops('keys', 'verify', '--offline')
