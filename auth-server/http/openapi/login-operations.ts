@@ -45,7 +45,14 @@ export const describeRefresh = (): Operation => ({
   description: 'Only the latest token of a login is good for it; an older one ends the login.',
   tag: 'tokens',
   answers: { 200: tokens },
-  problems: [...ofCredential, 'unauthenticated', 'several-credentials', 'invalid_grant', 'too-many-logins'],
+  problems: [
+    ...ofCredential,
+    'unauthenticated',
+    'several-credentials',
+    'body-too-large',
+    'invalid_grant',
+    'too-many-logins',
+  ],
   security: ['refreshToken'],
 })
 
@@ -56,7 +63,14 @@ export const describeLogout = (): Operation => ({
   description: 'An access token of an API key belongs to no login, and ends alone.',
   tag: 'tokens',
   answers: { 204: { description: 'None of its tokens works any more.' } },
-  problems: [...ofCredential, 'unauthenticated', 'several-credentials', 'invalid-token', 'too-many-logins'],
+  problems: [
+    ...ofCredential,
+    'unauthenticated',
+    'several-credentials',
+    'body-too-large',
+    'invalid-token',
+    'too-many-logins',
+  ],
   security: ['bearer', 'refreshToken'],
 })
 

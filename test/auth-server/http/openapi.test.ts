@@ -63,6 +63,13 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
 
   it('is valid OpenAPI 3.1', () => expectValidDocument(document))
 
+  it.each(['/login', '/refresh', '/logout', '/key-signed-tokens', '/sessions', '/api-keys', '/oauth/token'])(
+    'says of %s that a body may be too large',
+    async (path) => {
+      await ask('POST', path, { status: 413, body: 'x'.repeat(262_145) })
+    },
+  )
+
   it('describes every route but those for deal servers, and nothing else', async () => {
     const served = await servedRoutes()
     expect(served.length).toBeGreaterThan(15)
