@@ -17,6 +17,7 @@ export const isOfSignature = (name: string): boolean =>
  * @throws Refused `invalid-parameter`
  */
 export function readQuery<Schema extends z.ZodType>(call: HttpCall, schema: Schema): z.output<Schema> {
+  requireDecodable(call.rawQuery)
   const value: Record<string, string> = Object.create(null)
   for (const [name, text] of queryOf(call)) {
     if (isOfSignature(name)) continue
@@ -28,6 +29,15 @@ export function readQuery<Schema extends z.ZodType>(call: HttpCall, schema: Sche
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     throw new Refused('invalid-parameter', error.message, { members: error.members })
+  }
+}
+
+/** Decoded all the same, it would be another text than was sent. @throws Refused unless it is percent-encoded UTF-8 (RFC 3986 §2.1) */
+function requireDecodable(rawQuery: string): void {
+  try {
+    if (rawQuery.includes('%')) decodeURIComponent(rawQuery)
+  } catch {
+    throw new Refused('invalid-parameter', 'The query is not percent-encoded UTF-8.')
   }
 }
 

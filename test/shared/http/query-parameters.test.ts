@@ -14,3 +14,15 @@ it('passes over the parameters of signed requests, in whatever ASCII case and ho
     expect(() => read(`${name}=x`)).toThrow()
   }
 })
+
+it.each(['%', '%4', '%zz', '%ff', '%C3&limit=3', '%ED%A0%80', '%C0%80'])(
+  'refuses %s, as signed requests do',
+  (text) => {
+    expect(() => read(`cursor=${text}`)).toThrow(expect.objectContaining({ code: 'invalid-parameter' }))
+    expect(() => read(`${text}=3`)).toThrow(expect.objectContaining({ code: 'invalid-parameter' }))
+  },
+)
+
+it('decodes what is percent-encoded, and a plus as a blank', () => {
+  expect(read('cursor=a%2Bb+%C3%A9%25&%6cimit=3')).toEqual({ cursor: 'a+b \u00e9%', limit: 3 })
+})
