@@ -7,6 +7,7 @@ import { auditEntries, auditHead } from '../store/schema.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import type { Audit, AuditEntry, AuditEvent, AuditHead } from './audit.ts'
 import { macUnder } from './chain.ts'
+import { holdsKeyOfLog } from './key-of-log.ts'
 import { formatAuditHead } from './verify-chain.ts'
 
 /** What the log is written with. */
@@ -21,7 +22,7 @@ export interface ChainedLogPorts {
 export interface ChainedLog extends Audit {
   /** How far the log goes now. @throws Unavailable */
   head(): Promise<AuditHead>
-  /** Logs the head each minute from now on. */
+  /** Logs the head each minute from now on; and a warning when SECRETS_KEY is not what others write with. */
   start(): void
   /** Logs the head once more, and then no more. */
   stop(): Promise<void>
@@ -33,6 +34,9 @@ type Pending = Omit<AuditEntry, 'seq'>
 const maxEntriesAtOnce = 200
 
 const headIntervalMs = 60_000
+
+const strangeKey =
+  'SECRETS_KEY does not hold the key that the audit log was last written under. Has it just been rotated? Else it is not that of the servers before'
 
 /** Of the refusals by a limit, which come in floods, not each is kept. */
 const floodOutcome = 'too-many-attempts'
@@ -52,6 +56,7 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   })
   const floods = createFloodFilter(clock)
   let timer: NodeJS.Timeout | undefined
+  let checking: Promise<void> | undefined
   const head = () => readHead(database)
   const logHead = async () => {
     try {
@@ -59,6 +64,13 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
       log.info({ auditHead: now }, `audit head ${formatAuditHead(now)}`)
     } catch (err) {
       log.warn({ err }, 'the head of the audit log could not be read')
+    }
+  }
+  const checkKey = async () => {
+    try {
+      if (!(await holdsKeyOfLog(ports))) log.warn(strangeKey)
+    } catch (err) {
+      log.warn({ err }, 'the key of the audit log could not be checked')
     }
   }
   return {
@@ -76,11 +88,13 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
     },
     start() {
       timer ??= setInterval(() => void logHead(), headIntervalMs).unref()
+      checking = checkKey()
     },
     async stop() {
       if (timer === undefined) return
       clearInterval(timer)
       timer = undefined
+      await checking
       await logHead()
     },
   }

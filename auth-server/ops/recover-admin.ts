@@ -6,6 +6,7 @@ import type { IdSource } from '../../shared/ids.ts'
 import type { Log } from '../../shared/log.ts'
 import { isAnonymous } from '../../shared/principals/record.ts'
 import { createChainedLog } from '../audit/chained-log.ts'
+import { holdsKeyOfLog } from '../audit/key-of-log.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { users } from '../store/schema.ts'
 import { insertUser } from '../users/create-user.ts'
@@ -75,10 +76,7 @@ async function promote(
 }
 
 /** An entry under a key that the servers do not hold would break the log for them. */
-async function requireKeyOfLog({ database, secretsKeys }: RecoverAdminPorts): Promise<void> {
-  const [last] = await database.query<{ keyId: string }>(
-    'select key_id as "keyId" from auth.audit_entries order by seq desc limit 1',
-  )
-  if (!last || secretsKeys.some(({ id }) => id === last.keyId)) return
+async function requireKeyOfLog(ports: RecoverAdminPorts): Promise<void> {
+  if (await holdsKeyOfLog(ports)) return
   throw new OperationRefused('SECRETS_KEY is not that of the servers: the audit log is written under another key.')
 }

@@ -19,10 +19,10 @@ const OUT_OF_SERVICE = /^(08...|53...|57P0[1-5]|57014|25P03|25006)$/
 const NO_CONNECTION = /^(E[A-Z_]{3,}|CONNECT.*|ERR_(SOCKET|STREAM|TLS|SSL).*|CERT_.*|DEPTH_.*|SELF_.*|UNABLE_.*)$/
 
 /**
- * SQLSTATE classes whose message PostgreSQL builds from names alone. Messages of other classes quote values ("invalid input
- * syntax for type integer: ..."), unless PostgreSQL points into the text of the statement: then they quote that text.
+ * SQLSTATE classes, and the code of a lacking permission, whose message PostgreSQL builds from names alone. Messages of other classes quote
+ * values ("invalid input syntax for type integer: ..."), unless PostgreSQL points into the text of the statement: then they quote that text.
  */
-const MESSAGE_WITHOUT_VALUES = /^(23|25|28|3D|40|55|57)/
+const MESSAGE_WITHOUT_VALUES = /^(23|25|28|3D|40|55|57|42501)/
 
 interface PostgresFields {
   readonly message: string

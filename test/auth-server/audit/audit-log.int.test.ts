@@ -35,7 +35,7 @@ describeOnDatabases('the audit log', (open) => {
 
   const logger = {
     info: (content: object, text: string) => void lines.push({ level: 'info', content, text }),
-    warn: (content: object) => void lines.push({ level: 'warn', content }),
+    warn: (content: object | string) => void lines.push({ level: 'warn', content: Object(content) }),
     error: (content: object) => void lines.push({ level: 'error', content }),
   }
   const createLog = (keys = secretsKeys) =>
@@ -220,6 +220,22 @@ describeOnDatabases('the audit log', (open) => {
     expect(await verify(undefined, both)).toMatchObject({ sound: { count: 3 }, fault: undefined })
     const onlyNew = parseSecretsKeys(keyText(8))
     expect((await verify(undefined, onlyNew)).fault).toEqual({ fault: 'unknown-key', seq: 1 })
+  })
+
+  it('warns at the start of a server whose SECRETS_KEY is not what the last entry was written under', async () => {
+    const started = async (keys: typeof secretsKeys) => {
+      lines = []
+      const log = createLog(keys)
+      log.start()
+      await log.stop()
+      return lines.filter(({ level }) => level === 'warn').map(({ content }) => String(content))
+    }
+    const another = parseSecretsKeys(keyText(9))
+    expect(await started(another)).toEqual([])
+    await write(1)
+    expect(await started(secretsKeys)).toEqual([])
+    expect(await started(parseSecretsKeys(`${keyText(9)},${keyText(7)}`))).toEqual([])
+    expect(await started(another)).toEqual([expect.stringMatching(/^SECRETS_KEY does not hold the key /)])
   })
 
   it('is sound when it is empty', async () => {
