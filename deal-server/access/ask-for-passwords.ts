@@ -38,8 +38,7 @@ function refusalOf(answer: InternalAnswer): Refused | Unavailable {
     })
   }
   const cause = new Error(`/internal/verify-password answered ${answer.status}`)
-  if (answer.status !== 503) return new Unavailable('auth-server', { cause })
-  return new Unavailable('hashing', { cause, retryAfterSeconds: Math.max(1, Number(retryAfter) || 1) })
+  return new Unavailable('auth-server', { cause, retryAfterSeconds: Math.max(1, Number(retryAfter) || 1) })
 }
 
 function codeOf({ body }: InternalAnswer): unknown {
