@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
+import { Unavailable } from './errors.ts'
 import { createOutput } from './log-output.ts'
 
 /** What servers write to: pino, as `createLog` opens it. */
@@ -30,7 +31,7 @@ const secretMembers = [
 ].map((name) => name.toLowerCase())
 
 /**
- * The process's log. Errors are written with name, code and stack; a database error carries no parameter (see `DatabaseError`).
+ * The process's log. Errors are written with name, code and stack, those of dependencies that are away without the stack; a database error carries no parameter (see `DatabaseError`).
  */
 export function createLog(settings: LogSettings, destination?: DestinationStream): Log {
   const usePretty = (settings.format ?? (process.stdout.isTTY ? 'pretty' : 'json')) === 'pretty'
@@ -45,10 +46,24 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
       timestamp: pino.stdTimeFunctions.isoTime,
       base: null,
       hooks: { streamWrite: withoutSecrets },
-      serializers: { err: pino.stdSerializers.errWithCause },
+      serializers: { err: serializeError },
     },
     stream,
   )
+}
+
+/** Of what is away, names, codes and words say all there is: with stacks it would fill the log for as long as it is away. */
+function serializeError(error: Error): unknown {
+  const entry = pino.stdSerializers.errWithCause(error)
+  return error instanceof Unavailable ? withoutStack(entry) : entry
+}
+
+type ErrorEntry = Partial<ReturnType<typeof pino.stdSerializers.errWithCause>>
+
+function withoutStack(entry: ErrorEntry): ErrorEntry {
+  delete entry.stack
+  for (const inner of [entry.cause, ...(entry.aggregateErrors ?? [])]) if (inner) withoutStack(inner as ErrorEntry)
+  return entry
 }
 
 const secretMember = new RegExp(`"(?:${secretMembers.join('|')})":`, 'i')

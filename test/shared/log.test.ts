@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { Unavailable } from '../../shared/errors.ts'
 import { createLog, onceATurn } from '../../shared/log.ts'
 
 const logging = () => {
@@ -26,6 +27,24 @@ describe('the log', () => {
     const { log, lines } = logging()
     log.info('{"password":"in a sentence"}')
     expect(JSON.parse(lines[0] ?? '').msg).toBe('{"password":"in a sentence"}')
+  })
+
+  it('says what is away and why in a few words, and of any other error where it was thrown', () => {
+    const { log, lines } = logging()
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+    log.warn({ err: new Unavailable('cache', { cause: new Error('no connection', { cause: refused }) }) })
+    log.error({ err: new Error('a mistake of ours', { cause: refused }) })
+    const [away, mistake] = lines.map((line) => JSON.parse(line).err)
+    expect(away).toEqual({
+      ...{ type: 'Unavailable', name: 'Unavailable', message: 'cache is not available' },
+      ...{ dependency: 'cache', retryAfterSeconds: 1 },
+      cause: {
+        ...{ type: 'Error', message: 'no connection' },
+        cause: { type: 'Error', message: 'connect ECONNREFUSED', code: 'ECONNREFUSED' },
+      },
+    })
+    expect(mistake.stack).toContain('log.test.ts')
+    expect(mistake.cause.stack).toContain('log.test.ts')
   })
 })
 
