@@ -31,7 +31,8 @@ const secretMembers = [
 ].map((name) => name.toLowerCase())
 
 /**
- * The process's log. Errors are written with name, code and stack, those of dependencies that are away without the stack; a database error carries no parameter (see `DatabaseError`).
+ * The process's log. Errors are written with name, code and stack, those of dependencies that are away without the stack; a database error
+ * carries no parameter (see `DatabaseError`).
  */
 export function createLog(settings: LogSettings, destination?: DestinationStream): Log {
   const usePretty = (settings.format ?? (process.stdout.isTTY ? 'pretty' : 'json')) === 'pretty'
