@@ -13,6 +13,7 @@ import {
   demoNeedsLoopback,
   demoUserProblems,
   demoUsers,
+  holdsOnlyDemo,
 } from './auth-server/first-start.ts'
 import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
 import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
@@ -137,11 +138,12 @@ function listenOn(
 
 /**
  * On an empty database: the demo's users and their list for scripts, or one admin. The list's draft comes first: a demo that has one and
- * no list was cut off, and is finished by the next start.
+ * no list was cut off, and is finished by the next start, unless the database is another one by then, with users of its own.
  */
 async function createFirstUsers(): Promise<void> {
-  const wasCutOff = existsSync(demoDraft) && !existsSync(demoFile)
   const isEmpty = await authServer.users.isEmpty()
+  const hasDraftAlone = existsSync(demoDraft) && !existsSync(demoFile)
+  const wasCutOff = hasDraftAlone && (await holdsOnlyDemo(authServer.users))
   if (!withDemo) {
     await rm(demoDraft, { force: true })
     if (isEmpty) return createFirstAdmin(authServer.users, ids)

@@ -2,6 +2,7 @@
 import { isLoopbackHost } from '../shared/common-settings.ts'
 import { Refused } from '../shared/errors.ts'
 import type { IdSource } from '../shared/ids.ts'
+import { isAnonymous } from '../shared/principals/record.ts'
 import type { SettingProblem } from '../shared/settings.ts'
 import type { ApiKeyKind } from './api-keys/api-key.ts'
 import type { ApiKeys } from './api-keys/api-keys.ts'
@@ -33,6 +34,17 @@ export async function createDemoUsers(users: Users, digestSecrets: Pick<DigestSe
     await createUnlessThere(users, { username, password, roles })
     await digestSecrets.renew(username, digestSecret)
   }
+}
+
+/** True when nobody is there but users of the demo, with its passwords: what a start left that was cut off while it made them. */
+export async function holdsOnlyDemo(users: Pick<Users, 'list' | 'hasPassword'>): Promise<boolean> {
+  const { items } = await users.list({ limit: demoUsers.length + 2, after: undefined })
+  for (const { username } of items) {
+    if (isAnonymous(username)) continue
+    const demoUser = demoUsers.find((user) => user.username === username)
+    if (!demoUser || !(await users.hasPassword(username, demoUser.password))) return false
+  }
+  return true
 }
 
 /** Where demo users may be. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { demoUserProblems, demoUsers } from '../../auth-server/first-start.ts'
+import { demoUserProblems, demoUsers, holdsOnlyDemo } from '../../auth-server/first-start.ts'
 
 const passwords = new Map(demoUsers.map(({ username, password }) => [username, password]))
 const demo = { hasPassword: async (username: string, password: string) => passwords.get(username) === password }
@@ -29,5 +29,28 @@ describe('users of the demo with its passwords', () => {
       expect(await variables({ host, production: true }, demo)).toEqual(['AUTH_DATABASE_URL'])
       expect(await variables({ host, production: true }, changed)).toEqual([])
     }
+  })
+})
+
+describe('a database in which a demo was begun', () => {
+  const holding = (names: readonly string[], { hasPassword }: typeof demo = demo) => {
+    const user = { roles: [], rights: [], enabled: true, createdAt: 0, updatedAt: 0 }
+    const items = names.map((username) => ({ id: username, username, ...user }))
+    return holdsOnlyDemo({
+      hasPassword,
+      list: async ({ limit }) => ({ items: items.slice(0, limit), next: undefined }),
+    })
+  }
+
+  it('holds no one but users of the demo, some or all of them', async () => {
+    expect(await holding(['anonymous'])).toBe(true)
+    expect(await holding(['admin', 'alice', 'anonymous'])).toBe(true)
+    expect(await holding([...passwords.keys(), 'anonymous'])).toBe(true)
+  })
+
+  it('is another one when it holds others, or users with passwords of their own', async () => {
+    expect(await holding(['admin', 'anonymous', 'eve'])).toBe(false)
+    expect(await holding([...passwords.keys(), 'anonymous', 'zoe'])).toBe(false)
+    expect(await holding(['admin', 'anonymous'], changed)).toBe(false)
   })
 })

@@ -213,11 +213,14 @@ describe('npm start', () => {
 
     await another.close()
 
+    // As a demo leaves it that was cut off before the database became another one.
+    writeFileSync(join(folder, 'plain', 'demo.json.new'), '{}')
     const second = await start('plain')
     expect(second.child.output()).not.toContain('password')
     await logIn(second.auth, 'admin', password)
     const login = await second.auth.send('/login', { json: { username: 'alice', password: passwordOf('alice') } })
     expectProblem(login, 401, 'invalid-credentials')
+    expect(existsSync(join(folder, 'plain', 'demo.json'))).toBe(false)
   }, 240_000)
 
   it('refuses a HOST that others can reach while it would make demo users', async () => {
