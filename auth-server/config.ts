@@ -31,6 +31,11 @@ export const authSettings = {
     min: 1,
     max: 315_360_000,
   }),
+  REFRESH_RETRY_WINDOW: integer('seconds in which a refresh may be repeated after its answer was lost', {
+    fallback: 60,
+    min: 1,
+    max: 3600,
+  }),
   KEY_SIGNED_TOKEN_TTL: integer('life of a key-signed token in seconds', { fallback: 1800, min: 1, max: 86_400 }),
   KEY_BITS: integer('size of newly generated RSA keys', {
     fallback: 2048,
@@ -81,6 +86,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     accessTokenTtlSeconds: values.ACCESS_TOKEN_TTL,
     refreshTokenTtlSeconds: values.REFRESH_TOKEN_TTL,
     loginMaxTtlSeconds: values.LOGIN_MAX_TTL,
+    refreshRetryWindowSeconds: values.REFRESH_RETRY_WINDOW,
     keySignedTokenTtlSeconds: values.KEY_SIGNED_TOKEN_TTL,
   }
   return { config, problems: all }

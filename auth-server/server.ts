@@ -320,6 +320,7 @@ function createLogins(
       accessTokenTtlSeconds: config.accessTokenTtlSeconds,
       refreshTokenTtlSeconds: config.refreshTokenTtlSeconds,
       loginMaxTtlSeconds: config.loginMaxTtlSeconds,
+      refreshRetryWindowSeconds: config.refreshRetryWindowSeconds,
     },
   }
   return {

@@ -6,9 +6,6 @@
  * Here: what may be done with a refresh token, as a pure decision, and how long tokens of a login live.
  */
 
-/** How long after a rotation the token just before may be presented again, in milliseconds. */
-export const retryWindowMs = 30_000
-
 /** A family with what its user's row says of it. Times in milliseconds. */
 export interface Family {
   readonly id: string
@@ -26,25 +23,31 @@ export interface Family {
 }
 
 /**
- * What presenting a refresh token comes to: `rotate` uses it up, `repeat` gives its unused successor again, `reuse` ends the
- * family, `refuse` changes nothing.
+ * What presenting a refresh token comes to: `rotate` uses it up, `repeat` gives its unused successor again, `refuse` changes nothing.
+ * The other two end the family: the token is an old one (`reuse`), or the one just before after the window (`late`).
  */
-export type RefreshDecision = 'rotate' | 'repeat' | 'reuse' | 'refuse'
+export type RefreshDecision = 'rotate' | 'repeat' | 'late' | 'reuse' | 'refuse'
+
+/** When a token was presented, and how long a rotation may be repeated, both in milliseconds. */
+export interface RefreshMoment {
+  readonly now: number
+  readonly retryWindowMs: number
+}
 
 /**
- * Decides what a presented refresh token comes to. A client that lost an answer and retries too late is refused, but its login
- * does not end: its successor was never used, so nobody else has been shown to hold it.
+ * Decides what a presented refresh token comes to. The one just before is repeated for a client that lost an answer. After the window it
+ * is taken for stolen although its successor is unused: a thief who came first holds that successor (RFC 9700 §4.14.2).
  */
 export function decideRefresh(
   family: Family,
   presented: { counter: number; expiresAt: number },
-  now: number,
+  { now, retryWindowMs }: RefreshMoment,
 ): RefreshDecision {
   if (!family.alive || family.expiresAt <= now || presented.expiresAt * 1000 <= now) return 'refuse'
   if (presented.counter > family.counter || family.refreshExpiresAt <= now) return 'refuse'
   if (presented.counter === family.counter) return 'rotate'
   if (presented.counter < family.counter - 1) return 'reuse'
-  return now - (family.rotatedAt ?? Number.NEGATIVE_INFINITY) <= retryWindowMs ? 'repeat' : 'refuse'
+  return now - (family.rotatedAt ?? Number.NEGATIVE_INFINITY) <= retryWindowMs ? 'repeat' : 'late'
 }
 
 /** Settings that bound tokens and logins, in seconds. */
@@ -55,6 +58,8 @@ export interface LoginLifetimes {
   readonly refreshTokenTtlSeconds: number
   /** `LOGIN_MAX_TTL`. */
   readonly loginMaxTtlSeconds: number
+  /** `REFRESH_RETRY_WINDOW`. */
+  readonly refreshRetryWindowSeconds: number
 }
 
 /** Times of one issue of tokens, all in seconds since the epoch: none lies beyond the end of the login. */

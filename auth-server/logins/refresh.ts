@@ -5,7 +5,7 @@ import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokenContent, RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 import { type EndLoginPorts, endLogin } from './end-login.ts'
-import { decideRefresh, type Family, type LoginLifetimes, retryWindowMs, tokenTimes } from './family.ts'
+import { decideRefresh, type Family, type LoginLifetimes, type RefreshMoment, tokenTimes } from './family.ts'
 import type { FamilyStore } from './family-store.ts'
 import { answerWith, issueRefreshToken, type TokenAnswer } from './issue-tokens.ts'
 
@@ -24,8 +24,8 @@ export interface RefreshPorts extends EndLoginPorts {
  * Trades a refresh token for a new pair (RFC 6749 §6), or, when its answer was lost a moment ago, for the same refresh token again with
  * a fresh access token. The user's record is read anew and replaced before this resolves.
  *
- * @throws Refused `invalid_grant` (RFC 6749 §5.2) for whatever is no live refresh token; one that was used up before its predecessor
- *   ends its login
+ * @throws Refused `invalid_grant` (RFC 6749 §5.2) for whatever is no live refresh token; one that was used before, and may not be
+ *   repeated any more, ends its login
  * @throws Unavailable
  */
 export type Refresh = (refreshToken: string, reports?: RefreshReports) => Promise<TokenAnswer>
@@ -39,15 +39,24 @@ export interface RefreshReports {
 /** Every lost race means that another caller rotated the same family meanwhile. */
 const maxAttempts = 8
 
-/** Refreshing over these ports. */
+/** A token that was presented, and when. */
+interface Presented extends RefreshMoment {
+  readonly token: RefreshTokenContent
+  readonly reports: RefreshReports
+}
+
+/** Refreshing over these ports. The moment of arrival counts: a client in time is in time however slow the database is. */
 export function createRefresh(ports: RefreshPorts): Refresh {
+  const retryWindowMs = ports.lifetimes.refreshRetryWindowSeconds * 1000
   return async (refreshToken, reports = {}) => {
-    const presented = await ports.refreshTokens.read(refreshToken)
-    if (!presented) throw invalidGrant()
+    const now = ports.clock.now()
+    const token = await ports.refreshTokens.read(refreshToken)
+    if (!token) throw invalidGrant()
+    const presented = { token, reports, now, retryWindowMs }
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const family = await ports.families.find(presented.loginId)
+      const family = await ports.families.find(token.loginId)
       if (!family) throw invalidGrant()
-      const answer = await takeStep(ports, family, { presented, reports })
+      const answer = await takeStep(ports, family, presented)
       if (answer) {
         await ports.publisher.reloaded(family.username)
         return answer
@@ -58,20 +67,18 @@ export function createRefresh(ports: RefreshPorts): Refresh {
 }
 
 /** One attempt; undefined when the family changed under it. */
-async function takeStep(
-  ports: RefreshPorts,
-  family: Family,
-  { presented, reports }: { presented: RefreshTokenContent; reports: RefreshReports },
-): Promise<TokenAnswer | undefined> {
-  switch (decideRefresh(family, presented, ports.clock.now())) {
+async function takeStep(ports: RefreshPorts, family: Family, presented: Presented): Promise<TokenAnswer | undefined> {
+  const decision = decideRefresh(family, presented.token, presented)
+  switch (decision) {
     case 'rotate':
       return rotate(ports, family)
     case 'repeat':
-      return repeat(ports, family, presented.counter)
+      return repeat(ports, family, presented)
+    case 'late':
     case 'reuse':
-      await reports.reused?.()
+      await presented.reports.reused?.()
       await endLogin(ports, { id: family.id, username: family.username, reason: 'reuse' })
-      throw invalidGrant()
+      throw invalidGrant(decision === 'late' ? lateDetail(presented.retryWindowMs) : reuseDetail)
     case 'refuse':
       throw invalidGrant()
   }
@@ -88,9 +95,12 @@ async function rotate(ports: RefreshPorts, family: Family): Promise<TokenAnswer 
   return answerWith(ports.issueAccessToken, family, { refreshToken, times })
 }
 
-async function repeat(ports: RefreshPorts, family: Family, counter: number): Promise<TokenAnswer | undefined> {
-  const now = ports.clock.now()
-  const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
+async function repeat(
+  ports: RefreshPorts,
+  family: Family,
+  { token: { counter }, now, retryWindowMs }: Presented,
+): Promise<TokenAnswer | undefined> {
+  const times = tokenTimes(ports.lifetimes, unixSeconds(ports.clock.now()), unixSeconds(family.expiresAt))
   const { accessExpiresAt } = times
   const retry = { counter, rotatedSince: now - retryWindowMs, accessExpiresAt }
   const repeated = await ports.families.repeat(family.id, retry)
@@ -106,5 +116,10 @@ export const refreshTokenPlace = (familyId: string, counter: number) => ({
   row: `${familyId}/${counter}`,
 })
 
-const invalidGrant = () =>
-  new Refused('invalid_grant', 'the refresh token is not valid, has expired or was used before')
+const reuseDetail = 'This refresh token was used before, and so was the one that took its place. The login has ended.'
+
+const lateDetail = (retryWindowMs: number) =>
+  `This refresh token was used before. The request could be repeated within ${retryWindowMs / 1000} seconds after that; this time is over. The login has ended.`
+
+const invalidGrant = (detail = 'The refresh token is not valid, has expired, or its login has ended.') =>
+  new Refused('invalid_grant', detail)

@@ -7,9 +7,9 @@ export const authProblems = {
     status: 400,
     title: 'The refresh token is not accepted',
     meaning:
-      'The token is no refresh token, has expired, its login has ended, or it was replaced by a newer one that has been used.',
+      'The token is no refresh token, has expired, its login has ended, or it was used before and may not be repeated any more.',
     remedy:
-      'Log in again. Keep only the newest refresh token: a token that comes back after its successor was used ends the login.',
+      'Log in again. Keep only the newest refresh token. If an answer was lost, repeat the request at once: a token that comes back after the time for repeating, or after its successor was used, ends the login.',
   },
   'wrong-password': {
     status: 403,

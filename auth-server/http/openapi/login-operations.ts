@@ -42,7 +42,8 @@ export const describeKeySignedLogin = (body: z.ZodType): Operation => ({
 export const describeRefresh = (): Operation => ({
   id: 'refresh',
   summary: 'Exchange a refresh token for a new pair',
-  description: 'Only the latest token of a login is good for it; an older one ends the login.',
+  description:
+    'Only the latest token of a login is good for it. If the answer was lost, repeat the request within `REFRESH_RETRY_WINDOW` (60 seconds unless set otherwise): it returns the same refresh token, as long as that one is unused. Later reuse ends the login.',
   tag: 'tokens',
   answers: { 200: tokens },
   problems: [

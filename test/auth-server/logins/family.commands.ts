@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { decodeJwt } from 'jose'
 import { expect } from 'vitest'
 import type { TokenAnswer } from '../../../auth-server/logins/issue-tokens.ts'
-import { compare, isCurrent, type Model, type ModelLogin, present, type Real } from './family.model.ts'
+import { compare, isCurrent, type Model, type ModelLogin, present, type Real, retryWindowMs } from './family.model.ts'
 
 type Command = fc.AsyncCommand<Model, Real>
 type Step = (model: Model, real: Real) => Promise<void>
@@ -122,8 +122,24 @@ const presentOld = (which: number, back: number) =>
     anyLogin,
   )
 
-const wait = (milliseconds: number) =>
-  command(`Wait(${milliseconds})`, async (_model, { clock }) => clock.advance(milliseconds))
+const wait = (milliseconds: number, ready?: (model: Model) => boolean) =>
+  command(
+    `Wait(${milliseconds})`,
+    async (model, { clock }) => {
+      clock.advance(milliseconds)
+      model.now = clock.now()
+    },
+    ready,
+  )
+
+/** Waits as a client does that repeats within the window whatever answer was lost. */
+const waitWithinWindow = (milliseconds: number) =>
+  wait(milliseconds, ({ logins, now }) =>
+    logins.every(
+      ({ held, refreshTokens, rotatedAt }) =>
+        held === refreshTokens.length - 1 || now + milliseconds - rotatedAt <= retryWindowMs,
+    ),
+  )
 
 const logOut = (which: number, back: number) =>
   command(
@@ -175,7 +191,7 @@ const restart = () =>
   })
 
 const which = fc.nat(2)
-const shortMoments = [1, 1000, 15_000, 29_999, 30_000, 30_001]
+const shortMoments = [1, 1000, 30_000, 59_999, 60_000, 60_001]
 const longMoments = [600_000, 1_800_000, 43_200_000]
 
 const refreshing = (maxTabs: number) =>
@@ -189,7 +205,7 @@ const ending = fc.oneof(
   which.map(changePassword),
   fc.constant(logOutEverywhere()),
   fc.constant(setEnabled(false)),
-  fc.constantFrom(...longMoments).map(wait),
+  fc.constantFrom(...longMoments).map((moment) => wait(moment)),
 )
 
 /** Interleavings of everything that can happen to logins; refreshing is the most frequent. */
@@ -200,15 +216,20 @@ export const anyCommands = fc.commands(
     refreshing(1),
     fc.tuple(which, fc.nat(3)).map((all) => presentOld(...all)),
     fc.tuple(which, fc.integer({ min: 1, max: 2 })).map((all) => presentOld(...all)),
-    fc.constantFrom(...shortMoments).map(wait),
+    fc.constantFrom(...shortMoments).map((moment) => wait(moment)),
     fc.constantFrom(setEnabled(true), restart()),
     ending,
   ],
   { maxCommands: 40, size: 'max' },
 )
 
-/** What clients do that never present a token after its successor: whatever gets lost, and whenever they retry. */
+/** What clients do that never present a token after its successor, and repeat within the window whatever answer gets lost. */
 export const wellBehavedCommands = fc.commands(
-  [fc.constant(logIn()), refreshing(4), fc.constantFrom(...shortMoments, 1_800_000).map(wait), fc.constant(restart())],
+  [
+    fc.constant(logIn()),
+    refreshing(4),
+    fc.constantFrom(...shortMoments, 1_800_000).map(waitWithinWindow),
+    fc.constant(restart()),
+  ],
   { maxCommands: 40, size: 'max' },
 )

@@ -19,8 +19,9 @@ export interface ModelLogin {
   rotatedAt: number
   /** Index of the token that the client holds: the last one whose answer reached it. */
   held: number
-  /** Highest index ever presented: presenting a lower one later breaks the rule that protects a client. */
+  /** Highest index ever presented. */
   presented: number
+  /** It presented a token after that token's successor, or after the window for repeating: the rule that protects a client. */
   brokeRule: boolean
   ended: boolean
 }
@@ -32,7 +33,12 @@ export interface Model {
   kept: { id: string; generation: number } | null
   enabled: boolean
   password: string
+  /** The time as the commands have moved it, in milliseconds. */
+  now: number
 }
+
+/** `REFRESH_RETRY_WINDOW` of the server under test, in milliseconds. */
+export const retryWindowMs = 60_000
 
 /** The server under test, which a restart replaces. */
 export interface Real {
@@ -43,7 +49,8 @@ export interface Real {
 }
 
 /** The model of a new user. */
-export const newModel = (password: string): Model => ({
+export const newModel = (password: string, now: number): Model => ({
+  now,
   logins: [],
   generation: 1,
   kept: null,
@@ -64,7 +71,8 @@ export function present(model: Model, login: ModelLogin, index: number, now: num
   if (login.ended || !isCurrent(model, login) || (login.expiries[index] ?? 0) <= now) return 'refuse'
   const last = login.refreshTokens.length - 1
   if (index === last) return 'rotate'
-  if (index === last - 1) return now - login.rotatedAt <= 30_000 ? 'repeat' : 'refuse'
+  if (index === last - 1 && now - login.rotatedAt <= retryWindowMs) return 'repeat'
+  login.brokeRule = true
   login.ended = true
   return 'refuse'
 }

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { decodeJwt, SignJWT } from 'jose'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { createRefresh } from '../../../auth-server/logins/refresh.ts'
 import { loginFamilies } from '../../../auth-server/store/schema.ts'
 import { parsePrincipalRecord, principalKey } from '../../../shared/principals/record.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
@@ -27,6 +28,15 @@ describeOnDatabases('refresh', (open) => {
   const logIn = () => core.logIn({ username, password: goodPassword })
   const refused = { code: 'invalid_grant' }
   const sid = (token: string) => String(decodeJwt(token).sid)
+  const endedReason = async (token: string) => {
+    const { drizzle } = opened.database
+    const [row] = await drizzle
+      .select()
+      .from(loginFamilies)
+      .where(eq(loginFamilies.id, sid(token)))
+    if (row?.endedAt) expect(row.successorSealed).toBeNull()
+    return row?.endedReason
+  }
 
   it('gives a new pair of the same login', async () => {
     const first = await logIn()
@@ -38,17 +48,56 @@ describeOnDatabases('refresh', (open) => {
     expect(decodeJwt(second.refresh_token).ctr).toBe(1)
   })
 
-  it('gives the same refresh token again for 30 s, with a fresh access token', async () => {
+  it('gives the same refresh token again within REFRESH_RETRY_WINDOW, with a fresh access token', async () => {
     const first = await logIn()
     const second = await core.refresh(first.refresh_token)
-    clock.advance(30_000)
+    clock.advance(60_000)
     const again = await core.refresh(first.refresh_token)
     expect(again.refresh_token).toBe(second.refresh_token)
-    expect(again.refresh_expires_in).toBe(86_400 - 30)
+    expect(again.refresh_expires_in).toBe(86_400 - 60)
     expect(again.access_token).not.toBe(second.access_token)
-    clock.advance(1)
-    await expect(core.refresh(first.refresh_token)).rejects.toMatchObject(refused)
     await expect(core.refresh(second.refresh_token)).resolves.toBeDefined()
+  })
+
+  it('takes the token just before for stolen once the window is over: the login ends, and the answer says why', async () => {
+    const first = await logIn()
+    const stolen = await core.refresh(first.refresh_token)
+    clock.advance(60_001)
+    const reports = { reused: vi.fn(async () => undefined) }
+    await expect(core.refresh(first.refresh_token, reports)).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringMatching(/within 60 seconds .* over.*login has ended/),
+    })
+    expect(reports.reused).toHaveBeenCalledOnce()
+    expect(await endedReason(stolen.access_token)).toBe('reuse')
+    expect((await core.record(username))?.endedLogins).toEqual([sid(stolen.access_token)])
+    await expect(core.refresh(stolen.refresh_token)).rejects.toMatchObject(refused)
+  })
+
+  it('goes by the moment at which a repetition arrives, however long the database takes', async () => {
+    const first = await logIn()
+    const second = await core.refresh(first.refresh_token)
+    clock.advance(60_000)
+    const find: typeof core.families.find = (id) => {
+      clock.advance(5_000)
+      return core.families.find(id)
+    }
+    const slow = createRefresh({ ...core, families: { ...core.families, find } })
+    expect((await slow(first.refresh_token)).refresh_token).toBe(second.refresh_token)
+  })
+
+  it('has a window of its own length when REFRESH_RETRY_WINDOW says so', async () => {
+    const short = createAuthCore({
+      ...{ database: opened.database, clock, cache: core.cache, publisher: core.publisher },
+      lifetimes: { refreshRetryWindowSeconds: 5 },
+    })
+    const [one, other] = [await logIn(), await logIn()]
+    const second = await short.refresh(one.refresh_token)
+    await short.refresh(other.refresh_token)
+    clock.advance(5_000)
+    expect((await short.refresh(one.refresh_token)).refresh_token).toBe(second.refresh_token)
+    clock.advance(1)
+    await expect(short.refresh(other.refresh_token)).rejects.toThrow(/within 5 seconds /)
   })
 
   it('ends the login when a token before the last comes back, and its access tokens with it', async () => {
@@ -58,11 +107,7 @@ describeOnDatabases('refresh', (open) => {
     await expect(core.refresh(first.refresh_token)).rejects.toMatchObject(refused)
     await expect(core.refresh(third.refresh_token)).rejects.toMatchObject(refused)
     expect((await core.record(username))?.endedLogins).toEqual([sid(third.access_token)])
-    const [row] = await opened.database.drizzle
-      .select()
-      .from(loginFamilies)
-      .where(eq(loginFamilies.id, sid(third.access_token)))
-    expect(row).toMatchObject({ endedReason: 'reuse', successorSealed: null })
+    expect(await endedReason(third.access_token)).toBe('reuse')
     await expect(core.refresh(other.refresh_token)).resolves.toBeDefined()
   })
 

@@ -79,6 +79,7 @@ export function createAuthCore(options: CoreOptions) {
     accessTokenTtlSeconds: 1800,
     refreshTokenTtlSeconds: 86_400,
     loginMaxTtlSeconds: 2_592_000,
+    refreshRetryWindowSeconds: 60,
     ...options.lifetimes,
   }
   const refreshTokens = createRefreshTokens({ secretsKeys, ids, issuer })
@@ -91,7 +92,7 @@ export function createAuthCore(options: CoreOptions) {
   const limits = { perAccount: many, perAddress: many }
   const guesses = createGuesses({ cache: createMemoryCache(systemClock), clock, ids, limits, secrets: [issuer] })
   const credentials = { database, hashing, guesses, families, refreshTokens, issueAccessToken, lifetimes }
-  const shared = { ...credentials, clock, ids, publisher }
+  const shared = { ...credentials, clock, ids, publisher, sealing: createSealing(secretsKeys) }
   const passwords = createPasswordChanges(shared)
   const logIn = createLogIn(shared)
   return {
@@ -103,7 +104,7 @@ export function createAuthCore(options: CoreOptions) {
       change: (change: Omit<OwnPasswordChange, 'clientAddress'>) => passwords.change({ clientAddress, ...change }),
     },
     logIn: (request: Omit<LoginRequest, 'clientAddress'>) => logIn({ clientAddress, ...request }),
-    refresh: createRefresh({ ...shared, sealing: createSealing(secretsKeys) }),
+    refresh: createRefresh(shared),
     logOut: createLogOut({ ...shared, verifyAccessToken }),
     verifyAccessToken,
     record: (username: string) => readPrincipalRecord({ database, clock }, username),
