@@ -66,8 +66,8 @@ export interface Cache {
   allowsAttempt(keys: readonly LimitedKey[]): Promise<AttemptVerdict>
 
   /**
-   * Remembers that `number` is used, of numbers that a client counts up and each of which is good once: not yet used, and at most 64 away
-   * from the highest one (`number-window.ts`). `unknown` when this incarnation was told of none: only whoever knows that none was ever used
+   * Remembers that `number` is used, of numbers that a client counts up and each of which is good once: not yet used, and less
+   * than 64 behind the highest one (`number-window.ts`). `unknown` when this incarnation was told of none: only whoever knows that none was ever used
    * may start them. One atomic step. @throws Unavailable
    */
   useNumber(key: string, use: NumberUse): Promise<'used' | 'refused' | 'unknown'>

@@ -115,10 +115,10 @@ local there, highest, marks = (redis.call('GET', KEYS[1]) or ''):match('^(%S+) (
 if there ~= here then return -1 end
 local number = tonumber(ARGV[1])
 local ahead = number - tonumber(highest)
-if ahead > 64 or ahead <= -64 then return 0 end
+if ahead <= -64 then return 0 end
 if ahead > 0 then
   highest = string.format('%.0f', number)
-  marks = ('1' .. ('0'):rep(ahead - 1) .. marks):sub(1, 64)
+  marks = ('1' .. ('0'):rep(math.min(ahead, 64) - 1) .. marks):sub(1, 64)
 else
   if marks:sub(1 - ahead, 1 - ahead) == '1' then return 0 end
   marks = marks:sub(1, -ahead) .. '1' .. marks:sub(2 - ahead)

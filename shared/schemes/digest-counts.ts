@@ -37,7 +37,7 @@ const useSql = (schema: string) => `insert into ${schema}.digest_counts as c (no
     used = case when $2::int - c.highest >= ${windowWidth} then 1
       when $2::int > c.highest then (c.used << ($2::int - c.highest)) | 1
       else c.used | (1::bigint << (c.highest - $2::int)) end
-  where c.used <> 0 and $2::int - c.highest between 1 - ${windowWidth} and ${windowWidth}
+  where c.used <> 0 and $2::int - c.highest > -${windowWidth}
     and ($2::int > c.highest or (c.used >> (c.highest - $2::int)) & 1 = 0)
   returning case when xmax = 0 then 'new' else 'used' end as outcome`
 
@@ -64,7 +64,8 @@ export function createDigestCounts({ cache, database, schema }: DigestCountsOpti
   }
   return {
     use: async ({ text, expiresAt, issuedAt }, count) => {
-      if (count > 0x7fff_ffff) return 'refused'
+      // More than the column holds, and than any client can send while a nonce is good.
+      if (count > 0x7fff_ffff) return 'stale'
       const key = `{keyhold}:digest:${schema}:${text}`
       const ttlSeconds = (expiresAt - issuedAt + rememberedMs) / 1000
       const cached = await useCached(key, count, ttlSeconds)
