@@ -12,8 +12,8 @@ import {
   createFirstAdmin,
   demoNeedsLoopback,
   demoUserProblems,
-  demoUsers,
   holdsOnlyDemo,
+  newDemoUsers,
 } from './auth-server/first-start.ts'
 import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
 import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
@@ -104,7 +104,7 @@ const authServer = createAuthServer(auth.config, {
 })
 const [serviceSecret = ''] = serviceSecrets
 const dealServer = createDealServer(deal.config, { ...resources, database: dealDatabase, serviceSecret })
-requireSettings(await demoUserProblems(auth.config, authServer.users))
+requireSettings(await demoUserProblems(auth.config, authServer))
 authServer.start()
 await createFirstUsers()
 const { host, metricsPort } = auth.config
@@ -149,9 +149,10 @@ async function createFirstUsers(): Promise<void> {
     if (isEmpty) return createFirstAdmin(authServer.users, ids)
   }
   if (withDemo && (isEmpty || wasCutOff)) {
-    await writeDraft({ users: demoUsers, apiKeys: [] })
-    await createDemoUsers(authServer.users, authServer.digestSecrets)
-    await writeDemo({ users: demoUsers, apiKeys: await createDemoApiKeys(authServer.apiKeys) })
+    const users = newDemoUsers(ids)
+    await writeDraft({ users, apiKeys: [] })
+    await createDemoUsers(users, authServer)
+    await writeDemo({ users, apiKeys: await createDemoApiKeys(authServer.apiKeys) })
   } else if (existsSync(demoFile)) await writeDemo(await readDemo())
 }
 

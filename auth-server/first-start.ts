@@ -3,10 +3,11 @@ import { isLoopbackHost } from '../shared/common-settings.ts'
 import { Refused } from '../shared/errors.ts'
 import type { IdSource } from '../shared/ids.ts'
 import { isAnonymous } from '../shared/principals/record.ts'
+import { digestHa1 } from '../shared/schemes/digest-response.ts'
 import type { SettingProblem } from '../shared/settings.ts'
 import type { ApiKeyKind } from './api-keys/api-key.ts'
 import type { ApiKeys } from './api-keys/api-keys.ts'
-import type { DigestSecrets } from './users/digest-secrets.ts'
+import { type DigestSecrets, digestSecretBytes } from './users/digest-secrets.ts'
 import type { Users } from './users/users.ts'
 
 /** A user of the demo, as `data/demo.json` lists it for scripts. */
@@ -18,31 +19,44 @@ export interface DemoUser {
   readonly digestSecret: string
 }
 
+/** What the demo is told of its users; the passwords are part of the documentation. */
 const demoRoles = { admin: ['admin'], alice: ['manager'], carol: ['agent'], bob: ['viewer'], dave: [] }
 
-/** The demo's users. Their passwords and Digest secrets are no secret: while they exist, no address but loopback is listened on. */
-export const demoUsers: readonly DemoUser[] = Object.entries(demoRoles).map(([username, roles]) => ({
-  username,
-  password: `${username}-demo-password`,
-  roles,
-  digestSecret: `${username}-demo-digest-secret`,
-}))
+const demoUsernames = Object.keys(demoRoles)
 
-/** Creates the demo's users; those that are there already, of a start that was cut off, are left. */
-export async function createDemoUsers(users: Users, digestSecrets: Pick<DigestSecrets, 'renew'>): Promise<void> {
+/** The password of a demo user: published, so while they exist, no address but loopback is listened on. */
+export const demoPassword = (username: string): string => `${username}-demo-password`
+
+/** The Digest secret that earlier versions gave a demo user: published as well. */
+const formerDigestSecret = (username: string): string => `${username}-demo-digest-secret`
+
+/** The demo's users, each with a Digest secret of its own that nobody else knows. */
+export const newDemoUsers = (ids: Pick<IdSource, 'secret'>): readonly DemoUser[] =>
+  Object.entries(demoRoles).map(([username, roles]) => ({
+    username,
+    password: demoPassword(username),
+    roles,
+    digestSecret: ids.secret(digestSecretBytes),
+  }))
+
+/** Creates the demo's users; those that are there already, of a start that was cut off, get the Digest secrets of this one. */
+export async function createDemoUsers(
+  demoUsers: readonly DemoUser[],
+  { users, digestSecrets }: { readonly users: Users; readonly digestSecrets: Pick<DigestSecrets, 'renew'> },
+): Promise<void> {
   for (const { username, password, roles, digestSecret } of demoUsers) {
-    await createUnlessThere(users, { username, password, roles })
+    await unlessThere(users.createForDemo({ username, password, roles }))
     await digestSecrets.renew(username, digestSecret)
   }
 }
 
 /** True when nobody is there but users of the demo, with its passwords: what a start left that was cut off while it made them. */
 export async function holdsOnlyDemo(users: Pick<Users, 'list' | 'hasPassword'>): Promise<boolean> {
-  const { items } = await users.list({ limit: demoUsers.length + 2, after: undefined })
+  const { items } = await users.list({ limit: demoUsernames.length + 2, after: undefined })
   for (const { username } of items) {
     if (isAnonymous(username)) continue
-    const demoUser = demoUsers.find((user) => user.username === username)
-    if (!demoUser || !(await users.hasPassword(username, demoUser.password))) return false
+    if (!demoUsernames.includes(username)) return false
+    if (!(await users.hasPassword(username, demoPassword(username)))) return false
   }
   return true
 }
@@ -54,24 +68,35 @@ export const demoNeedsLoopback: SettingProblem = {
     'must be loopback while demo users exist: their passwords are no secret (npm start -- --no-demo makes none)',
 }
 
+/** What is asked about the users of a database. */
+export interface DemoTraces {
+  readonly users: Pick<Users, 'hasPassword' | 'findMadeByDemo'>
+  readonly digestSecrets: Pick<DigestSecrets, 'find'>
+}
+
 /**
- * What is wrong when users of the demo still have its passwords, on a server that others can reach or in production; nothing when there
- * are none. Their list may be gone, or in another folder.
+ * What is wrong when users of the demo exist on a server that others can reach, or in production: other passwords make them no others, since
+ * their Digest secrets and API keys stand in a file. Their list may be gone, or in another folder.
  */
 export async function demoUserProblems(
   { host, production }: { readonly host: string; readonly production: boolean },
-  users: Pick<Users, 'hasPassword'>,
+  traces: DemoTraces,
 ): Promise<SettingProblem[]> {
   if (isLoopbackHost(host) && !production) return []
-  for (const { username, password } of demoUsers) {
-    if (!(await users.hasPassword(username, password))) continue
-    const inProduction = {
-      variable: 'AUTH_DATABASE_URL',
-      expected: `must hold no demo user in production: ${username}`,
-    }
-    return production ? [inProduction] : [demoNeedsLoopback]
+  const username = (await traces.users.findMadeByDemo()) ?? (await findFormerDemoUser(traces))
+  if (username === undefined) return []
+  const inProduction = { variable: 'AUTH_DATABASE_URL', expected: `must hold no demo user in production: ${username}` }
+  return production ? [inProduction] : [demoNeedsLoopback]
+}
+
+/** Earlier versions did not mark what their demo made: its users are known by what is published of them. */
+async function findFormerDemoUser({ users, digestSecrets }: DemoTraces): Promise<string | undefined> {
+  for (const username of demoUsernames) {
+    if (await users.hasPassword(username, demoPassword(username))) return username
+    const ha1 = (await digestSecrets.find({ username }))?.ha1
+    if (ha1 === digestHa1(username, formerDigestSecret(username))) return username
   }
-  return []
+  return undefined
 }
 
 /** An API key of the demo, as `data/demo.json` lists it. */
@@ -112,13 +137,14 @@ export async function createDemoApiKeys(apiKeys: Pick<ApiKeys, 'create'>): Promi
  */
 export async function createFirstAdmin(users: Users, ids: IdSource): Promise<void> {
   const password = ids.secret(18)
-  if (!(await createUnlessThere(users, { username: 'admin', password, roles: ['admin'] }))) return
+  if (!(await unlessThere(users.create({ username: 'admin', password, roles: ['admin'] })))) return
   process.stdout.write(`The user admin was created. Its password, shown only now: ${password}\n`)
 }
 
-async function createUnlessThere(users: Users, request: Parameters<Users['create']>[0]): Promise<boolean> {
+/** True when the user was created, false when there was one of that name. */
+async function unlessThere(creation: Promise<unknown>): Promise<boolean> {
   try {
-    await users.create(request)
+    await creation
     return true
   } catch (error) {
     if (error instanceof Refused && error.code === 'user-exists') return false

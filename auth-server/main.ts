@@ -48,7 +48,7 @@ const server = createAuthServer(config, {
   serviceSecrets,
   secretsKeys,
 })
-requireSettings(await demoUserProblems(config, server.users))
+requireSettings(await demoUserProblems(config, server))
 server.start()
 if (await server.users.isEmpty()) await createFirstAdmin(server.users, ids)
 const { host, port, publicOrigin: origin, metricsPort } = config

@@ -41,6 +41,8 @@ export const users = authSchema.table(
     /** Direct rights only, without those of the roles. */
     rights: text().array().notNull(),
     enabled: boolean().notNull(),
+    /** Made by the demo, for as long as the user exists, whatever is changed of it; its API keys are deleted with it. */
+    madeByDemo: boolean('made_by_demo').notNull().default(false),
     createdAt: moment('created_at').notNull(),
     updatedAt: moment('updated_at').notNull(),
   },

@@ -16,6 +16,8 @@ export interface NewUser {
   readonly roles: readonly string[]
   readonly rights: readonly string[]
   readonly enabled: boolean
+  /** False when left out. */
+  readonly madeByDemo?: boolean
 }
 
 /** What creating needs. */
@@ -33,6 +35,7 @@ export async function insertUser(ports: CreateUserPorts, user: NewUser): Promise
   const now = new Date(ports.clock.now())
   const row = {
     ...user,
+    madeByDemo: user.madeByDemo ?? false,
     id: ports.ids.uuid(),
     usernameFolded: foldUsername(user.username),
     roles: distinct(user.roles),

@@ -37,7 +37,8 @@ export interface DigestSecretsPorts {
   readonly publisher: Pick<PrincipalPublisher, 'settle'>
 }
 
-const secretBytes = 24
+/** The length of a secret, before its encoding. */
+export const digestSecretBytes = 24
 
 const readSql = (condition: string) => `select u.username, u.id::text as "userId", d.ha1_sealed as "ha1Sealed",
   p.change_number::text as version
@@ -60,7 +61,7 @@ export const digestSecretPlace = (userId: string) => ({ purpose: 'digest-ha1', r
 export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
   const { database, ids, sealing, publisher } = ports
   return {
-    renew: async (username, secret = ids.secret(secretBytes)) => {
+    renew: async (username, secret = ids.secret(digestSecretBytes)) => {
       if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no secret')
       const { result, changeNumber } = await store(ports, username, secret)
       await publisher.settle(changeNumber)

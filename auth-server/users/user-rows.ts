@@ -70,6 +70,13 @@ export async function hasNoUsers(database: Database): Promise<boolean> {
   return rows.length === 0
 }
 
+/** The name of a user that the demo has made, the first by name; undefined when there is none. */
+export async function findMadeByDemo(database: Database): Promise<string | undefined> {
+  const rows = database.drizzle.select({ username: users.username }).from(users).where(eq(users.madeByDemo, true))
+  const [row] = await rows.orderBy(users.username).limit(1)
+  return row?.username
+}
+
 /** True for an enabled user of the role `admin`. */
 export const isEnabledAdmin = (user: Pick<UserRow, 'enabled' | 'roles'>): boolean =>
   user.enabled && user.roles.includes(adminRole)

@@ -15,7 +15,7 @@ import { type CreateUserPorts, insertUser } from './create-user.ts'
 import type { Changed } from './principal-change.ts'
 import type { PrincipalPublisher } from './principal-publisher.ts'
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
-import { hasNoUsers, listUsers, readPasswordHash, readUser } from './user-rows.ts'
+import { findMadeByDemo, hasNoUsers, listUsers, readPasswordHash, readUser } from './user-rows.ts'
 
 /** A user to be created, as asked for. */
 export interface UserRequest {
@@ -34,6 +34,8 @@ export interface UserRequest {
 export interface Users {
   /** @throws Refused `invalid-value` with `errors`, `user-exists` */
   create(request: UserRequest): Promise<User>
+  /** As `create`, and marks the user for good: production refuses to start while there is one. */
+  createForDemo(request: UserRequest): Promise<User>
   read(username: string): Promise<User>
   list(page: PageRequest): Promise<Page<User>>
   /** Replaces each member that is there. Disabling ends everything the user holds. @throws Refused `invalid-value`, `last-admin` */
@@ -44,6 +46,8 @@ export interface Users {
   logOutEverywhere(username: string): Promise<void>
   /** True when this is the user's password. For the server itself, not for callers: nothing counts the attempt. */
   hasPassword(username: string, password: string): Promise<boolean>
+  /** The name of a user that the demo has made; undefined when there is none. */
+  findMadeByDemo(): Promise<string | undefined>
   /** True on a server that has just been set up. */
   isEmpty(): Promise<boolean>
 }
@@ -63,7 +67,8 @@ export function createUsers(ports: UsersPorts): Users {
     return result
   }
   return {
-    create: (request) => settled(createUser(ports, request)),
+    create: (request) => settled(createUser(ports, request, { madeByDemo: false })),
+    createForDemo: (request) => settled(createUser(ports, request, { madeByDemo: true })),
     read: (username) => readUser(database, username),
     list: (page) => listUsers(database, page),
     patch: async (username, patch) => {
@@ -79,6 +84,7 @@ export function createUsers(ports: UsersPorts): Users {
       const hash = await readPasswordHash(database, username)
       return hash !== undefined && ports.hashing.verify(hash, password)
     },
+    findMadeByDemo: () => findMadeByDemo(database),
     isEmpty: () => hasNoUsers(database),
   }
 }
@@ -92,9 +98,13 @@ export function refuseImpossibleUser({ username, password, roles, rights }: User
   ])
 }
 
-async function createUser(ports: UsersPorts, request: UserRequest): Promise<Changed<User>> {
+async function createUser(
+  ports: UsersPorts,
+  request: UserRequest,
+  { madeByDemo }: { readonly madeByDemo: boolean },
+): Promise<Changed<User>> {
   refuseImpossibleUser(request)
   const { username, password, roles = [], rights = [], enabled = true } = request
   const passwordHash = await ports.hashing.hash(password)
-  return insertUser(ports, { username, passwordHash, roles, rights, enabled })
+  return insertUser(ports, { username, passwordHash, roles, rights, enabled, madeByDemo })
 }

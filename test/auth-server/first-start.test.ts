@@ -1,14 +1,47 @@
 import { describe, expect, it } from 'vitest'
-import { demoUserProblems, demoUsers, holdsOnlyDemo } from '../../auth-server/first-start.ts'
+import { type DemoTraces, demoUserProblems, holdsOnlyDemo, newDemoUsers } from '../../auth-server/first-start.ts'
+import { systemClock } from '../../shared/clock.ts'
+import { createIdSource } from '../../shared/ids.ts'
+import { digestHa1 } from '../../shared/schemes/digest-response.ts'
 
-const passwords = new Map(demoUsers.map(({ username, password }) => [username, password]))
-const demo = { hasPassword: async (username: string, password: string) => passwords.get(username) === password }
-const changed = { hasPassword: async () => false }
+const names = ['admin', 'alice', 'carol', 'bob', 'dave']
+const demo = {
+  hasPassword: async (username: string, password: string) =>
+    names.includes(username) && password === `${username}-demo-password`,
+}
+const changed: typeof demo = { hasPassword: async () => false }
+
+/** A database with what is told of its users. */
+const traces = ({ hasPassword = changed.hasPassword, mark = '', secret = '' }): DemoTraces => ({
+  users: { hasPassword, findMadeByDemo: async () => mark || undefined },
+  digestSecrets: {
+    find: async (user) => {
+      if (!('username' in user) || user.username !== 'dave') return undefined
+      return { userId: 'id', username: 'dave', version: 1, ha1: digestHa1('dave', secret) }
+    },
+  },
+})
+
+const none = traces({ secret: 'his own' })
+const withMark = traces({ mark: 'carol' })
+const withPassword = traces(demo)
+const withDigestSecret = traces({ secret: 'dave-demo-digest-secret' })
 
 const variables = async (...parameters: Parameters<typeof demoUserProblems>) =>
   (await demoUserProblems(...parameters)).map(({ variable }) => variable)
 
-describe('users of the demo with its passwords', () => {
+it('gives each demo user a Digest secret of its own, another one each time', () => {
+  const ids = createIdSource(systemClock)
+  const secrets = [...newDemoUsers(ids), ...newDemoUsers(ids)].map(({ digestSecret }) => digestSecret)
+  expect(new Set(secrets).size).toBe(2 * names.length)
+  for (const secret of secrets) expect(Buffer.from(secret, 'base64url').length).toBeGreaterThanOrEqual(24)
+})
+
+describe.each([
+  ['with their mark, whatever their passwords are by now', withMark],
+  ['with published passwords, of a version that set no mark', withPassword],
+  ['with published Digest secrets, of a version that set no mark', withDigestSecret],
+])('users of the demo %s', (_name, demo) => {
   it.each(['127.0.0.1', 'localhost', '::1'])(
     'are no problem where only this machine gets to them: %s',
     async (host) => {
@@ -20,22 +53,22 @@ describe('users of the demo with its passwords', () => {
     'are one on a HOST that others can reach: %s',
     async (host) => {
       expect(await variables({ host, production: false }, demo)).toEqual(['HOST'])
-      expect(await variables({ host, production: false }, changed)).toEqual([])
+      expect(await variables({ host, production: false }, none)).toEqual([])
     },
   )
 
   it('are one in production, wherever', async () => {
     for (const host of ['127.0.0.1', '0.0.0.0']) {
       expect(await variables({ host, production: true }, demo)).toEqual(['AUTH_DATABASE_URL'])
-      expect(await variables({ host, production: true }, changed)).toEqual([])
+      expect(await variables({ host, production: true }, none)).toEqual([])
     }
   })
 })
 
 describe('a database in which a demo was begun', () => {
-  const holding = (names: readonly string[], { hasPassword }: typeof demo = demo) => {
+  const holding = (held: readonly string[], { hasPassword }: typeof demo = demo) => {
     const user = { roles: [], rights: [], enabled: true, createdAt: 0, updatedAt: 0 }
-    const items = names.map((username) => ({ id: username, username, ...user }))
+    const items = held.map((username) => ({ id: username, username, ...user }))
     return holdsOnlyDemo({
       hasPassword,
       list: async ({ limit }) => ({ items: items.slice(0, limit), next: undefined }),
@@ -45,12 +78,12 @@ describe('a database in which a demo was begun', () => {
   it('holds no one but users of the demo, some or all of them', async () => {
     expect(await holding(['anonymous'])).toBe(true)
     expect(await holding(['admin', 'alice', 'anonymous'])).toBe(true)
-    expect(await holding([...passwords.keys(), 'anonymous'])).toBe(true)
+    expect(await holding([...names, 'anonymous'])).toBe(true)
   })
 
   it('is another one when it holds others, or users with passwords of their own', async () => {
     expect(await holding(['admin', 'anonymous', 'eve'])).toBe(false)
-    expect(await holding([...passwords.keys(), 'anonymous', 'zoe'])).toBe(false)
+    expect(await holding([...names, 'anonymous', 'zoe'])).toBe(false)
     expect(await holding(['admin', 'anonymous'], changed)).toBe(false)
   })
 })

@@ -1,15 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -68,6 +59,17 @@ const read = async ({ auth, deal }: Started, path: string) => {
   return (await deal.send(path, { token })).body
 }
 
+/** Gives every user of the demo another password and another Digest secret. */
+const replaceSecrets = async ({ auth }: Started): Promise<void> => {
+  const { access: token } = await logIn(auth, 'admin', passwordOf('admin'))
+  for (const username of ['alice', 'carol', 'bob', 'dave', 'admin']) {
+    const newPassword = 'a password that is not published'
+    const json = { newPassword, ...(username === 'admin' && { oldPassword: passwordOf('admin') }) }
+    expect((await auth.send(`/users/${username}/digest-secret`, { method: 'PUT', token })).status).toBe(200)
+    expect((await auth.send(`/users/${username}/password`, { method: 'PUT', token, json })).status).toBe(204)
+  }
+}
+
 const hostMustBeLoopback = 'HOST: must be loopback while demo users exist'
 
 /** Some other program on a port. */
@@ -112,6 +114,7 @@ describe('npm start', () => {
       })),
     )
     for (const { username, password } of demo.users) await logIn(first.auth, username, password)
+    expect(readFileSync(demoFile, 'utf8')).not.toContain('-demo-digest-secret')
     expect(demo.apiKeys.map(({ kind, username }: { kind: string; username: string }) => `${kind} ${username}`)).toEqual(
       ['hmac alice', 'hmac alice', 'rsa alice', 'hmac bob', 'hmac admin'],
     )
@@ -134,12 +137,12 @@ describe('npm start', () => {
     const later = await create(second)
     expect(await second.child.end('SIGINT')).toBe(0)
     expect(await refused('demo', { HOST: '0.0.0.0' }, '--no-demo')).toContain(hostMustBeLoopback)
-    renameSync(demoFile, `${demoFile}.away`)
-    expect(await refused('demo', { HOST: '0.0.0.0' }, '--no-demo')).toContain(hostMustBeLoopback)
-    renameSync(`${demoFile}.away`, demoFile)
     const third = await start('demo')
     for (const each of [path, kept, later]) expect((await read(third, each)).version).toBe(1)
+    await replaceSecrets(third)
     expect(await third.child.end('SIGTERM')).toBe(0)
+    rmSync(demoFile)
+    expect(await refused('demo', { HOST: '0.0.0.0' }, '--no-demo')).toContain(hostMustBeLoopback)
   }, 240_000)
 
   it('finishes the demo that a start was killed in', async () => {

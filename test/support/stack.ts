@@ -1,7 +1,7 @@
 /** One auth server and some deal servers in this process, on sockets, as `start.ts` and the two `main.ts` put them together. */
 import { join } from 'node:path'
 import { readAuthConfig } from '../../auth-server/config.ts'
-import { createDemoUsers, demoUsers } from '../../auth-server/first-start.ts'
+import { createDemoUsers, demoPassword, newDemoUsers } from '../../auth-server/first-start.ts'
 import { openKeyRing } from '../../auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from '../../auth-server/server.ts'
 import { ensureAnonymous } from '../../auth-server/users/create-user.ts'
@@ -93,12 +93,10 @@ const serviceSecret = 'service secret of the tests with 32 characters or more'
 const secretsKey = Buffer.alloc(32, 7).toString('base64url')
 
 /** The password of a demo user. */
-export const passwordOf = (username: string): string =>
-  demoUsers.find((user) => user.username === username)?.password ?? 'nobody has this password'
+export const passwordOf = demoPassword
 
-/** The Digest secret of a demo user. */
-export const digestSecretOf = (username: string): string =>
-  demoUsers.find((user) => user.username === username)?.digestSecret ?? 'nobody has this secret'
+/** The Digest secret of a demo user in a stack: the same in whichever process the stack runs. */
+export const digestSecretOf = (username: string): string => `Digest secret of ${username} in tests`
 
 /** Starts a stack with the demo's users in it. */
 export async function openStack(openBackend: OpenBackend, options: StackOptions = {}): Promise<Stack> {
@@ -169,7 +167,8 @@ export async function startAuthServer({ backend, clock, log, environment }: Comm
   const secrets = { serviceSecrets: config.serviceSecrets ?? [], secretsKeys: config.secretsKeys ?? [] }
   const server = createAuthServer(config, { database, cache, clock, ids, log, keyRing, ...secrets })
   server.start()
-  await createDemoUsers(server.users, server.digestSecrets)
+  const users = newDemoUsers(ids).map((user) => ({ ...user, digestSecret: digestSecretOf(user.username) }))
+  await createDemoUsers(users, server)
   const listening = await listen({
     app: server.app,
     host: config.host,

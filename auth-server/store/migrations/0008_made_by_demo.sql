@@ -1,0 +1,1 @@
+ALTER TABLE "auth"."users" ADD COLUMN "made_by_demo" boolean DEFAULT false NOT NULL;
