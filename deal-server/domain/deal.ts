@@ -56,7 +56,7 @@ export interface Deal {
 export const requireOpen = (deal: Deal): DealRefusal | undefined =>
   deal.status === 'open'
     ? undefined
-    : refuse('deal-closed', `The deal is ${deal.status}; only an open deal can be changed.`)
+    : refuse('deal-closed', 'The deal is completed or cancelled; only an open deal can be changed.')
 
 /** Refuses what a hold blocks: price, date and completion. */
 const requireNotHeld = (deal: Deal): DealRefusal | undefined =>

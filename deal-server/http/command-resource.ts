@@ -1,6 +1,6 @@
 /** A command as a resource (deal model 2.2, point 4): what was asked, by whom, and what came of it. */
 import { mapAmounts } from './amount-parameters.ts'
-import type { SucceededCommand } from './invocation.ts'
+import type { ShownCommand, SucceededCommand } from './invocation.ts'
 import { etagOf } from './preconditions.ts'
 import { pathOf } from './represent-deal.ts'
 
@@ -36,12 +36,17 @@ const when = (view: CommandView) => ({
   links: linksOf(view),
 })
 
+/** What a command came to; without the events for a caller who may not read deals. */
+interface Result extends Pick<ShownCommand, 'deal' | 'changed'> {
+  readonly events: SucceededCommand['events'] | undefined
+}
+
 /** A command that succeeded. */
-export const representSucceeded = (view: CommandView, { deal, changed, events }: SucceededCommand) => ({
+export const representSucceeded = (view: CommandView, { deal, changed, events }: Result) => ({
   ...asked(view),
   state: 'succeeded',
   status: 200,
-  result: { version: deal.version, etag: etagOf(deal), changed, events, deal: pathOf(deal) },
+  result: { version: deal.version, etag: etagOf(deal), changed, ...(events && { events }), deal: pathOf(deal) },
   ...when(view),
 })
 

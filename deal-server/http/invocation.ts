@@ -4,6 +4,7 @@ import type { HttpCall } from '../../shared/http/call.ts'
 import type { Method } from '../../shared/http/routes.ts'
 import type { Describe } from '../../shared/openapi/operation.ts'
 import type { Caller } from '../../shared/schemes/authenticate.ts'
+import type { Deal } from '../domain/deal.ts'
 import type { CommandOutcome, CommandRecord, DealRepository } from '../domain/repository.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import type { BoundCommand } from '../use-cases/define-use-case.ts'
@@ -31,7 +32,7 @@ export interface CommandInvocation extends CommandOptions {
   readonly dealId: string | undefined
   /** Set where a route serves more than one style. */
   readonly style?: string
-  encode(answered: AnsweredCommand): Answer
+  encode(answered: ShownCommand): Answer
 }
 
 /** What every style reads from a command's header fields and query. */
@@ -43,13 +44,23 @@ export interface CommandOptions {
   readonly validateOnly: boolean
 }
 
-/** What a style writes the answer from. */
+/** What has come of a command. */
 export interface AnsweredCommand {
   readonly outcome: SucceededCommand
   /** True when the outcome was stored and the command has not run now. */
   readonly replayed: boolean
   /** Who sent it first, and when: what the command resource shows. */
   readonly record: Pick<CommandRecord, 'dealId' | 'params' | 'useCase' | 'requestedBy' | 'requestedAt'>
+}
+
+/** What a style writes the answer from: as much of what has come of the command as its caller may see. */
+export interface ShownCommand extends Pick<AnsweredCommand, 'replayed' | 'record'> {
+  /** What every caller learns of the deal. */
+  readonly deal: Pick<Deal, 'id' | 'version' | 'deletedAt'>
+  readonly changed: boolean
+  readonly useCases: readonly string[]
+  /** The rest; undefined for a caller who may not read deals: the answer is then as with `Prefer: return=minimal`. */
+  readonly shown: Pick<SucceededCommand, 'deal' | 'events'> | undefined
 }
 
 /** Refusals are written alike by every style. */

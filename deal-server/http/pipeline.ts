@@ -29,6 +29,7 @@ import type { KeyedQueue } from './keyed-queue.ts'
 import { requirePreconditions } from './preconditions.ts'
 import { isPresent, noSuchDeal, presentOf } from './presence.ts'
 import { replay } from './replay.ts'
+import { refusalTo, shownTo } from './withhold-deal.ts'
 
 export interface PipelinePorts {
   readonly authenticate: Authenticate
@@ -73,8 +74,18 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     }
     requireRights(caller, invocation.bound.rights) // right: 403
     const undertaking = undertake(ports, { call, caller, route, invocation })
-    if (caller.credential.signature?.isReused) return invocation.encode(await replaySigned(ports, undertaking))
-    return invocation.encode(await ports.queue.run(undertaking.queueKey, () => runCommand(ports, undertaking)))
+    return invocation.encode(shownTo(caller, await answerCommand(ports, undertaking)))
+  }
+}
+
+/** @throws Refused as its caller may see it, Unavailable */
+async function answerCommand(ports: PipelinePorts, undertaking: Undertaking): Promise<AnsweredCommand> {
+  const { caller, queueKey } = undertaking
+  try {
+    if (caller.credential.signature?.isReused) return await replaySigned(ports, undertaking)
+    return await ports.queue.run(queueKey, () => runCommand(ports, undertaking))
+  } catch (error) {
+    throw refusalTo(caller, error)
   }
 }
 

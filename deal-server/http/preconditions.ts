@@ -5,7 +5,7 @@ import { possibleCommands } from './allowed.ts'
 import { representDeal } from './represent-deal.ts'
 
 /** The strong validator of a deal (RFC 9110 §8.8.3). */
-export const etagOf = (deal: Deal): string => `"${deal.version}"`
+export const etagOf = (deal: Pick<Deal, 'version'>): string => `"${deal.version}"`
 
 /** `If-Match` and `If-None-Match` as sent: `*`, or entity tags. */
 export interface Preconditions {

@@ -48,4 +48,4 @@ export function representListedDeal(deal: Deal) {
 }
 
 /** Where the deal is, relative to the server's public origin. */
-export const pathOf = (deal: Deal): string => `/rest/v1/deals/${deal.id}`
+export const pathOf = (deal: Pick<Deal, 'id'>): string => `/rest/v1/deals/${deal.id}`

@@ -71,7 +71,6 @@ function requirePast(completedOn: string | undefined, now: string): DealRefusal 
 function requireTasksDone(deal: Deal, whatOfThem: 'refuse' | 'drop' = 'refuse'): DealRefusal | undefined {
   const open = openTasks(deal).length
   if (open === 0 || whatOfThem === 'drop') return undefined
-  return refuse('open-tasks', `The deal has ${open} open tasks; complete them, or send openTasks: "drop".`, {
-    openTasks: open,
-  })
+  const detail = 'The deal has open tasks; complete them, or send openTasks: "drop".'
+  return refuse('open-tasks', detail, { openTasks: open })
 }

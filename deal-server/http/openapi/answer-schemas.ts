@@ -122,7 +122,10 @@ export const succeededCommandSchema = z.object({
     version: z.number().int().min(1),
     etag: z.string(),
     changed: z.boolean(),
-    events: z.array(z.object({ id: uuid, type: z.string(), sequence: z.number().int() })),
+    events: z
+      .array(z.object({ id: uuid, type: z.string(), sequence: z.number().int() }))
+      .optional()
+      .meta({ description: 'Left out for a caller without the right to read deals.' }),
     deal: reference,
   }),
 })

@@ -17,11 +17,14 @@ const dealHeaders = [...outcomeHeaders, 'Preference-Applied']
 const updateHeaders = [...dealHeaders, 'Deal-Use-Cases']
 const theDeal: DescribedAnswer = { description: 'The deal.', schema: ref('Deal'), headers: dealHeaders }
 const created: DescribedAnswer = {
-  description: 'The new deal; no body with `Prefer: return=minimal`.',
+  description: 'The new deal; no body with `Prefer: return=minimal`, or without the right `deal.read`.',
   schema: ref('Deal'),
   headers: [...dealHeaders, 'Location'],
 }
-const withoutBody: DescribedAnswer = { description: 'With `Prefer: return=minimal`.', headers: dealHeaders }
+const withoutBody: DescribedAnswer = {
+  description: 'With `Prefer: return=minimal`, or without the right `deal.read`.',
+  headers: dealHeaders,
+}
 const deleted: DescribedAnswer = { description: 'The deal is deleted.', headers: outcomeHeaders }
 
 /** What any of `involved` may be refused for. */
@@ -103,7 +106,10 @@ export const describeDealUpdate = (): Operation => ({
   answers: {
     200: { ...theDeal, headers: updateHeaders },
     201: created,
-    204: { description: 'With `Prefer: return=minimal`, or the deal is deleted.', headers: updateHeaders },
+    204: {
+      description: 'With `Prefer: return=minimal`, without the right `deal.read`, or the deal is deleted.',
+      headers: updateHeaders,
+    },
   },
   problems: [
     ...commandProblems(commands),

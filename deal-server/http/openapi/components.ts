@@ -20,7 +20,7 @@ const problemMembers: Readonly<Record<string, JsonSchema>> = {
   allowed: { ...texts, description: 'The use cases that the state of the deal allows now.' },
   openTasks: { type: 'integer' },
   final: { type: 'boolean', description: 'True: the stored answer of the command. A new attempt needs a new id.' },
-  current: { ...ref('Deal'), description: 'On 412: the deal as it is now.' },
+  current: { ...ref('Deal'), description: 'On 412, with the right `deal.read`: the deal as it is now.' },
   versions: { ...texts, description: 'The versions of the interface that are served.' },
   deletedAt: { type: ['string', 'null'], format: 'date-time' },
   purgeAt: { type: ['string', 'null'], format: 'date-time' },

@@ -7,7 +7,7 @@ import type { HttpCall } from '../../../shared/http/call.ts'
 import { readJson } from '../../../shared/http/json-body.ts'
 import { bindAttributeUpdate } from '../../use-cases/update-deal.ts'
 import { dealIdInPath } from '../deal-target.ts'
-import type { AnsweredCommand, Invocation, StyleRoute } from '../invocation.ts'
+import type { Invocation, ShownCommand, StyleRoute } from '../invocation.ts'
 import { describeDealPatch, describeDealUpdate } from '../openapi/command-operations.ts'
 import type { Preconditions } from '../preconditions.ts'
 import { dealCommand } from './deal-answers.ts'
@@ -75,5 +75,5 @@ function withVersion(preconditions: Preconditions, version: number | undefined, 
   return { ...preconditions, ifMatch: preconditions.ifMatch ?? fromBody, required }
 }
 
-const useCasesHeader = ({ outcome: { useCases } }: AnsweredCommand) =>
+const useCasesHeader = ({ useCases }: ShownCommand) =>
   useCases.length === 0 ? {} : { 'deal-use-cases': useCases.join(', ') }

@@ -114,7 +114,9 @@ function namedCommand(
     ...options,
     commandId,
     encode: (answered) => {
-      const resource = representSucceeded({ commandId, ...answered.record }, answered.outcome)
+      const { deal, changed, shown } = answered
+      const view = { commandId, ...answered.record }
+      const resource = representSucceeded(view, { deal, changed, events: shown?.events })
       return jsonAnswer(201, resource, { ...outcomeHeaders(answered), location: call.path.replace(/\/$/, '') })
     },
   }

@@ -48,10 +48,7 @@ async function decodeCommand(call: HttpCall): Promise<Invocation> {
     bound: command.bind(params, ''),
     dealId,
     ...commandOptionsOf(call),
-    encode: (answered) => {
-      const { deal } = answered.outcome
-      return emptyAnswer(200, { ...outcomeHeaders(answered), location: pathOf(deal) })
-    },
+    encode: (answered) => emptyAnswer(200, { ...outcomeHeaders(answered), location: pathOf(answered.deal) }),
   }
 }
 

@@ -4,21 +4,21 @@ import type { HttpCall } from '../../../shared/http/call.ts'
 import type { Deal } from '../../domain/deal.ts'
 import type { BoundCommand } from '../../use-cases/define-use-case.ts'
 import { commandOptionsOf, prefersMinimal } from '../command-options.ts'
-import type { AnsweredCommand, CommandInvocation } from '../invocation.ts'
+import type { CommandInvocation, ShownCommand } from '../invocation.ts'
 import { etagOf } from '../preconditions.ts'
 import { replayedHeader } from '../replay.ts'
 import { pathOf, representDeal } from '../represent-deal.ts'
 
 /** A deal may be kept by the client that read it, and must be checked before each use. */
-export const dealHeaders = (deal: Deal) => ({ etag: etagOf(deal), ...privateHeaders })
+export const dealHeaders = (deal: Pick<Deal, 'version'>) => ({ etag: etagOf(deal), ...privateHeaders })
 
 /** For whatever depends on who asks. */
 export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization, Cookie' } as const
 
 /** What every style says of an outcome in header fields. */
-export const outcomeHeaders = ({ outcome, replayed }: AnsweredCommand) => ({
-  ...dealHeaders(outcome.deal),
-  'deal-changed': String(outcome.changed),
+export const outcomeHeaders = ({ deal, changed, replayed }: ShownCommand) => ({
+  ...dealHeaders(deal),
+  'deal-changed': String(changed),
   ...(replayed ? replayedHeader : {}),
 })
 
@@ -34,12 +34,16 @@ export const dealCommand = (call: HttpCall, bound: BoundCommand, dealId: string 
   }
 }
 
-/** 200 with the deal; 201 with `Location` for a new one; 204 for a deleted one, or when no body is wanted (deal model 3.3). */
-function answerWithDeal(answered: AnsweredCommand, minimal: boolean): Answer {
-  const { deal } = answered.outcome
+/**
+ * 200 with the deal; 201 with `Location` for a new one; 204 for a deleted one, or when no body is wanted (deal model 3.3) or the
+ * caller may not read deals.
+ */
+function answerWithDeal(answered: ShownCommand, minimal: boolean): Answer {
+  const { deal, shown } = answered
   const isNew = deal.version === 1 && answered.record.useCase === 'CreateDeal'
   const headers = { ...outcomeHeaders(answered), ...(isNew ? { location: pathOf(deal) } : {}) }
   if (deal.deletedAt !== null) return emptyAnswer(204, headers)
   if (minimal) return emptyAnswer(isNew ? 201 : 204, { ...headers, 'preference-applied': 'return=minimal' })
-  return jsonAnswer(isNew ? 201 : 200, representDeal(deal), headers)
+  if (!shown) return emptyAnswer(isNew ? 201 : 204, headers)
+  return jsonAnswer(isNew ? 201 : 200, representDeal(shown.deal), headers)
 }

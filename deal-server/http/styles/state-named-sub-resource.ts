@@ -82,7 +82,7 @@ async function decodeNewTask(call: HttpCall): Promise<Invocation> {
     ...invocation,
     encode: (answered) => {
       const answer = invocation.encode(answered)
-      return answered.outcome.changed && answer.status === 200 ? { ...answer, status: 201 } : answer
+      return answered.changed && answer.status === 200 ? { ...answer, status: 201 } : answer
     },
   }
 }

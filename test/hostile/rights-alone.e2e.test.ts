@@ -1,0 +1,182 @@
+/** What a right alone may see: a user with one right walks every route of the deal server. */
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { allRights } from '../../auth-server/users/rights.ts'
+import { describeEmbedded } from '../support/backends.ts'
+import { openEvents } from '../support/event-client.ts'
+import { expectProblem, type Reply, type Sent } from '../support/http-client.ts'
+import { type Document, describedIn } from '../support/openapi.ts'
+import { commandRows, type Entry, plantedTask, routeTable } from '../support/rights-alone.ts'
+import { openStack, type Stack } from '../support/stack.ts'
+
+/** In every text and every amount of a planted deal. */
+const planted = /planted|7654321/i
+/** Members that say something of a deal's state. */
+const ofState = /"(current|currentStatus|held|allowed|blocked|openTasks|price|status":"(open|completed|cancelled))"/
+
+let stack: Stack
+let alice: string
+let dave: string
+/** Held, cancelled, deleted: made once, changed by nobody. */
+let held: string
+let closed: string
+let deleted: string
+/** A command of dave's own on the held deal. */
+const ownCommand = `own-${randomUUID()}`
+
+const send = (token: string, method: string, path: string, sent: Sent = {}): Promise<Reply> =>
+  stack.deal.send(path, { method, token, ...sent })
+
+async function asAlice(id: string, useCase: string, params: object): Promise<void> {
+  const { status, text } = await send(alice, 'POST', `/command/${useCase}/`, { json: { id, ...params } })
+  expect({ status, text }).toEqual({ status: 200, text: '' })
+}
+
+/** A deal whose every text says that it was planted. */
+async function plant(...more: readonly (readonly [string, object])[]): Promise<string> {
+  const id = randomUUID()
+  await asAlice(id, 'CreateDeal', { name: 'planted name', price: 7654321.5, description: 'planted description' })
+  await asAlice(id, 'AddTask', { taskId: plantedTask, title: 'planted task', assigneeId: 'alice' })
+  for (const [useCase, params] of more) await asAlice(id, useCase, params)
+  return id
+}
+
+async function giveDave(...rights: readonly string[]): Promise<void> {
+  const token = (await stack.logIn('admin')).access
+  const reply = await stack.auth.send('/users/dave', { method: 'PATCH', token, json: { rights } })
+  expect(reply.status).toBe(200)
+}
+
+const textOf = ({ text, headers }: Reply) => JSON.stringify([...headers]) + text
+
+/** Where a route leads for one deal. */
+const pathOf = (path: string, id: string, commandId: string) =>
+  path
+    .replace('{id}', id)
+    .replace('{commandId}', commandId)
+    .replace('{selection}', 'held')
+    .replace('{username}', 'alice')
+    .replace('{file}', 'docs.js')
+    .replace('{code}', 'not-found')
+
+/** What a route needs of this caller, and the body to send; undefined: nothing that the caller has a right to. */
+function requestOf(entry: Entry, right: string | undefined, id: string): { needs: string; json: object } {
+  if ('useCase' in entry) {
+    const { right: needs, params } = commandRows[entry.useCase] ?? { right: '', params: {} }
+    return { needs, json: entry.body === 'arguments' ? { id, ...params } : params }
+  }
+  const isAttributes = 'names' in entry && entry.names === 'attributes'
+  const own = Object.entries(commandRows).find(([, row]) => row.right === right && (!isAttributes || row.attributes))
+  const [action, row] = own ?? ['HoldDeal', commandRows.HoldDeal]
+  const { params, attributes, right: needs = '' } = row ?? {}
+  return { needs, json: isAttributes ? { ...attributes } : { action, params } }
+}
+
+/** All that a caller may try with a command that the right allows: everything that may be refused, and a replay. */
+async function tryCommand(method: string, path: string, entry: Entry, right: string): Promise<Reply[]> {
+  const fresh = await plant(['ChangePrice', { newPrice: 7654321.25, reason: 'planted reason' }])
+  const replies: Reply[] = []
+  const attempt = async (id: string, sent: { query?: string; headers?: Record<string, string>; key?: string }) => {
+    const { key = randomUUID(), query = '' } = sent
+    const isGlobal = path === '/commands/{commandId}'
+    const { json } = requestOf(entry, right, id)
+    const body = { ...json, ...(isGlobal ? { deal: id } : {}), ...(path === '/rest/v1/deals' ? { id } : {}) }
+    const headers = path.includes('{commandId}') ? {} : { 'idempotency-key': key }
+    const target = pathOf(path, id, key) + query
+    const reply = await send(dave, method, target, { json: body, headers: { ...headers, ...sent.headers } })
+    replies.push(reply)
+    return reply
+  }
+  for (const id of [held, closed, deleted, fresh]) {
+    await attempt(id, { query: '?validateOnly=true' })
+    await attempt(id, { headers: { 'if-match': '"999"' } })
+  }
+  const key = randomUUID()
+  const first = await attempt(fresh, { key })
+  const again = await attempt(fresh, { key })
+  expect([again.status, again.text.length]).toEqual([first.status, first.text.length])
+  return replies
+}
+
+/** Walks one route with one right. */
+async function walk(route: string, entry: Entry, right: string | undefined): Promise<void> {
+  const [method = '', path = ''] = route.split(' ')
+  if ('open' in entry) {
+    const reply = await send(dave, method, pathOf(path, held, ownCommand))
+    expect({ route, status: reply.status }).toEqual({ route, status: 200 })
+    return expect(textOf(reply)).not.toMatch(planted)
+  }
+  if ('reads' in entry) return walkRead({ method, path }, entry, right)
+  const { needs, json } = requestOf(entry, right, held)
+  if (right === needs) {
+    for (const reply of await tryCommand(method, path, entry, right)) {
+      expect([401, 403, 500, 503], `${route}: ${reply.text}`).not.toContain(reply.status)
+      expect(textOf(reply)).not.toMatch(planted)
+      expect(textOf(reply)).not.toMatch(ofState)
+    }
+    return
+  }
+  const isGlobal = path === '/commands/{commandId}'
+  const target = pathOf(path, held, randomUUID())
+  const reply = await send(dave, method, target, { json: { ...json, ...(isGlobal ? { deal: held } : {}) } })
+  expectProblem(reply, 403, 'missing-right')
+  expect(textOf(reply)).not.toMatch(planted)
+}
+
+async function walkRead(
+  { method, path }: { method: string; path: string },
+  { reads, shows }: { reads: string; shows: boolean },
+  right: string | undefined,
+): Promise<void> {
+  const at = (id: string) => pathOf(path, id, ownCommand)
+  if (right !== reads) {
+    const reply = await send(dave, method, at(held))
+    expectProblem(reply, 403, 'missing-right')
+    return expect(textOf(reply)).not.toMatch(planted)
+  }
+  if (path === '/rest/v1/events') return walkEvents()
+  const reply = await send(dave, method, at(held))
+  expect({ path, status: reply.status }).toEqual({ path, status: 200 })
+  if (shows) expect(textOf(reply)).toMatch(planted)
+}
+
+async function walkEvents(): Promise<void> {
+  const stream = await openEvents(stack.deal, { token: dave, query: '?after=0' })
+  await stream.until(({ events }) => events.some(({ data }) => data.subject === held))
+  stream.close()
+  expect(JSON.stringify(stream.events)).toMatch(planted)
+}
+
+/** The rights under which something of the deal is shown at least. */
+const dealRights = allRights.filter((right) => /^(deal|task)\./.test(right))
+
+describeEmbedded('a right alone', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend, { logLevel: 'silent' })
+    alice = (await stack.logIn('alice')).access
+    dave = (await stack.logIn('dave')).access
+    held = await plant(['HoldDeal', { reason: 'planted reason' }])
+    closed = await plant(['CancelDeal', { reason: 'planted reason', penaltyAmount: 7654321 }])
+    deleted = await plant(['DeleteDeal', {}])
+    await giveDave('deal.rename')
+    const json = { action: 'RenameDeal', params: { newName: 'planted name of dave' } }
+    expect((await send(dave, 'PUT', `/rest/v1/deals/${held}/commands/${ownCommand}`, { json })).status).toBe(201)
+  })
+  afterAll(() => stack.close())
+
+  it('is walked along every route that the server describes, and the table has no others', async () => {
+    const document: Document = JSON.parse((await send(dave, 'GET', '/openapi.json')).text)
+    const described = describedIn(document).map(({ method, path }) => `${method} ${path}`)
+    expect([...routeTable.keys()].sort()).toEqual(described.sort())
+  })
+
+  it.each([undefined, ...dealRights])('%s shows what it is for, and refusals show nothing', async (right) => {
+    await giveDave(...(right === undefined ? [] : [right]))
+    for (const [route, entry] of routeTable) await walk(route, entry, right)
+  })
+
+  it.each(allRights.filter((right) => !dealRights.includes(right)))('%s shows nothing of a deal', async (right) => {
+    await giveDave(right)
+    for (const [route, entry] of routeTable) if (!('open' in entry)) await walk(route, entry, right)
+  })
+})
