@@ -8,6 +8,7 @@ export type DealRefusalCode =
   | 'deal-exists'
   | 'deal-held'
   | 'employee-unknown'
+  | 'incomplete-representation'
   | 'inconsistent-attributes'
   | 'invalid-value'
   | 'open-tasks'

@@ -7,7 +7,6 @@ import type { DealRefusalCode } from '../domain/refusal.ts'
 type DealProblemCode =
   | DealRefusalCode
   | 'ambiguous-update'
-  | 'incomplete-representation'
   | 'precondition-required'
   | 'unknown-command'
   | 'unknown-query'

@@ -1,9 +1,8 @@
 /** The members of a deal's representation as an update may send them: those that change something, and those that are passed over. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { Refused } from '../../shared/errors.ts'
 import type { Deal } from '../domain/deal.ts'
-import { type DealRefusal, refuseMember } from '../domain/refusal.ts'
+import { type DealRefusal, refuse, refuseMember } from '../domain/refusal.ts'
 import {
   amount,
   anyText,
@@ -77,22 +76,26 @@ export type Attributes = z.output<typeof attributesSchema>
 /** True for the name of an attribute. */
 export const isAttribute = (name: string): boolean => Object.hasOwn(attributesSchema.unwrap().shape, name)
 
-/** What a PUT cannot leave out. */
-export const requiredAttributes = ['name', 'price', 'completionDate', 'ownerId', 'status', 'held'] as const
+/** The members that every PUT sends. All others are unchanged when they are absent. */
+export const requiredAttributes = ['name', 'price', 'held'] as const
 
-/** The refusal of a PUT that leaves out what it would otherwise seem to clear. */
-export function missingAttributes(attributes: Attributes): Refused | undefined {
+/** The refusal of a PUT without a required member, or of one that holds a deal with the reason `null`. */
+export function missingAttributes(attributes: Attributes): DealRefusal | undefined {
   const missing: string[] = requiredAttributes.filter((name) => attributes[name] === undefined)
-  if (attributes.held === true && attributes.holdReason == null) missing.push('holdReason')
-  if (missing.length === 0) return undefined
-  const errors = missing.map((name) => ({
-    pointer: `/${name}`,
-    code: 'missing-member',
-    message: 'A PUT needs the whole deal.',
-  }))
-  return new Refused('incomplete-representation', `A PUT needs the whole deal; missing: ${missing.join(', ')}.`, {
-    members: { errors },
-  })
+  if (attributes.held === true && attributes.holdReason === null) missing.push('holdReason')
+  return missing.length === 0 ? undefined : incomplete(missing)
+}
+
+/** The refusal of a PUT that newly holds a deal and says no reason. */
+export function missingHoldReason({ held, holdReason, status }: Attributes, deal: Deal): DealRefusal | undefined {
+  const isNewHold = held === true && !deal.held && status !== 'cancelled'
+  return isNewHold && holdReason === undefined && deal.holdReason === null ? incomplete(['holdReason']) : undefined
+}
+
+function incomplete(missing: readonly string[]): DealRefusal {
+  const message = 'A PUT needs this member.'
+  const errors = missing.map((name) => ({ pointer: `/${name}`, code: 'missing-member', message }))
+  return refuse('incomplete-representation', `A PUT needs the members: ${missing.join(', ')}.`, { errors })
 }
 
 /** The refusal of a change that attributes cannot express, or that nothing can. */

@@ -37,5 +37,11 @@ export const commands: readonly Command[] = [
   completeTask,
 ]
 
-/** Use-case name → command. */
-export const commandsByName: ReadonlyMap<string, Command> = new Map(commands.map((command) => [command.name, command]))
+const byName: ReadonlyMap<string, Command> = new Map(commands.map((command) => [command.name, command]))
+
+/** The names of all commands, in order. */
+export const commandNames: readonly string[] = [...byName.keys()]
+
+/** The command of this name. Callers may append `UseCase` to a name; answers never do. */
+export const commandNamed = (name: string): Command | undefined =>
+  byName.get(name) ?? byName.get(name.replace(/UseCase$/, ''))

@@ -10,7 +10,13 @@ import { type DealRefusal, isRefusal } from '../domain/refusal.ts'
 import { assignOwner } from './assign-owner.ts'
 import { type AttributeChange, type Differences, differences } from './attribute-differences.ts'
 import { refusalOfAttribute } from './attribute-refusals.ts'
-import { type Attributes, attributesSchema, missingAttributes, whatIsNoAttribute } from './attributes.ts'
+import {
+  type Attributes,
+  attributesSchema,
+  missingAttributes,
+  missingHoldReason,
+  whatIsNoAttribute,
+} from './attributes.ts'
 import { cancelDeal } from './cancel-deal.ts'
 import { changeCompletionDate } from './change-completion-date.ts'
 import { changePrice } from './change-price.ts'
@@ -36,7 +42,7 @@ export const attributeCommands: readonly Command[] = [
 
 export interface AttributeUpdateOptions {
   readonly dealId: string
-  /** A PUT: every changeable attribute must be there. */
+  /** A PUT: the required members must be there. */
   readonly whole: boolean
 }
 
@@ -53,7 +59,8 @@ export function bindAttributeUpdate(
   if (incomplete) throw incomplete
   const find = rememberLast((deal: Deal) => {
     const found = differences(attributes, deal)
-    return { ...found, refusal: whatIsNoAttribute(attributes, deal) ?? found.refusal }
+    const withoutReason = options.whole ? missingHoldReason(attributes, deal) : undefined
+    return { ...found, refusal: whatIsNoAttribute(attributes, deal) ?? withoutReason ?? found.refusal }
   })
   return { bound: boundUpdate(attributes, find), version: attributes.version }
 }

@@ -149,10 +149,10 @@ const valueProblems = {
   },
   'incomplete-representation': {
     status: 422,
-    title: 'A whole deal must be sent',
+    title: 'The representation of the deal is incomplete',
     meaning:
-      'A PUT replaces the deal, so that a missing attribute would be taken away; the ones in errors are missing.',
-    remedy: 'Read the deal, change what is to change and send it whole; or send the changes alone with PATCH.',
+      'A PUT needs name, price and held, and holdReason when it holds the deal; errors names the missing members. Other absent members are unchanged.',
+    remedy: 'Add the members that errors names; or send the changes alone with PATCH.',
   },
   'inconsistent-attributes': {
     status: 422,

@@ -48,6 +48,43 @@ describeBackends('deals', (openBackend) => {
   })
   afterAll(() => stack.close())
 
+  it('holds a deal by a PUT of its id, name, price, held and holdReason, and leaves absent members unchanged', async () => {
+    const path = await create({ completionDate: '2030-06-30' })
+    const five = { id: path.slice(-36), name: 'deal123', price: 1234, held: true, holdReason: 'test' }
+    const reply = await put(path, five)
+    expectDeal(reply, { status: 200, version: 2, changed: true })
+    expect(reply.headers.get('deal-use-cases')).toBe('HoldDeal')
+    expect(reply.body).toMatchObject({ ...five, completionDate: '2030-06-30', ownerId: 'alice', status: 'open' })
+    const { holdReason: _left, ...four } = five
+    expectDeal(await put(path, four), { status: 200, version: 2, changed: false })
+    expectDeal(await put(path, { name: 'deal123', price: 1234, held: false }), {
+      status: 200,
+      version: 3,
+      changed: true,
+    })
+  })
+
+  it('takes the names of commands with UseCase appended, and never answers with such a name', async () => {
+    const path = await create()
+    const id = path.slice(-36)
+    const action = { action: 'HoldDealUseCase', params: { reason: 'by another name' } }
+    expectDeal(await put(path, action), { status: 200, version: 2, changed: true })
+    const command = await put(`${path}/commands/${id}`, {
+      ...action,
+      params: { reason: 'in the commands of the deal' },
+    })
+    expect([command.status, command.body.action]).toEqual([201, 'HoldDeal'])
+    const globally = { deal: id, action: 'UnholdDealUseCase', params: {} }
+    expect((await put(`/commands/${randomUUID()}`, globally)).body).toMatchObject({
+      action: 'UnholdDeal',
+      state: 'succeeded',
+    })
+    expect((await ask('/command/HoldDealUseCase/', { json: { id, reason: 'by the controller' } })).status).toBe(200)
+    const history = await ask(`${path}/history`)
+    expect(history.text).not.toContain('UseCase"')
+    expectProblem(await put(path, { action: 'UseCase', params: {} }), 422, 'invalid-value')
+  })
+
   it('answers a command of the controller with 200 and a body of no octets, not with chunks', async () => {
     const id = (await create()).slice(-36)
     const { status, text, headers } = await ask('/command/HoldDeal/', { json: { id, reason: 'test' } })

@@ -4,7 +4,7 @@ import type { DealEvent } from '../../deal-server/domain/events.ts'
 import { applyEvents } from '../../deal-server/domain/evolve.ts'
 import { type DealRefusal, isRefusal } from '../../deal-server/domain/refusal.ts'
 import type { DecisionContext } from '../../deal-server/use-cases/define-use-case.ts'
-import { commandsByName } from '../../deal-server/use-cases/index.ts'
+import { commandNamed } from '../../deal-server/use-cases/index.ts'
 import { type DealState, waysInto } from './transition-table.ts'
 
 export const pureNow = '2030-03-31T12:00:00.000Z'
@@ -29,7 +29,7 @@ export function decidePure(
   deal: Deal | undefined,
   context: Partial<DecisionContext> = {},
 ): readonly DealEvent[] | DealRefusal {
-  const command = commandsByName.get(useCase)
+  const command = commandNamed(useCase)
   if (!command) throw new TypeError(`no command ${useCase}`)
   const decision = command.bind(params, '').decide(deal, { ...pureContext, ...context })
   return isRefusal(decision) ? decision : decision.flatMap(({ events }) => events)

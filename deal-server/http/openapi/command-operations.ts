@@ -99,7 +99,7 @@ export const describeDealUpdate = (): Operation => ({
   id: 'updateDeal',
   summary: 'Run a use case by its name, or send the whole deal, changed',
   description:
-    'A body with the member `action` names a use case. Any other is the deal as it should be: what differs becomes use cases, all of them or none.',
+    'A body with the member `action` names a use case. Any other is the deal as it should be: each difference becomes a use case, all of them or none. `name`, `price` and `held` are required; other absent members are unchanged.',
   tag: 'deal-update',
   pathParameters: { id: idOfDeal },
   body: { schema: dealUpdateBody, required: true },

@@ -50,7 +50,7 @@ function requireObject(body: unknown): object {
 interface Attributes {
   readonly dealId: string
   readonly body: object
-  /** PUT: absent must not mean unchanged. */
+  /** PUT: `name`, `price` and `held` must be there. */
   readonly whole: boolean
   readonly required: boolean
 }

@@ -8,7 +8,7 @@ import { emptyAnswer } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import { readJson } from '../../../shared/http/json-body.ts'
 import type { Lists } from '../../../shared/http/lists.ts'
-import { commands, commandsByName } from '../../use-cases/index.ts'
+import { commandNamed, commandNames, commands } from '../../use-cases/index.ts'
 import { commandOptionsOf } from '../command-options.ts'
 import { dealIdInBody } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'
@@ -38,9 +38,9 @@ export const controllerRoutes = (lists: Lists): readonly StyleRoute[] => [
 ]
 
 async function decodeCommand(call: HttpCall): Promise<Invocation> {
-  const command = commandsByName.get(call.pathParameters.commandName ?? '')
+  const command = commandNamed(call.pathParameters.commandName ?? '')
   if (!command) {
-    throw new Refused('unknown-command', `There are the commands ${[...commandsByName.keys()].join(', ')}.`)
+    throw new Refused('unknown-command', `There are the commands ${commandNames.join(', ')}.`)
   }
   const { dealId, params } = dealIdInBody(await readJson(call), command)
   return {

@@ -5,7 +5,7 @@ import type { HttpCall } from '../../../shared/http/call.ts'
 import { checkValue, invalidValue } from '../../../shared/http/check-value.ts'
 import { isAttribute } from '../../use-cases/attributes.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
-import { commandsByName } from '../../use-cases/index.ts'
+import { commandNamed, commandNames } from '../../use-cases/index.ts'
 import { requireRepeatable, withoutRepeatedId } from '../deal-target.ts'
 import type { Invocation } from '../invocation.ts'
 import { dealCommand } from './deal-answers.ts'
@@ -21,9 +21,9 @@ export const actionSchema = z.strictObject({ action: z.string(), params: anyObje
 
 /** @throws Refused `invalid-value` */
 export function commandOfAction(action: string): Command {
-  const command = commandsByName.get(action)
+  const command = commandNamed(action)
   if (command) return command
-  const message = `There is no use case of this name. There are: ${[...commandsByName.keys()].join(', ')}.`
+  const message = `There is no use case of this name. There are: ${commandNames.join(', ')}.`
   throw invalidValue([{ pointer: '/action', code: 'unknown-action', message }])
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { applyEvents } from '../../../deal-server/domain/evolve.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
-import { commands, commandsByName } from '../../../deal-server/use-cases/index.ts'
+import { commandNamed, commands } from '../../../deal-server/use-cases/index.ts'
 import { afterAllOf, decidePure, doPure, pureDeal, pureNow } from '../../support/pure-deals.ts'
 import {
   type Cell,
@@ -53,7 +53,7 @@ describe(`the transition table: ${cells.length} decided cells`, () => {
     (state) => {
       const deal = pureDeal(state)
       for (const { useCase, cells: expected } of transitionTable.slice(1)) {
-        const code = commandsByName.get(useCase)?.guard(deal)?.code
+        const code = commandNamed(useCase)?.guard(deal)?.code
         expect({ useCase, code }).toEqual({
           useCase,
           code: isProblemCode(expected[state]) ? expected[state] : undefined,
