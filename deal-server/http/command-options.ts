@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type HttpCall, queryOf } from '../../shared/http/call.ts'
+import type { HttpCall } from '../../shared/http/call.ts'
 import { readQuery } from '../../shared/http/query-parameters.ts'
 import { idempotencyKeyOf } from './command-id.ts'
 import type { CommandOptions } from './invocation.ts'
@@ -21,7 +21,7 @@ export function commandOptionsOf(call: HttpCall): CommandOptions {
 /** Says of a command that is only tried, whatever comes of it, that nothing is written. */
 export function sayWhenOnlyTried(call: HttpCall): void {
   const isCommand = call.method !== 'GET' && call.method !== 'HEAD'
-  if (!isCommand || call.rawQuery === '' || queryOf(call).get('validateOnly') !== 'true') return
+  if (!isCommand || call.rawQuery === '' || call.query.get('validateOnly') !== 'true') return
   call.addAnswerHeader('deal-validated-only', 'true')
 }
 

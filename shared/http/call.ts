@@ -3,8 +3,14 @@ import { Refused } from '../errors.ts'
 import { ownTraceId, type Traced, traceIdOf } from './trace.ts'
 import type { Peer } from './transport.ts'
 
-/** Bodies larger than this are refused with 413, in bytes. */
-const maxBodyBytes = 256 * 1024
+/** Bodies larger than this are refused with 413, in bytes, where the route takes no smaller ones only. */
+const usualMaxBodyBytes = 256 * 1024
+
+/**
+ * The same where bodies are read before anybody has shown who he is: a name, a password or some tokens need no more, and to read a large
+ * one takes the time of all other requests.
+ */
+export const maxOpenBodyBytes = 16 * 1024
 
 /** A request as handlers and schemes see it: what stood on the wire, not what a framework made of it. */
 export interface HttpCall extends Traced {
@@ -13,6 +19,8 @@ export interface HttpCall extends Traced {
   readonly path: string
   /** What stood behind the first `?`, without it; empty when there was none. */
   readonly rawQuery: string
+  /** Its parameters in order, decoded as HTML forms are (`+` is a space); read once. Not to be changed. */
+  readonly query: URLSearchParams
   /** The decoded parameters of the route's path. */
   readonly pathParameters: Readonly<Record<string, string>>
   /** UUIDv7, in every log line and problem document about this request. */
@@ -22,7 +30,7 @@ export interface HttpCall extends Traced {
   header(name: string): string | undefined
   /** The value of each line of this field, in order. */
   headerLines(name: string): string[]
-  /** The whole body. @throws Refused `body-too-large` beyond `maxBodyBytes`; `malformed-request` when the client goes away */
+  /** The whole body. @throws Refused `body-too-large` beyond the limit; `malformed-request` when the client goes away */
   readBody(): Promise<Buffer>
   /** Adds a line to the answer, whatever the answer will be: `Authentication-Info` (RFC 7615). */
   addAnswerHeader(name: string, value: string): void
@@ -35,6 +43,8 @@ export interface CallOrigin {
   readonly pathParameters: Readonly<Record<string, string>>
   readonly requestId: string
   readonly peer: Peer
+  /** How large a body may be, in bytes; 256 KiB when left out. */
+  readonly maxBodyBytes?: number | undefined
 }
 
 /** A call from what Node.js parsed. */
@@ -49,10 +59,12 @@ class ParsedCall implements HttpCall {
   readonly requestId: string
   readonly peer: Peer
   readonly #incoming: IncomingMessage
+  readonly #maxBodyBytes: number
+  #query: URLSearchParams | undefined
   #body: Promise<Buffer> | undefined
   #added: (readonly [string, string])[] = nothingAdded
 
-  constructor({ incoming, pathParameters, requestId, peer }: CallOrigin) {
+  constructor({ incoming, pathParameters, requestId, peer, maxBodyBytes = usualMaxBodyBytes }: CallOrigin) {
     const { path, rawQuery } = splitTarget(incoming.url ?? '/')
     this.method = incoming.method ?? 'GET'
     this.path = path
@@ -61,6 +73,12 @@ class ParsedCall implements HttpCall {
     this.requestId = requestId
     this.peer = peer
     this.#incoming = incoming
+    this.#maxBodyBytes = maxBodyBytes
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams(this.rawQuery)
+    return this.#query
   }
 
   get traceId(): string {
@@ -77,7 +95,7 @@ class ParsedCall implements HttpCall {
   }
 
   readBody(): Promise<Buffer> {
-    this.#body ??= readLimited(this.#incoming)
+    this.#body ??= readLimited(this.#incoming, this.#maxBodyBytes)
     return this.#body
   }
 
@@ -91,9 +109,6 @@ class ParsedCall implements HttpCall {
 }
 
 const nothingAdded: (readonly [string, string])[] = []
-
-/** The query parameters in order, decoded as HTML forms are: `+` is a space. */
-export const queryOf = (call: HttpCall): URLSearchParams => new URLSearchParams(call.rawQuery)
 
 function splitTarget(target: string): { path: string; rawQuery: string } {
   const pathAndQuery = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '') || '/'
@@ -111,10 +126,10 @@ function linesOf(rawHeaders: readonly string[], name: string): string[] {
   return lines
 }
 
-function readLimited(incoming: IncomingMessage): Promise<Buffer> {
+function readLimited(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers
   if ((length === undefined || length === '0') && coding === undefined) return Promise.resolve(noBytes)
-  if (Number(length ?? 0) > maxBodyBytes) return Promise.reject(bodyTooLarge())
+  if (Number(length ?? 0) > maxBytes) return Promise.reject(bodyTooLarge(maxBytes))
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -124,8 +139,11 @@ function readLimited(incoming: IncomingMessage): Promise<Buffer> {
     }
     const take = (chunk: Buffer) => {
       size += chunk.length
-      if (size <= maxBodyBytes) chunks.push(chunk)
-      else settle(() => reject(bodyTooLarge()))
+      chunks.push(chunk)
+      if (size > maxBytes) settle(() => reject(bodyTooLarge(maxBytes)))
+      // Node.js takes a turn's worth of chunks apart whatever happens here, so only the connection's end saves the time of the others.
+      else if (coding !== undefined && chunks.length > freeChunks && size < chunks.length * leastChunkBytes)
+        incoming.destroy()
     }
     const finish = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
     const fail = () =>
@@ -137,5 +155,9 @@ function readLimited(incoming: IncomingMessage): Promise<Buffer> {
 
 const noBytes: Buffer = Buffer.alloc(0)
 
-const bodyTooLarge = () =>
-  new Refused('body-too-large', `A body may have at most ${maxBodyBytes} bytes.`, { headers: { connection: 'close' } })
+/** So many chunks may be as small as they like; beyond, they have so many bytes on average. */
+const freeChunks = 512
+const leastChunkBytes = 16
+
+const bodyTooLarge = (maxBytes: number) =>
+  new Refused('body-too-large', `A body may have at most ${maxBytes} bytes.`, { headers: { connection: 'close' } })

@@ -57,7 +57,7 @@ const pointerTo = (at: string, path: readonly PropertyKey[]): string =>
 
 function memberErrors(issue: Issue, at: string): MemberError[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, maxErrors).map((key) => ({
       pointer: pointerTo(at, [...issue.path, key]),
       code: 'unknown-member',
       message: 'This member is not known here.',

@@ -122,10 +122,23 @@ function createListener(options: ListenOptions, streams: OpenStreams) {
   const always = Object.entries(headersOfAllAnswers(options))
   return (request: IncomingMessage, response: ServerResponse) => {
     for (const [name, value] of always) response.setHeader(name, value)
-    if (!hasOneHost(request)) writeProblem(response, malformed, options)
-    else if (isAboutServer(request)) response.writeHead(204, allow).end()
-    else void listener(withPlainScheme(request), response)
+    const isMalformed = !hasOneHost(request)
+    if (!isMalformed && !isAboutServer(request)) {
+      void listener(withPlainScheme(request), response)
+      return
+    }
+    readNoChunks(request, response)
+    if (isMalformed) writeProblem(response, malformed, options)
+    else response.writeHead(204, allow).end()
   }
+}
+
+/** Where no handler reads a body, its chunks are not taken apart for nothing: Node.js would do so without any limit. */
+function readNoChunks(request: IncomingMessage, response: ServerResponse): void {
+  if (request.headers['transfer-encoding'] === undefined) return
+  response.once('finish', () => {
+    if (!request.complete) request.destroy()
+  })
 }
 
 /** An absolute target's scheme is the same in whatever case (RFC 3986 §3.1); the framework knows it in lower case only. */

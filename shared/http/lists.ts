@@ -4,7 +4,7 @@
  */
 import type { Page, PageRequest } from '../pages.ts'
 import { type Answer, jsonAnswer } from './answer.ts'
-import { type HttpCall, queryOf } from './call.ts'
+import type { HttpCall } from './call.ts'
 import type { Cursors, ListScope } from './cursors.ts'
 import { isOfSignature } from './query-parameters.ts'
 
@@ -57,6 +57,6 @@ export const createLists = ({ origin, cursors }: { origin: string; cursors: Curs
 
 /** A signature is of one request: what belongs to it is not repeated. */
 function nextTarget(call: HttpCall, cursor: string): string {
-  const kept = [...queryOf(call)].filter(([name]) => name !== 'cursor' && !isOfSignature(name))
+  const kept = [...call.query].filter(([name]) => name !== 'cursor' && !isOfSignature(name))
   return `${call.path}?${new URLSearchParams([...kept, ['cursor', cursor]])}`
 }

@@ -1,7 +1,7 @@
 /** The query of a request, read and checked: on both servers by this one reader. */
 import { z } from 'zod'
 import { Refused } from '../errors.ts'
-import { type HttpCall, queryOf } from './call.ts'
+import type { HttpCall } from './call.ts'
 import { checkValue } from './check-value.ts'
 
 /** What a signed request brings along (CONTRACT section 4), in lower case. */
@@ -19,7 +19,7 @@ export const isOfSignature = (name: string): boolean =>
 export function readQuery<Schema extends z.ZodType>(call: HttpCall, schema: Schema): z.output<Schema> {
   requireDecodable(call.rawQuery)
   const value: Record<string, string> = Object.create(null)
-  for (const [name, text] of queryOf(call)) {
+  for (const [name, text] of call.query) {
     if (isOfSignature(name)) continue
     if (name in value) throw givenTwice(name)
     value[name] = text

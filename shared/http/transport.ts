@@ -133,6 +133,9 @@ function isWithin(text: string | undefined, ranges: Extract<TrustedProxies, { ra
   return ranges.some(([range, bits]) => range.kind() === address.kind() && address.match([range, bits] as never))
 }
 
+/** Clients may write as many as a header field has room for; no request comes by so many proxies. */
+const maxHops = 32
+
 interface Hop {
   readonly address: string | undefined
   readonly scheme: string | undefined
@@ -142,7 +145,7 @@ interface Hop {
 function forwardedHops({ headers }: IncomingMessage): Hop[][] {
   const standard = headers.forwarded
   if (standard === undefined) return [otherHops(headers['x-forwarded-for'] ?? headers['x-real-ip'], headers)]
-  const hops = standard.split(',').map(parseForwardedElement)
+  const hops = standard.split(',').slice(-maxHops).map(parseForwardedElement)
   const isToldTwice = headers['x-forwarded-for'] !== undefined || headers['x-forwarded-proto'] !== undefined
   return isToldTwice ? [hops, otherHops(headers['x-forwarded-for'], headers)] : [hops]
 }
@@ -173,4 +176,5 @@ const listOf = (value: string | string[] | undefined): string[] =>
     ? []
     : String(value)
         .split(',')
+        .slice(-maxHops)
         .map((part) => part.trim())

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { Refused } from '../errors.ts'
 import type { Answer } from '../http/answer.ts'
 import { answerCacheable, entityTag } from '../http/cacheable.ts'
-import { type HttpCall, queryOf } from '../http/call.ts'
+import type { HttpCall } from '../http/call.ts'
 
 interface Asset {
   readonly contentType: string
@@ -58,7 +58,7 @@ export function answerAsset(call: HttpCall): Answer {
   const name = call.pathParameters.file ?? ''
   if (!isAssetName(name)) throw new Refused('not-found', 'There is no such file.')
   const { contentType, body, etag, version } = assetOf(name)
-  const isThisVersion = queryOf(call).get('v') === version
+  const isThisVersion = call.query.get('v') === version
   const cacheControl = isThisVersion ? 'public, max-age=31536000, immutable' : 'no-cache'
   return answerCacheable(call, { contentType, body, etag, cacheControl })
 }

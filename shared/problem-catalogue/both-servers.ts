@@ -49,7 +49,7 @@ const requestProblems = {
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
-    meaning: 'The body has more bytes than the server reads, which is 256 KiB.',
+    meaning: 'The body has more bytes than the route takes: 256 KiB, or 16 KiB where logins and tokens are asked for.',
     remedy: 'Send less in one request.',
   },
   'unsupported-media-type': {

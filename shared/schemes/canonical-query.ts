@@ -47,36 +47,31 @@ export function readSignedQuery(rawQuery: string): SignedParameter[] {
 export function stringToSign(path: string, parameters: readonly SignedParameter[]): string {
   const signed = parameters
     .filter(({ name }) => name !== 'signature')
-    .sort((a, b) => compareOctets(a.name, b.name) || compareOctets(a.value, b.value))
-  return `${path}?${signed.map(({ name, value }) => `${name}=${value}`).join('&')}`
+    .map(({ name, value }) => ({ text: `${name}=${value}`, name: octetsOf(name), value: octetsOf(value) }))
+    .sort((a, b) => compare(a.name, b.name) || compare(a.value, b.value))
+  return `${path}?${signed.map(({ text }) => text).join('&')}`
 }
 
-function compareOctets(a: string, b: string): number {
-  if (isAscii.test(a) && isAscii.test(b)) return a < b ? -1 : Number(a > b)
-  return Buffer.compare(Buffer.from(a), Buffer.from(b))
-}
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 
-/** Of these, the order of octets is that of characters. */
+/** Its octets in UTF-8, each as one character: such texts are in the order of their octets. */
+const octetsOf = (text: string): string => (isAscii.test(text) ? text : Buffer.from(text).toString('latin1'))
+
 const isAscii = /^[ -~]*$/
 
 /** A query without any encoding. */
 const plain = /^[!"$&-*,-~]*$/
 const asItStands = (text: string): string => text
 
-// A byte order mark is a character like any other: without it, two parameters would look alike.
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
 /** `+` is a space; all else by RFC 3986 §2.1, strictly. */
 function decodeText(text: string): string {
-  if (!/^(?:[!"$&-~]|%[0-9A-Fa-f]{2})*$/.test(text)) throw invalid('the query is not well percent-encoded')
-  const octets = text
-    .replaceAll('+', ' ')
-    .replace(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
   let decoded: string
   try {
-    decoded = utf8.decode(Buffer.from(octets, 'latin1'))
+    if (!/^[!"$-~]*$/.test(text)) throw new URIError('not of a query')
+    // A byte order mark is a character like any other here: without it, two parameters would look alike.
+    decoded = decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw invalid('the query is not UTF-8')
+    throw invalid('the query is not percent-encoded UTF-8')
   }
   if (decoded.includes('\0')) throw invalid('the query holds NUL')
   return decoded

@@ -1,6 +1,6 @@
 /** What a request says of itself in its query: `method`, and `bodySha256`, the SHA-256 of its body in hexadecimal. */
 import { createHash } from 'node:crypto'
-import { type HttpCall, queryOf } from '../http/call.ts'
+import type { HttpCall } from '../http/call.ts'
 import { lowerCase } from './canonical-query.ts'
 
 /**
@@ -14,7 +14,7 @@ type FalseClaim = 'method' | 'bodySha256'
 
 async function findFalseClaim(call: HttpCall): Promise<FalseClaim | undefined> {
   let digest: string | undefined
-  for (const [spelled, value] of queryOf(call)) {
+  for (const [spelled, value] of call.query) {
     const name = lowerCase(spelled)
     if (name === 'method' && value !== call.method) return 'method'
     if (name !== 'bodysha256') continue

@@ -1,6 +1,6 @@
 /** The signature base of HTTP Message Signatures (RFC 9421 §2.5): what is signed of a request. */
 import { type InnerList, type Item, type Parameters, serializeInnerList, serializeItem } from 'structured-headers'
-import { type HttpCall, queryOf } from '../http/call.ts'
+import type { HttpCall } from '../http/call.ts'
 import { invalidSignature } from './presented-signature.ts'
 
 /** What a signature covers, in its order. */
@@ -21,10 +21,14 @@ interface Component {
   readonly identifier: string
 }
 
-/** Reads the covered components. @throws Refused `invalid-signature` for what is not known or given twice */
+/** More than anybody has to cover. Some components are looked for in the whole query, or among all header fields. */
+const maxComponents = 32
+
+/** Reads the covered components. @throws Refused `invalid-signature` for what is not known or given twice, and for too many */
 export function readCovered(input: Item | InnerList | undefined): CoveredComponents {
   const [items, parameters] = input ?? []
   if (!Array.isArray(items) || !parameters) throw invalidSignature('Signature-Input must hold a list of components')
+  if (items.length > maxComponents) throw invalidSignature(`it covers more than ${maxComponents} components`)
   const components = items.map(componentOf)
   const identifiers = new Set(components.map(({ identifier }) => identifier))
   if (identifiers.size < components.length) throw invalidSignature('a component is covered twice')
@@ -89,9 +93,10 @@ function componentValue(
   return lines.map((line) => line.trim()).join(', ')
 }
 
-/** RFC 9421 §2.2.8; a parameter that is there twice cannot be covered. */
+/** RFC 9421 §2.2.8: the component has the name as it is encoded; a parameter that is there twice cannot be covered. */
 function queryParameterOf(call: HttpCall, encodedName: string): string {
-  const values = [...queryOf(call)].filter(([name]) => formEncode(name) === encodedName).map(([, value]) => value)
+  const name = formDecode(encodedName)
+  const values = name === undefined ? [] : call.query.getAll(name)
   const [value] = values
   if (value === undefined || values.length > 1) throw invalidSignature('it covers a parameter that is not there once')
   return formEncode(value)
@@ -100,3 +105,13 @@ function queryParameterOf(call: HttpCall, encodedName: string): string {
 /** As forms are encoded (URL Standard, application/x-www-form-urlencoded), but a space as `%20`. */
 const formEncode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/** The text that is encoded so; undefined when none is. */
+function formDecode(encoded: string): string | undefined {
+  try {
+    const text = decodeURIComponent(encoded)
+    return formEncode(text) === encoded ? text : undefined
+  } catch {
+    return undefined
+  }
+}

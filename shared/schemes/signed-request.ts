@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { type Clock, unixSeconds } from '../clock.ts'
 import { Refused } from '../errors.ts'
-import { type HttpCall, queryOf } from '../http/call.ts'
+import type { HttpCall } from '../http/call.ts'
 import type { Traced } from '../http/trace.ts'
 import { lowerCase } from './canonical-query.ts'
 import { readFieldSignature } from './field-signature.ts'
@@ -65,7 +65,7 @@ function carriesSignature(call: HttpCall): boolean {
   const { rawQuery } = call
   if (!mayHoldSignature.test(rawQuery)) return false
   if (plainSignature.test(rawQuery)) return true
-  const names = [...queryOf(call).keys()].map(lowerCase)
+  const names = [...call.query.keys()].map(lowerCase)
   return names.includes('signature') || names.includes('apikey')
 }
 

@@ -126,8 +126,9 @@ describeBackends('bodies that cannot be accepted', (openBackend) => {
       expect(reply.headers.get('accept-encoding')).toBe('identity')
     })
 
-    it('refuses a body over 256 KiB before it looks at the credential, its length said or not', async () => {
-      const body = JSON.stringify({ ...target[3], padding: 'x'.repeat(256 * 1024) })
+    it('refuses a body over 256 KiB, and where anybody may send one over 16 KiB, before it looks at the credential, its length said or not', async () => {
+      const most = (target[2] === '/login' ? 16 : 256) * 1024
+      const body = JSON.stringify({ ...target[3], padding: 'x'.repeat(most) })
       await expectRefused(await sendTo(target, { body, headers: json }), 413, 'body-too-large')
       await expectRefused(await sendTo(target, { token: 'junk', body, headers: json }), 413, 'body-too-large')
       const [server, method, pattern] = target
@@ -169,11 +170,11 @@ describeBackends('bodies that cannot be accepted', (openBackend) => {
   })
 
   it('names a hundred faults at most', async () => {
-    const members = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`m${index}`, 1]))
+    const members = Object.fromEntries(Array.from({ length: 1_400 }, (_, index) => [`m${index}`, 1]))
     const unknown = await stack.auth.send('/login', { json: members })
     await expectRefused(unknown, 400, 'invalid-body')
     expect(unknown.body.errors).toHaveLength(100)
-    const include = Array(50_000).fill('x')
+    const include = Array(3_000).fill('x')
     const json = { username: 'alice', password: 'not the password of alice', include }
     const ill = await stack.auth.send('/key-signed-tokens', { json })
     expectProblem(ill, 422, 'invalid-value')

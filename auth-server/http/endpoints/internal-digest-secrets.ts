@@ -1,6 +1,6 @@
 import { Refused } from '../../../shared/errors.ts'
 import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import { queryOf } from '../../../shared/http/call.ts'
+
 import { sealInternally } from '../../../shared/internal-sealing.ts'
 import type { DigestPorts } from '../../../shared/schemes/digest.ts'
 import { digestSecretPurpose, type InternalDigestSecret } from '../../../shared/schemes/internal-digest-secrets.ts'
@@ -11,7 +11,7 @@ export const digestSecretEndpoint = ({ find }: Pick<DigestPorts, 'find'>): Inter
   method: 'GET',
   path: '/digest-secrets',
   handle: async (call, serviceSecret) => {
-    const query = queryOf(call)
+    const query = call.query
     const userhash = query.get('userhash')
     const found = await find(userhash === null ? { username: query.get('username') ?? '' } : { userhash })
     if (!found) throw new Refused('not-found', 'There is no such Digest secret.')

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Refused } from '../../../shared/errors.ts'
 import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
+import { type HttpCall, maxOpenBodyBytes } from '../../../shared/http/call.ts'
 import { readBodyAs } from '../../../shared/http/json-body.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
@@ -42,6 +42,7 @@ export const keySignedTokenRoutes = (ports: KeySignedTokenPorts): Route[] => [
   {
     methods: ['POST'],
     path: '/key-signed-tokens',
+    maxBodyBytes: maxOpenBodyBytes,
     describe: () => [describeKeySignedLogin(bodySchema)],
     handle: (call) => handle(call, ports),
   },

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Refused } from '../../../shared/errors.ts'
 import { emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
+import { type HttpCall, maxOpenBodyBytes } from '../../../shared/http/call.ts'
 import { readBodyAs } from '../../../shared/http/json-body.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
@@ -35,12 +35,14 @@ export const loginRoutes = (ports: LoginEndpointPorts): Route[] => [
   {
     methods: ['POST'],
     path: '/login',
+    maxBodyBytes: maxOpenBodyBytes,
     describe: () => [describeLogin(credentialsSchema)],
     handle: (call) => handleLogin(call, ports),
   },
   {
     methods: ['POST'],
     path: '/refresh',
+    maxBodyBytes: maxOpenBodyBytes,
     describe: () => [describeRefresh()],
     handle: async (call) => {
       await call.readBody()
@@ -51,6 +53,7 @@ export const loginRoutes = (ports: LoginEndpointPorts): Route[] => [
   {
     methods: ['POST'],
     path: '/logout',
+    maxBodyBytes: maxOpenBodyBytes,
     describe: () => [describeLogout()],
     handle: async (call) => {
       await call.readBody()

@@ -2,7 +2,7 @@
 import { rfc3339 } from '../../../shared/clock.ts'
 import { Refused } from '../../../shared/errors.ts'
 import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
+import { type HttpCall, maxOpenBodyBytes } from '../../../shared/http/call.ts'
 import type { Lists } from '../../../shared/http/lists.ts'
 import { pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import type { Route } from '../../../shared/http/routes.ts'
@@ -30,6 +30,7 @@ export function sessionsRoutes(ports: SessionsEndpointPorts): Route[] {
   const route = (method: 'GET' | 'POST' | 'DELETE', path: string, handle: Route['handle']): Route => ({
     methods: [method],
     path,
+    maxBodyBytes: maxOpenBodyBytes,
     describe: () => [describeSessionsRoute(method, path)],
     handle,
   })

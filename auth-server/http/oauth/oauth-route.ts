@@ -1,6 +1,6 @@
 import { Refused } from '../../../shared/errors.ts'
 import type { Answer } from '../../../shared/http/answer.ts'
-import { type HttpCall, queryOf } from '../../../shared/http/call.ts'
+import { type HttpCall, maxOpenBodyBytes } from '../../../shared/http/call.ts'
 import { readForm } from '../../../shared/http/form-body.ts'
 import { isOfSignature } from '../../../shared/http/query-parameters.ts'
 import type { Route } from '../../../shared/http/routes.ts'
@@ -27,6 +27,7 @@ interface OAuthEndpoint {
 export const oauthRoute = ({ path, operation, handle }: OAuthEndpoint): Route => ({
   methods: ['POST'],
   path,
+  maxBodyBytes: maxOpenBodyBytes,
   describe: () => [operation],
   handle: async (call) => {
     try {
@@ -43,7 +44,7 @@ export const oauthRoute = ({ path, operation, handle }: OAuthEndpoint): Route =>
 
 async function readOAuthForm(call: HttpCall): Promise<OAuthForm> {
   // Whatever stands in a URL ends up in logs (RFC 6749 §2.3.1).
-  if ([...queryOf(call).keys()].some((name) => !isOfSignature(name))) {
+  if ([...call.query.keys()].some((name) => !isOfSignature(name))) {
     throw new OAuthRefused('invalid_request', 'Send all parameters in the body, none in the URL.')
   }
   const fields = await readForm(call).catch((error: unknown) => {

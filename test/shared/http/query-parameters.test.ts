@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { HttpCall } from '../../../shared/http/call.ts'
 import { isOfSignature, pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
+import { plainCall } from '../../support/plain-call.ts'
 
-const read = (rawQuery: string) => readQuery({ rawQuery } as HttpCall, pageParameters)
+const read = (rawQuery: string) => readQuery(plainCall({ method: 'GET', target: `/?${rawQuery}` }), pageParameters)
 
 it('passes over the parameters of signed requests, in whatever ASCII case and however often', () => {
   for (const name of ['timestamp', 'apiKey', 'APIKEY', 'signature', 'nonce', 'bodySha256', 'bodysha256', 'Method']) {

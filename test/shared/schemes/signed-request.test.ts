@@ -164,6 +164,27 @@ describe('a credential', () => {
     )
   })
 
+  it('covers 32 components at most, whatever they are', async () => {
+    const covering = (count: number) => {
+      const names = Array.from({ length: count }, (_, index) => `k${index}`)
+      const components = ['"@method"', '"@target-uri"', ...names.map((name) => `"@query-param";name="${name}"`)]
+      const parameters = `(${components.join(' ')});created=${now};keyid="${first.id}"`
+      const path = `/path?${names.map((name) => `${name}=%C3%A9`).join('&')}`
+      const base = [
+        ...['"@method": GET', `"@target-uri": ${origin}${path}`],
+        ...names.map((name) => `"@query-param";name="${name}": %C3%A9`),
+        `"@signature-params": ${parameters}`,
+      ].join('\n')
+      const signature = Buffer.from(signText(first, base), 'hex').toString('base64')
+      return {
+        ...{ method: 'GET', target: path },
+        headers: { 'signature-input': `a=${parameters}`, signature: `a=:${signature}:` },
+      }
+    }
+    expect(await outcomeOf(covering(30))).toBe('accepted')
+    expect(await outcomeOf(covering(31))).toBe('invalid-signature')
+  })
+
   it('is one: two signatures are several credentials', async () => {
     const headers = { 'signature-input': 'a=("@method" "@path"), b=("@method")', signature: 'a=:AAAA:, b=:AAAA:' }
     expect(await outcomeOf({ method: 'GET', target: '/path', headers })).toBe('several-credentials')

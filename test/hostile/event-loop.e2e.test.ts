@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeEmbedded } from '../support/backends.ts'
+import { type CostlyRequest, costlyRequests, inCrumbs } from '../support/costly-requests.ts'
+import { leastLongestTurn, longestTurn, spin, timesSlower } from '../support/event-loop.ts'
+import { sendRaw } from '../support/raw-http.ts'
+import { openStack, type Stack } from '../support/stack.ts'
+
+/** So long, in milliseconds, one request may hold the event loop on a machine like the one that the limit was made for. */
+const limitMs = 25
+
+let stack: Stack
+let allowedMs: number
+
+const turnOf = ({ server, bytes }: CostlyRequest): Promise<number> =>
+  leastLongestTurn(() => sendRaw(stack[server].port, bytes), { enough: allowedMs, tries: 10 })
+
+describeEmbedded('the event loop, under the costliest requests without a good credential', (openBackend) => {
+  beforeAll(async () => {
+    const many = '100000/60'
+    const environment = { LOGIN_FAILURES_PER_ADDRESS: many, LOGIN_FAILURES_PER_ACCOUNT: many, TRUST_PROXY: '::1/128' }
+    stack = await openStack(openBackend, { environment, logLevel: 'silent' })
+    allowedMs = limitMs * timesSlower()
+  })
+  afterAll(() => stack.close())
+
+  it('is watched: work that takes twice as long as it may is noticed', async () => {
+    expect(await longestTurn(async () => spin(2 * limitMs))).toBeGreaterThan(limitMs)
+    const waiting = leastLongestTurn(() => stack.auth.send('/healthz'), { enough: allowedMs, tries: 10 })
+    expect(await waiting).toBeLessThan(allowedMs)
+  })
+
+  describe.each(costlyRequests())('$server server, $target', ({ requests }) => {
+    it.each(requests)('is held for less than 25 ms by $name', async (request) => {
+      expect(await turnOf(request)).toBeLessThan(allowedMs)
+    })
+  })
+
+  it.each(['POST /login', 'PUT /login', 'GET /healthz', 'GET /nowhere'])(
+    'is given back by cutting off a body that comes in chunks of one byte: %s',
+    async (line) => {
+      const request = inCrumbs('auth', line)
+      expect(await sendRaw(stack.auth.port, request.bytes)).toBeUndefined()
+      expect(await turnOf(request)).toBeLessThan(allowedMs)
+    },
+  )
+})
