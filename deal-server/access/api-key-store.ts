@@ -27,13 +27,13 @@ export interface ApiKeyStorePorts {
   readonly secret: string
 }
 
-const maxHeld = 10_000
+const heldBounds = { maxEntries: 10_000, maxBytes: 32_000_000 }
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Nothing is held yet. */
 export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
   const { authClient, principals, clock } = ports
-  const held = holdCredentials<SigningKey>({ principals, clock, max: maxHeld })
+  const held = holdCredentials<SigningKey>({ principals, clock, ...heldBounds })
   const report = async (id: string) => {
     await authClient.ask({ method: 'POST', target: `/api-keys/${id}/used` })
   }

@@ -21,7 +21,7 @@ const possible = /^[A-Za-z0-9._@-]{1,64}$/
 
 /** What deal servers know of Digest secrets: in memory what was asked for, else the auth server. Nothing is held of those there are not. */
 export function followDigestSecrets(ports: DigestSecretsPorts): DigestPorts['find'] {
-  const held = holdCredentials<DigestSecret>({ ...ports, max: 10_000, unknownForMs: 0 })
+  const held = holdCredentials<DigestSecret>({ ...ports, maxEntries: 10_000, maxBytes: 8_000_000, unknownForMs: 0 })
   return (user, onBehalfOf) => {
     const [name, value] = 'username' in user ? ['username', user.username] : ['userhash', user.userhash]
     if (!possible.test(value)) return undefined

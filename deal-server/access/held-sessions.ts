@@ -31,13 +31,13 @@ export interface HeldSessionsPorts {
 }
 
 /** So many sessions are held, less than 1 KB each. */
-const maxHeld = 100_000
+const heldBounds = { maxEntries: 100_000, maxBytes: 64_000_000 }
 
 /** The sessions of one deal server. */
 export function createHeldSessions(ports: HeldSessionsPorts): Sessions {
   const { principals, clock } = ports
   const idleTtlMs = ports.sessionIdleTtlSeconds * 1000
-  const held = holdCredentials<KnownSession>({ principals, clock, max: maxHeld })
+  const held = holdCredentials<KnownSession>({ principals, clock, ...heldBounds })
   const steps = new Map<string, Promise<KnownSession | undefined>>()
   const isOverNow = (session: KnownSession) => isOver(session, clock.now(), idleTtlMs)
 

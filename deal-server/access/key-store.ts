@@ -3,9 +3,10 @@
  * answer without a usable key ever replaces a good set. Who brings an unknown `kid` waits for the next load, which tells for all that wait; of
  * these loads there is at most one per cool-down.
  */
+
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { type BoundedCache, createBoundedCache } from '../../shared/bounded-cache.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
@@ -79,7 +80,7 @@ interface FetchedKey {
 
 class FetchedKeys implements KeyStore {
   readonly #ports: KeyStorePorts
-  readonly #unknownKids: LRUCache<string, true>
+  readonly #unknownKids: BoundedCache<true>
   readonly #questions = createKeyQuestions()
   #keys: ReadonlyMap<string, FetchedKey> = new Map()
   #moduli: ReadonlySet<string> = new Set()
@@ -97,8 +98,8 @@ class FetchedKeys implements KeyStore {
 
   constructor(ports: KeyStorePorts) {
     this.#ports = ports
-    const perf = { now: ports.clock.monotonic }
-    this.#unknownKids = new LRUCache({ max: 1_000, ttl: unknownKidMs, ttlResolution: 0, perf })
+    const { clock } = ports
+    this.#unknownKids = createBoundedCache({ maxEntries: 1_000, maxBytes: 500_000, ttlMs: unknownKidMs, clock })
   }
 
   // Bound, since schemes are handed these alone.

@@ -5,7 +5,7 @@
  * is newer, and then there is no answer. No record below a version that the feed announced is ever used, and none of another
  * installation than the one that the feed follows.
  */
-import { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../../shared/bounded-cache.ts'
 import type { Cache } from '../../shared/cache/cache.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
@@ -52,8 +52,8 @@ interface Load {
   readonly result: Promise<PrincipalRecord | undefined>
 }
 
-/** So many users' records are held, about 1 KB each. */
-const maxHeld = 100_000
+/** So many users' records are held, 1 to 2 KB each. */
+const heldBounds = { maxEntries: 100_000, maxBytes: 128_000_000 }
 /** How long an answer of the auth server is good while the feed is not, in milliseconds. */
 const answerGoodForMs = 500
 /** How long "there is no such user" is believed: a creation is announced, so this only bounds the harm of a lost record. */
@@ -68,7 +68,7 @@ export function createPrincipalRecords(ports: PrincipalRecordsPorts): Principals
 
 class PrincipalRecords implements Principals {
   readonly #ports: PrincipalRecordsPorts
-  readonly #held = new LRUCache<string, Held>({ max: maxHeld })
+  readonly #held = createBoundedCache<Held>(heldBounds)
   readonly #loads = new Map<string, Load>()
 
   constructor(ports: PrincipalRecordsPorts) {

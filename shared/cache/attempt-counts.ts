@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { type BoundedCache, createBoundedCache } from '../bounded-cache.ts'
 import type { Clock } from '../clock.ts'
 import { type AttemptVerdict, attemptLifeMs, type LimitedKey } from './cache.ts'
 
@@ -11,14 +11,14 @@ interface Counted {
   readonly inFlight: Map<string, number>
 }
 
-/** Failures and attempts in flight, counted in this process. Bounded: beyond `maxKeys` the key longest not used is forgotten. */
+/** Failures and attempts in flight, counted in this process. Beyond `maxKeys` the key longest not used is forgotten. */
 export class AttemptCounts {
   readonly #clock: Clock
-  readonly #keys: LRUCache<string, Counted>
+  readonly #keys: BoundedCache<Counted>
 
   constructor(clock: Clock, maxKeys = 100_000) {
     this.#clock = clock
-    this.#keys = new LRUCache({ max: maxKeys })
+    this.#keys = createBoundedCache({ maxEntries: maxKeys, maxBytes: 32_000_000 })
   }
 
   /** As `Cache.beginAttempt`. */

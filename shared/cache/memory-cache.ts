@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { type BoundedCache, createBoundedCache } from '../bounded-cache.ts'
 import type { Clock } from '../clock.ts'
 import { Unavailable } from '../errors.ts'
 import { AttemptCounts } from './attempt-counts.ts'
@@ -8,7 +8,7 @@ import { firstOfWindow, type NumberWindow, useInWindow } from './number-window.t
 import { assertVersion, lifetimeMs } from './versions.ts'
 
 export interface MemoryCacheOptions {
-  /** How many entries are kept; beyond, the one longest not used goes. 50 000 when left out. */
+  /** How many entries are kept, 64 MB at most; beyond, the one longest not used goes. 50 000 when left out. */
   readonly maxEntries?: number
   /** Hears what a listener of a channel threw. */
   readonly onListenerError?: (error: unknown) => void
@@ -30,18 +30,18 @@ let incarnations = 0
 
 class MemoryCache implements Cache {
   readonly #clock: Clock
-  readonly #entries: LRUCache<string, MemoryEntry>
+  readonly #entries: BoundedCache<MemoryEntry>
   readonly #attempts: AttemptCounts
-  readonly #numbers: LRUCache<string, { readonly window: NumberWindow; readonly expiresAtMs: number }>
+  readonly #numbers: BoundedCache<{ readonly window: NumberWindow; readonly expiresAtMs: number }>
   readonly #listeners: ChannelListeners
   readonly #incarnation = `memory-${++incarnations}`
   #closed = false
 
   constructor(clock: Clock, options: MemoryCacheOptions) {
     this.#clock = clock
-    this.#entries = new LRUCache({ max: options.maxEntries ?? 50_000 })
+    this.#entries = createBoundedCache({ maxEntries: options.maxEntries ?? 50_000, maxBytes: 64_000_000 })
     this.#attempts = new AttemptCounts(clock)
-    this.#numbers = new LRUCache({ max: options.maxEntries ?? 50_000 })
+    this.#numbers = createBoundedCache({ maxEntries: options.maxEntries ?? 50_000, maxBytes: 16_000_000 })
     this.#listeners = new ChannelListeners(options.onListenerError ?? (() => undefined))
   }
 

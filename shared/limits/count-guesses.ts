@@ -2,15 +2,16 @@
  * Counts guesses in the cache, where all servers see them, and in this process as well: when the cache is away, or has lost what it knew,
  * the limits hold for this process alone, and nothing restarts from zero.
  */
+
 import { createHmac, hkdfSync } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../bounded-cache.ts'
 import { AttemptCounts } from '../cache/attempt-counts.ts'
 import type { AttemptLimit, AttemptVerdict, Cache, LimitedKey } from '../cache/cache.ts'
 import type { Clock } from '../clock.ts'
 import { Refused, Unavailable } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
-import { foldUsername } from '../principals/record.ts'
+import { foldUsername, isUsername } from '../principals/record.ts'
 import { clientPrefix } from './client-prefix.ts'
 import type { Attempt, Guesses } from './guesses.ts'
 
@@ -37,7 +38,7 @@ const lookAgainMs = 15
 const maxWaiting = 1_000
 
 /** The keys of so many accounts and addresses are remembered. */
-const maxRemembered = 10_000
+const remembered = { maxEntries: 10_000, maxBytes: 16_000_000 }
 
 /** The limits on guessing, over a cache. */
 export function createGuesses(options: CountGuessesOptions): Guesses {
@@ -137,13 +138,15 @@ function createKeys({ limits, secrets }: CountGuessesOptions): (attempt: Attempt
     const byAddress = limited(limits.perAddress, 'address', prefix)
     return account === undefined ? byAddress : [...limited(limits.perAccount, 'account', account, prefix), ...byAddress]
   }
-  const made = new LRUCache<string, readonly LimitedKey[]>({ max: maxRemembered })
+  const made = createBoundedCache<readonly LimitedKey[]>(remembered)
   return ({ account, address }) => {
-    const folded = account === undefined ? undefined : foldUsername(account)
+    const folded = account !== undefined && isUsername(account) ? foldUsername(account) : undefined
     const name = folded === undefined ? address : `${address} ${folded}`
-    const known = made.get(name) ?? make(address, folded)
-    made.set(name, known)
-    return known
+    const known = made.get(name)
+    if (known) return known
+    const keys = make(address, folded)
+    made.set(name, keys)
+    return keys
   }
 }
 

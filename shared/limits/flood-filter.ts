@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../bounded-cache.ts'
 import type { Clock } from '../clock.ts'
 import { foldUsername } from '../principals/record.ts'
 import { clientPrefix } from './client-prefix.ts'
@@ -27,12 +27,12 @@ const intervalMs = 60_000
 const maxOfClient = 20
 
 /** So many refusals, and clients, are remembered. */
-const maxRemembered = 10_000
+const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** A filter that has seen nothing yet. */
 export function createFloodFilter({ monotonic }: Pick<Clock, 'monotonic'>): FloodFilter {
-  const keptAt = new LRUCache<string, number>({ max: maxRemembered })
-  const clients = new LRUCache<string, { readonly since: number; readonly kept: number }>({ max: maxRemembered })
+  const keptAt = createBoundedCache<number>(remembered)
+  const clients = createBoundedCache<{ readonly since: number; readonly kept: number }>(remembered)
   const isRecent = (moment: number) => monotonic() - moment < intervalMs
   return {
     keeps: (refusal) => {

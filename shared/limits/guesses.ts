@@ -5,7 +5,10 @@
 
 /** Whose secret is tried, and from where. */
 export interface Attempt {
-  /** As presented; folded here. Undefined where no account can be named: the address alone counts then. */
+  /**
+   * As presented; folded here. Undefined where no account can be named; the address alone counts then, and for what can be neither a user's
+   * name nor an id.
+   */
   readonly account: string | undefined
   /** User name of whoever tries it, where that is another than the account. */
   readonly actor?: string

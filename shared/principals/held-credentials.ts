@@ -4,7 +4,7 @@
  * change of such a thing is a change of its principal, so the feed that keeps records fresh keeps these fresh too. Versions say nothing across
  * databases: when another one takes the place of the one it was said of, such as an older one from a backup, nothing is held any more.
  */
-import { LRUCache } from 'lru-cache'
+import { type BoundedCache, createBoundedCache } from '../bounded-cache.ts'
 import type { Clock } from '../clock.ts'
 import type { Traced } from '../http/trace.ts'
 import type { Principals } from '../schemes/authenticate.ts'
@@ -32,15 +32,16 @@ export interface HeldCredentials<Value extends OfUser> {
 export interface HeldCredentialsOptions {
   readonly principals: Principals
   readonly clock: Clock
-  /** So many are held. */
-  readonly max: number
+  /** So many are held, and so many bytes of them. */
+  readonly maxEntries: number
+  readonly maxBytes: number
   /** How long one is held at most, in milliseconds; without it, as long as there is room. */
   readonly ttlMs?: number
   /** How long a key for which `load` found nothing is not asked for again, in milliseconds; 1 000 when left out, 0 for always ask. */
   readonly unknownForMs?: number
 }
 
-const maxUnknown = 10_000
+const unknownBounds = { maxEntries: 10_000, maxBytes: 2_000_000 }
 
 /** Nothing is held yet. Callers of one key share a load. */
 export const holdCredentials = <Value extends OfUser>(options: HeldCredentialsOptions): HeldCredentials<Value> =>
@@ -48,17 +49,17 @@ export const holdCredentials = <Value extends OfUser>(options: HeldCredentialsOp
 
 class HeldInMemory<Value extends OfUser> implements HeldCredentials<Value> {
   readonly #principals: Principals
-  readonly #held: LRUCache<string, Value>
+  readonly #held: BoundedCache<Value>
   /** Undefined when what is not there is always asked for. */
-  readonly #unknown: LRUCache<string, true> | undefined
+  readonly #unknown: BoundedCache<true> | undefined
   readonly #loading = new Map<string, Promise<Value | undefined>>()
   #installations = 0
 
-  constructor({ principals, clock, max, ttlMs, unknownForMs = 1_000 }: HeldCredentialsOptions) {
-    const timed = { ttlResolution: 0, perf: { now: clock.monotonic } }
+  constructor({ principals, unknownForMs = 1_000, ...options }: HeldCredentialsOptions) {
+    const { clock } = options
     this.#principals = principals
-    this.#held = new LRUCache({ max, ...timed, ...(ttlMs === undefined ? {} : { ttl: ttlMs }) })
-    if (unknownForMs > 0) this.#unknown = new LRUCache({ max: maxUnknown, ttl: unknownForMs, ...timed })
+    this.#held = createBoundedCache(options)
+    if (unknownForMs > 0) this.#unknown = createBoundedCache({ ...unknownBounds, ttlMs: unknownForMs, clock })
     principals.onOtherInstallation?.(() => {
       this.#installations += 1
       for (const known of [this.#held, this.#unknown, this.#loading]) known?.clear()

@@ -2,8 +2,9 @@
  * Digest nonces (RFC 7616 §3.3, §5.4): the time of issue and some random bytes under a MAC, so that every server with SERVICE_SECRET knows
  * its own without having kept any. Which counts of a nonce were used is another matter (`digest-counts.ts`).
  */
+
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../bounded-cache.ts'
 import type { Clock } from '../clock.ts'
 import type { IdSource } from '../ids.ts'
 
@@ -39,14 +40,14 @@ const randomBytes = 12
 const macBytes = 16
 
 /** So many nonces whose MAC was right are remembered. */
-const maxRemembered = 10_000
+const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** Nonces under these secrets. */
 export function createDigestNonces({ secrets, clock, ids }: DigestNonceOptions): DigestNonces {
   const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'keyhold digest nonces', 32)))
   const macOf = (content: Buffer, key: Buffer) =>
     createHmac('sha256', key).update(content).digest().subarray(0, macBytes)
-  const right = new LRUCache<string, DigestNonce>({ max: maxRemembered })
+  const right = createBoundedCache<DigestNonce>(remembered)
   const readAnew = (text: string): DigestNonce | undefined => {
     const bytes = Buffer.from(text, 'base64url')
     if (bytes.length !== timeBytes + randomBytes + macBytes || bytes.toString('base64url') !== text) return undefined

@@ -19,7 +19,14 @@ export interface HeldPasswordsOptions extends BasicPorts {
  */
 export function holdPasswords({ verify, principals, clock, ttlMs = 60_000 }: HeldPasswordsOptions): BasicPorts {
   const nameOf = createKeyedHash()
-  const held = holdCredentials<ProvedUser>({ principals, clock, max: 10_000, ttlMs, unknownForMs: 0 })
+  const held = holdCredentials<ProvedUser>({
+    principals,
+    clock,
+    maxEntries: 10_000,
+    maxBytes: 8_000_000,
+    ttlMs,
+    unknownForMs: 0,
+  })
   return {
     verify: (presented, onBehalfOf) => {
       const name = nameOf(foldUsername(presented.username), presented.password)

@@ -1,5 +1,5 @@
 /** The password beside a key-signed token: how it is sent, and how its check is kept from costing an Argon2 hash a request. */
-import { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../bounded-cache.ts'
 import type { Clock } from '../clock.ts'
 import { Refused } from '../errors.ts'
 import { createKeyedHash } from '../keyed-hash.ts'
@@ -49,7 +49,7 @@ export interface TokenPasswordPorts {
 }
 
 /** So many right passwords are remembered. */
-const maxRemembered = 10_000
+const remembered = { maxEntries: 10_000, maxBytes: 2_000_000 }
 
 /**
  * Checks against the hash in the token. A right password is remembered until its token expires, as nothing but a hash under a key that
@@ -57,15 +57,14 @@ const maxRemembered = 10_000
  */
 export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswordPorts): TokenPasswords {
   const hashOf = createKeyedHash()
-  const perf = { now: clock.monotonic }
-  const right = new LRUCache<string, true>({ max: maxRemembered, ttlResolution: 0, perf })
+  const right = createBoundedCache<true>({ ...remembered, clock })
   const checking = new Map<string, Promise<true | undefined>>()
 
   const check = async (claims: KeySignedClaims, password: string, name: string): Promise<true | undefined> => {
     const { passwordHash, exp } = claims
     if (passwordHash === null) return undefined
     if (!(await withPermit(() => isTokenPassword(passwordHash, password)))) return undefined
-    right.set(name, true, { ttl: Math.max(1, exp * 1000 - clock.now()) })
+    right.set(name, true, { ttlMs: Math.max(1, exp * 1000 - clock.now()) })
     return true
   }
   const checkOnce = (claims: KeySignedClaims, password: string, name: string): Promise<true | undefined> => {

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../bounded-cache.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 
@@ -7,12 +7,7 @@ export function reportUses(
   report: (id: string) => Promise<void>,
   { clock, log }: { clock: Clock; log: Pick<Log, 'debug'> },
 ): (id: string) => void {
-  const reported = new LRUCache<string, true>({
-    max: 10_000,
-    ttl: 60_000,
-    ttlResolution: 0,
-    perf: { now: clock.monotonic },
-  })
+  const reported = createBoundedCache<true>({ maxEntries: 10_000, maxBytes: 2_000_000, ttlMs: 60_000, clock })
   return (id) => {
     if (reported.has(id)) return
     reported.set(id, true)

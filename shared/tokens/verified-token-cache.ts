@@ -1,9 +1,9 @@
-import { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../bounded-cache.ts'
 import { type Clock, unixSeconds } from '../clock.ts'
 import type { VerificationKeys } from './verify-access-token.ts'
 
-/** So many verified tokens are remembered: about 10 MB. */
-const maxTokens = 10_000
+/** So many verified tokens are remembered. */
+const remembered = { maxEntries: 10_000, maxBytes: 24_000_000 }
 
 /** What a verifier says of a token that is right. Seconds since the epoch. */
 interface RightToken {
@@ -20,7 +20,7 @@ export function rememberVerifiedTokens<Verdict extends RightToken | { readonly o
   verify: (token: string) => Verdict,
   { keys, clock }: { readonly keys: VerificationKeys; readonly clock: Clock },
 ): (token: string) => Verdict {
-  const verified = new LRUCache<string, Verdict & RightToken>({ max: maxTokens })
+  const verified = createBoundedCache<Verdict & RightToken>(remembered)
   return (token) => {
     const known = verified.get(token)
     if (known && keys.key(known.kid) && known.claims.exp > unixSeconds(clock.now())) return known

@@ -125,6 +125,11 @@ describe('the source', () => {
     expect(others.flatMap((file) => linesWith(file, reading))).toEqual([])
   })
 
+  it('makes tables that last in bounded-cache.ts alone, which bounds their bytes too', () => {
+    const others = files.filter(({ path }) => path !== 'shared/bounded-cache.ts')
+    expect(others.filter(({ imports }) => imports.includes('lru-cache')).map(({ path }) => path)).toEqual([])
+  })
+
   it('has no any', () => {
     expect(files.flatMap((file) => linesWith(file, /\bany\b/))).toEqual([])
   })

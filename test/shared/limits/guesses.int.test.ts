@@ -105,6 +105,14 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
       expect(await guesses.attempt({ account: undefined, address: '192.0.2.2' }, right)).toBe('right')
     })
 
+    it('counts by the address alone what can be no name', async () => {
+      const guesses = server(cache)
+      for (const account of ['no name', 'x'.repeat(65), 'x'.repeat(250_000), '']) await fail(guesses, account, 11)
+      await expect(guesses.attempt({ account: 'no name', address }, right)).resolves.toBe('right')
+      await fail(guesses, 'also no name', 100 - 44)
+      await expectTooMany(guesses.attempt({ account: 'no name', address }, right))
+    })
+
     it('lets 200 attempts at once that are all right pass', async () => {
       const [guesses, account] = [server(cache), newAccount()]
       let most = 0

@@ -23,7 +23,7 @@ function open(options: { ttlMs?: number; unknownForMs?: number } = {}) {
       },
     },
     clock: { now: () => time, monotonic: () => time },
-    max: 10,
+    ...{ maxEntries: 10, maxBytes: 10_000 },
     ...options,
   })
   const value = (version: number, userId = 'id') => ({ username: 'alice', userId, version })
