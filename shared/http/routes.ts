@@ -25,7 +25,7 @@ import type { Cors } from './cors.ts'
 import { acceptPatch } from './json-body.ts'
 import { type ServerBindings, sendStream } from './stream.ts'
 import { traceIdOf } from './trace.ts'
-import { peerOf, type TransportSettings } from './transport.ts'
+import { peerOf, refuseContradiction, type TransportSettings } from './transport.ts'
 
 /** HEAD and OPTIONS are answered by the table itself. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -130,7 +130,7 @@ async function serve(
   }
   const call = createCall(origin)
   const traceId = traceIdOf(call.header('traceparent'))
-  const handled = await answerOrProblem(call, options, handle)
+  const handled = await answerOrProblem(call, options, call.peer.isContradicted ? refuseContradiction : handle)
   const answer = options.cors?.(call, handled) ?? handled
   const { routePath: route } = context.req
   const durationMs = options.clock.monotonic() - started

@@ -1,8 +1,8 @@
 /**
  * Who is at the other end and whether others could listen: the client's address and the scheme, from the socket, or from the
  * forwarding headers of proxies that the operator trusts (TRUST_PROXY), read from the right, because whatever stands left
- * of a trusted proxy's own entry was written by the client. A proxy writes either `Forwarded` or `X-Forwarded-*` and may pass on
- * what its client wrote into the other: where they contradict each other, neither is believed.
+ * of a trusted proxy's own entry was written by the client. A proxy writes `Forwarded`, `X-Forwarded-*` or `X-Real-IP` and may pass on
+ * what its client wrote into the others: where they contradict each other, nobody knows who calls, and the request is refused.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -26,6 +26,8 @@ export interface Peer {
   readonly mayCarryCredentials: boolean
   /** The client came over HTTPS, here or at a trusted proxy. */
   readonly isHttps: boolean
+  /** Forwarding headers from a trusted proxy contradict each other. `address` is then the proxy's, and no caller may be bound to it. */
+  readonly isContradicted?: boolean
 }
 
 /** Reads TRUST_PROXY: a count, or comma-separated CIDRs and addresses. Undefined when it is neither. */
@@ -75,7 +77,16 @@ export function peerOf(incoming: IncomingMessage, settings: TransportSettings): 
     address: trusted?.address ?? peerAddress,
     mayCarryCredentials: settings.allowInsecureHttp || isHttps || direct,
     isHttps,
+    isContradicted: trusted?.isContradicted === true,
   }
+}
+
+/** @throws Refused `contradicting-forwarding-headers` */
+export function refuseContradiction(): never {
+  throw new Refused(
+    'contradicting-forwarding-headers',
+    'Forwarded, X-Forwarded-For, X-Forwarded-Proto and X-Real-IP do not name one client. The proxy must write or remove each of them.',
+  )
 }
 
 /** @throws Refused `insecure-transport` before anything of the credential is looked at */
@@ -96,27 +107,52 @@ function carriesForwardingHeaders(incoming: IncomingMessage): boolean {
 
 const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.')
 
+interface TrustedClient {
+  readonly address: string | undefined
+  readonly https: boolean
+  readonly isContradicted: boolean
+}
+
 /** The client as the outermost trusted proxy saw it; undefined when the peer itself is not a trusted proxy. */
-function trustedClient(incoming: IncomingMessage, peerAddress: string, trust: TrustedProxies) {
-  const told = forwardedHops(incoming).flatMap((hops) => clientAmong(hops, peerAddress, trust) ?? [])
-  if (told.length === 0) return undefined
-  const [address, ...otherAddresses] = distinct(
-    told.map((client) => client.address && canonicalAddress(client.address)),
-  )
-  const [scheme, ...otherSchemes] = distinct(told.map((client) => client.scheme))
+function trustedClient(
+  { headers }: IncomingMessage,
+  peerAddress: string,
+  trust: TrustedProxies,
+): TrustedClient | undefined {
+  const chains = forwardedChains(headers).map((hops) => trustedPart(hops, peerAddress, trust))
+  if (chains.some((hops) => hops.length === 0)) return undefined
+  const addresses = distinct(chains.map(([client]) => comparable(client?.address)))
+  const schemes = distinct(chains.map(([client]) => client?.scheme))
+  const realIp = comparable(listOf(headers['x-real-ip']).at(-1))
+  const [address = realIp] = addresses
+  const isContradicted = addresses.length > 1 || schemes.length > 1 || isOfNoHop(realIp, chains)
   return {
-    address: address === undefined || otherAddresses.length > 0 ? peerAddress : address,
-    https: scheme === 'https' && otherSchemes.length === 0,
+    address: isContradicted || address === undefined ? undefined : canonicalAddress(address),
+    https: !isContradicted && schemes[0] === 'https',
+    isContradicted,
   }
 }
+
+/** Two spellings of an address are one; what is no address, such as `unknown` (RFC 7239 §6.2), is itself. Undefined when nothing is said. */
+const comparable = (text: string | undefined): string | undefined =>
+  text ? (canonicalAddress(text) ?? text.toLowerCase()) : undefined
+
+/** The nearest proxy writes X-Real-IP, or leaves it as one before it has: with several hops it may be any of theirs. */
+const isOfNoHop = (realIp: string | undefined, chains: readonly (readonly Hop[])[]): boolean =>
+  realIp !== undefined &&
+  chains.some((hops) => {
+    const [client, ...others] = hops.map(({ address }) => comparable(address))
+    return client !== undefined && client !== realIp && !others.includes(realIp)
+  })
 
 const distinct = (texts: readonly (string | undefined)[]): string[] => [
   ...new Set(texts.flatMap((text) => (text ? [text] : []))),
 ]
 
-function clientAmong(hops: readonly Hop[], peerAddress: string, trust: TrustedProxies): Hop | undefined {
-  const trustedCount = countTrusted([...hops.map((hop) => hop.address), peerAddress], trust)
-  return trustedCount === 0 ? undefined : hops[Math.max(0, hops.length - trustedCount)]
+/** From the client on: what trusted proxies have written. Empty when the peer itself is not trusted. */
+const trustedPart = (hops: readonly Hop[], peerAddress: string, trust: TrustedProxies): readonly Hop[] => {
+  const count = countTrusted([...hops.map((hop) => hop.address), peerAddress], trust)
+  return count === 0 ? [] : hops.slice(Math.max(0, hops.length - count))
 }
 
 function countTrusted(addresses: readonly (string | undefined)[], trust: TrustedProxies): number {
@@ -141,17 +177,15 @@ interface Hop {
   readonly scheme: string | undefined
 }
 
-/** What each proxy wrote, leftmost first, as `Forwarded` (RFC 7239) says it, and as the others do. */
-function forwardedHops({ headers }: IncomingMessage): Hop[][] {
+/** What each proxy wrote, leftmost first: as `Forwarded` (RFC 7239) says it, and as `X-Forwarded-*` do. At least one hop each. */
+function forwardedChains(headers: IncomingMessage['headers']): Hop[][] {
   const standard = headers.forwarded
-  if (standard === undefined) return [otherHops(headers['x-forwarded-for'] ?? headers['x-real-ip'], headers)]
-  const hops = standard.split(',').slice(-maxHops).map(parseForwardedElement)
-  const isToldTwice = headers['x-forwarded-for'] !== undefined || headers['x-forwarded-proto'] !== undefined
-  return isToldTwice ? [hops, otherHops(headers['x-forwarded-for'], headers)] : [hops]
+  const others = otherHops(headers)
+  return standard === undefined ? [others] : [standard.split(',').slice(-maxHops).map(parseForwardedElement), others]
 }
 
-function otherHops(forwardedFor: string | string[] | undefined, headers: IncomingMessage['headers']): Hop[] {
-  const addresses = listOf(forwardedFor)
+function otherHops(headers: IncomingMessage['headers']): Hop[] {
+  const addresses = listOf(headers['x-forwarded-for'])
   const schemes = listOf(headers['x-forwarded-proto'])
   const length = Math.max(addresses.length, schemes.length, 1)
   const fromRight = <T>(list: T[], index: number): T | undefined => list[list.length - length + index] ?? undefined

@@ -8,6 +8,14 @@ const requestProblems = {
     meaning: 'The request line, a header field or the framing of the body breaks the rules of HTTP/1.1.',
     remedy: 'Send exactly one Host field and a body as long as it says, best with a well-kept HTTP library.',
   },
+  'contradicting-forwarding-headers': {
+    status: 400,
+    title: 'The forwarding headers contradict each other',
+    meaning:
+      'A trusted proxy passed on Forwarded, X-Forwarded-For, X-Forwarded-Proto or X-Real-IP with different clients or schemes in them.',
+    remedy:
+      'Send none of these fields yourself. The operator has every proxy write or remove each of them, and sets TRUST_PROXY to the proxies there are.',
+  },
   'invalid-body': {
     status: 400,
     title: 'The body cannot be read as what this route expects',
