@@ -107,8 +107,10 @@ const dealServer = createDealServer(deal.config, { ...resources, database: dealD
 requireSettings(await demoUserProblems(auth.config, authServer))
 authServer.start()
 await createFirstUsers()
-const { host, metricsPort } = auth.config
-const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
+const { host, publicOrigin, publicOrigins, metricsPort } = auth.config
+const metricsPlace = { host, origin: publicOrigin, publicOrigins, ids, log, clock }
+const endMetrics =
+  metricsPort === undefined ? undefined : await listenForMetrics(metrics, { ...metricsPlace, port: metricsPort })
 const listenings = [await listenOn(auth.config, authServer.app)]
 await dealServer.start()
 listenings.push(await listenOn(deal.config, dealServer.app))
@@ -129,11 +131,10 @@ async function openRing() {
   return openKeyRing({ directory, passphrase }, log)
 }
 
-function listenOn(
-  { host, port, publicOrigin: origin }: { host: string; port: number; publicOrigin: string },
-  app: ListenOptions['app'],
-) {
-  return listen({ app, host, port, origin, ids, certificate })
+type ServerPlace = Pick<typeof auth.config, 'host' | 'port' | 'publicOrigin' | 'publicOrigins'>
+
+function listenOn({ host, port, publicOrigin: origin, publicOrigins }: ServerPlace, app: ListenOptions['app']) {
+  return listen({ app, host, port, origin, publicOrigins, ids, log, certificate })
 }
 
 /**

@@ -51,9 +51,11 @@ const server = createAuthServer(config, {
 requireSettings(await demoUserProblems(config, server))
 server.start()
 if (await server.users.isEmpty()) await createFirstAdmin(server.users, ids)
-const { host, port, publicOrigin: origin, metricsPort } = config
-const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
-const listening = await listen({ app: server.app, host, port, origin, ids, certificate })
+const { host, port, publicOrigin: origin, publicOrigins, metricsPort } = config
+const place = { host, origin, publicOrigins, ids, log }
+const endMetrics =
+  metricsPort === undefined ? undefined : await listenForMetrics(metrics, { ...place, port: metricsPort, clock })
+const listening = await listen({ ...place, app: server.app, port, certificate })
 log.info(`auth server on ${origin}`)
 
 closeOnSignal(log, async () => {

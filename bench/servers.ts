@@ -106,7 +106,9 @@ async function startAuth(variables: Record<string, string>, shared: Shared) {
   const server = createAuthServer(config, { ...shared, clock, ids, log, keyRing, serviceSecrets, secretsKeys })
   server.start()
   await server.users.create({ ...user, roles: ['admin'] })
-  const listening = await listen({ app: server.app, host: '127.0.0.1', port: 0, origin: config.publicOrigin, ids })
+  const { publicOrigin: origin, publicOrigins } = config
+  const place = { host: '127.0.0.1', port: 0, origin, publicOrigins, ids, log }
+  const listening = await listen({ ...place, app: server.app })
   const close = async () => {
     await listening.drain(100)
     await server.stop()
@@ -119,7 +121,8 @@ async function startAuth(variables: Record<string, string>, shared: Shared) {
 async function startDeals(variables: Record<string, string>, shared: Shared) {
   const { config } = readDealConfig('alone', { ...variables, ISSUER: readAuthConfig('alone', {}).config.issuer })
   await migrateDatabase(shared.database, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' })
-  const place = { host: '127.0.0.1', port: 0, origin: config.publicOrigin, ids }
+  const { publicOrigin: origin, publicOrigins } = config
+  const place = { host: '127.0.0.1', port: 0, origin, publicOrigins, ids, log }
   const startServer = async () => {
     const server = createDealServer(config, { ...shared, clock, ids, log, serviceSecret: secrets.SERVICE_SECRET })
     await server.start()

@@ -32,9 +32,13 @@ const serviceSecret = config.serviceSecrets?.[0] ?? (await generatedSecret(confi
 const metrics = createMetrics()
 const server = createDealServer(config, { database, cache, clock: systemClock, ids, log, metrics, serviceSecret })
 await server.start()
-const { host, port, publicOrigin: origin, metricsPort } = config
-const endMetrics = metricsPort === undefined ? undefined : await listenForMetrics(metrics, { host, port: metricsPort })
-const listening = await listen({ app: server.app, host, port, origin, ids, certificate })
+const { host, port, publicOrigin: origin, publicOrigins, metricsPort } = config
+const place = { host, origin, publicOrigins, ids, log }
+const endMetrics =
+  metricsPort === undefined
+    ? undefined
+    : await listenForMetrics(metrics, { ...place, port: metricsPort, clock: systemClock })
+const listening = await listen({ ...place, app: server.app, port, certificate })
 log.info(`deal server on ${origin}`)
 
 closeOnSignal(log, async () => {

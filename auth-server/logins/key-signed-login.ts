@@ -24,6 +24,8 @@ export interface KeySignedLogin {
   readonly include: readonly KeySignedPart[]
   /** Canonical. */
   readonly clientAddress: string
+  /** Told who it is once the token is issued. */
+  readonly proved?: (userId: string) => void
 }
 
 /** A token and what is told of it. */
@@ -65,6 +67,7 @@ export function createKeySignedLogin(ports: KeySignedLoginPorts): LogInKeySigned
       const generation = await generationOf(ports.database, { holder, principal: sub ?? anonymousUsername })
       if (generation === undefined) continue
       const issued = await issue(ports, login, { sub, generation })
+      login.proved?.(holder.userId)
       await rehashPassword(ports, holder, login.password)
       return issued
     }

@@ -29,6 +29,8 @@ export const storedUserAgent = (userAgent: string | undefined): string | undefin
 /** A login as it arrives. */
 export interface LoginRequest extends PresentedPassword {
   readonly userAgent?: string | undefined
+  /** Told who it is once the login has started. */
+  readonly proved?: (userId: string) => void
 }
 
 /** What a login needs. */
@@ -71,6 +73,7 @@ export async function proveAndStart<Started>(
     await refuseTooManyLogins(ports, holder)
     const started = await start(holder)
     if (started) {
+      request.proved?.(holder.userId)
       await rehashPassword(ports, holder, request.password)
       return started
     }

@@ -7,6 +7,8 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   /** A function writes the body piece by piece; it is not called for HEAD. */
   readonly body: string | StreamBody | null
+  /** The code of the problem that it is, for the log. */
+  readonly problemCode?: string
 }
 
 /** An answer with a JSON body. */

@@ -12,6 +12,14 @@ const usualMaxBodyBytes = 256 * 1024
  */
 export const maxOpenBodyBytes = 16 * 1024
 
+/** Who calls, as the line of the request in the log names it: never by a credential. */
+export interface NamedCaller {
+  /** Undefined where it is no user: a deal server. */
+  readonly userId?: string
+  /** How it was proved. */
+  readonly scheme: string
+}
+
 /** A request as handlers and schemes see it: what stood on the wire, not what a framework made of it. */
 export interface HttpCall extends Traced {
   readonly method: string
@@ -36,6 +44,8 @@ export interface HttpCall extends Traced {
   addAnswerHeader(name: string, value: string): void
   /** What was added, in order. */
   readonly addedAnswerHeaders: readonly (readonly [name: string, value: string])[]
+  /** Who calls, once that is proved; set by what proves it. */
+  caller: NamedCaller | undefined
 }
 
 export interface CallOrigin {
@@ -58,6 +68,7 @@ class ParsedCall implements HttpCall {
   readonly pathParameters: Readonly<Record<string, string>>
   readonly requestId: string
   readonly peer: Peer
+  caller: NamedCaller | undefined = undefined
   readonly #incoming: IncomingMessage
   readonly #maxBodyBytes: number
   #query: URLSearchParams | undefined

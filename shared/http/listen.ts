@@ -5,17 +5,21 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo, Server as NetServer } from 'node:net'
+import { type AddressInfo, type Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { isLoopbackHost } from '../common-settings.ts'
 import type { IdSource } from '../ids.ts'
+import type { Log } from '../log.ts'
 import { OperatorError } from '../operator-error.ts'
 import { sharedProblems } from '../problem-catalogue/both-servers.ts'
 import { problemDocument } from '../problems.ts'
 import type { Certificate } from './certificate.ts'
+import { createHostRule, hasDotSegment } from './request-target.ts'
+import { securityHeaders, strictTransportSecurity } from './security-headers.ts'
 import { OpenStreams, type ServerBindings } from './stream.ts'
+import { addressOf } from './transport.ts'
 
 export interface ListenOptions {
   readonly app: Pick<Hono<{ Bindings: ServerBindings }>, 'fetch'>
@@ -23,7 +27,11 @@ export interface ListenOptions {
   /** 0 takes any free port. */
   readonly port: number
   readonly origin: string
+  /** Those of both servers: on a loopback `host`, requests for any other host are refused. */
+  readonly publicOrigins: Readonly<Record<string, string>>
   readonly ids: IdSource
+  /** Has a line for each request that is refused before the app sees it. */
+  readonly log: Log
   /** Serve HTTPS with it; without one, plain HTTP. */
   readonly certificate?: Certificate | undefined
 }
@@ -59,8 +67,8 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     if (isOfHandshake(error)) socket.destroy()
     else endSocket(socket, problemOfClientError(error), options)
   })
-  server.on('checkExpectation', (_request, response) => {
-    writeProblem(response, { code: 'expectation-failed', detail: 'Only 100-continue is understood.' }, options)
+  server.on('checkExpectation', (request, response) => {
+    writeProblem({ request, response }, unknownExpectation, options)
   })
   server.on('connect', (_request, socket: Duplex) => {
     endSocket(socket, connectRefused, options)
@@ -105,31 +113,52 @@ const allow = { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' }
 
 const connectRefused: Occurrence = { code: 'method-not-allowed', detail: 'CONNECT is not served.', headers: allow }
 
+const unknownExpectation: Occurrence = { code: 'expectation-failed', detail: 'Only 100-continue is understood.' }
+
+const malformed: Occurrence = {
+  code: 'malformed-request',
+  detail: 'The request line or the Host header is malformed.',
+}
+
+const foreignHost: Occurrence = {
+  code: 'misdirected-request',
+  detail: 'This server listens on loopback, and is there for localhost and the hosts of the public origins alone.',
+}
+
+const dotSegment: Occurrence = {
+  code: 'dot-segment',
+  detail: 'The path has a segment . or .., plain or percent-encoded. Send the path that is meant.',
+}
+
 /** `OPTIONS *` asks about the server as a whole (RFC 9110 §9.3.7). */
 const isAboutServer = ({ method, url }: IncomingMessage): boolean => method === 'OPTIONS' && url === '*'
 
 function createListener(options: ListenOptions, streams: OpenStreams) {
-  const malformed: Occurrence = {
-    code: 'malformed-request',
-    detail: 'The request line or the Host header is malformed.',
-  }
   const answer = (request: Request, bindings: HttpBindings) =>
     options.app.fetch(request, Object.assign(bindings, { streams }))
   const listener = getRequestListener(answer as Parameters<typeof getRequestListener>[0], {
     hostname: 'localhost',
     errorHandler: () => problemResponse(malformed, options),
   })
-  const always = Object.entries(headersOfAllAnswers(options))
+  const hostRule = createHostRule(options)
+  const refusalOf = (request: IncomingMessage): Occurrence | undefined => {
+    if (!hasOneHost(request)) return malformed
+    const host = hostRule(request)
+    if (host !== 'served') return host === 'foreign' ? foreignHost : malformed
+    return hasDotSegment(request.url ?? '') ? dotSegment : undefined
+  }
+  const always = Object.entries(transportSecurity(options))
+  const aboutServer = { ...securityHeaders, ...allow }
   return (request: IncomingMessage, response: ServerResponse) => {
     for (const [name, value] of always) response.setHeader(name, value)
-    const isMalformed = !hasOneHost(request)
-    if (!isMalformed && !isAboutServer(request)) {
+    const refusal = refusalOf(request)
+    if (!refusal && !isAboutServer(request)) {
       void listener(withPlainScheme(request), response)
       return
     }
     readNoChunks(request, response)
-    if (isMalformed) writeProblem(response, malformed, options)
-    else response.writeHead(204, allow).end()
+    if (refusal) writeProblem({ request, response }, refusal, options)
+    else response.writeHead(204, aboutServer).end()
   }
 }
 
@@ -148,22 +177,23 @@ function withPlainScheme(request: IncomingMessage): IncomingMessage {
   return request
 }
 
-/** A year (RFC 6797 §6.1.1). */
-const strictTransportSecurity = { 'strict-transport-security': 'max-age=31536000' }
-
 /**
  * Where clients come by HTTPS, here or at a proxy in front, they are to go on doing so. Not on loopback: a browser would apply it
  * to whatever else runs there, on any port.
  */
-function headersOfAllAnswers({ origin, certificate }: ListenOptions): Readonly<Record<string, string>> {
+function transportSecurity({ origin, certificate }: ListenOptions): Readonly<Record<string, string>> {
   const { protocol, hostname } = new URL(origin)
   const isSecure = certificate !== undefined || protocol === 'https:'
   return isSecure && !isLoopbackHost(hostname) ? strictTransportSecurity : {}
 }
 
 /** Node.js takes the first of several, where a proxy in front may have taken another one (RFC 9112 §3.2). */
-function hasOneHost({ httpVersion, headersDistinct }: IncomingMessage): boolean {
-  const hosts = headersDistinct.host?.length ?? 0
+function hasOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
   return hosts === 1 || (hosts === 0 && httpVersion !== '1.1')
 }
 
@@ -178,18 +208,29 @@ function problemOfClientError(error: NodeJS.ErrnoException): Occurrence {
   }
 }
 
-function renderProblem(occurrence: Occurrence, options: ListenOptions) {
-  const context = { origin: options.origin, requestId: options.ids.uuid() }
-  const document = problemDocument(sharedProblems, occurrence, context)
+/** What is known of a request that was refused. */
+interface RefusedRequest {
+  readonly method?: string | undefined
+  readonly socket?: Duplex
+}
+
+/** The answer, and its line in the log. */
+function renderProblem(occurrence: Occurrence, options: ListenOptions, { method, socket }: RefusedRequest = {}) {
+  const requestId = options.ids.uuid()
+  const document = problemDocument(sharedProblems, occurrence, { origin: options.origin, requestId })
+  const { status, code } = document
+  const address = socket instanceof Socket ? addressOf(socket) : undefined
+  options.log.info({ requestId, method, status, code, address })
   const headers = {
-    ...headersOfAllAnswers(options),
+    ...securityHeaders,
+    ...transportSecurity(options),
     'content-type': 'application/problem+json',
     'cache-control': 'no-store',
-    'x-request-id': context.requestId,
+    'x-request-id': requestId,
     connection: 'close',
     ...occurrence.headers,
   }
-  return { status: document.status, headers, body: JSON.stringify(document) }
+  return { status, headers, body: JSON.stringify(document) }
 }
 
 function problemResponse(occurrence: Occurrence, options: ListenOptions): Response {
@@ -197,8 +238,12 @@ function problemResponse(occurrence: Occurrence, options: ListenOptions): Respon
   return new Response(body, { status, headers })
 }
 
-function writeProblem(response: ServerResponse, occurrence: Occurrence, options: ListenOptions): void {
-  const { status, headers, body } = renderProblem(occurrence, options)
+function writeProblem(
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  occurrence: Occurrence,
+  options: ListenOptions,
+): void {
+  const { status, headers, body } = renderProblem(occurrence, options, request)
   response.writeHead(status, headers).end(body)
 }
 
@@ -208,7 +253,7 @@ function endSocket(socket: Duplex, occurrence: Occurrence, options: ListenOption
     socket.destroy()
     return
   }
-  const { status, headers, body } = renderProblem(occurrence, options)
+  const { status, headers, body } = renderProblem(occurrence, options, { socket })
   const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)) })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`)

@@ -1,6 +1,7 @@
 /**
  * The HTTP surface of a server: a table of routes becomes a Hono app in which every path also answers HEAD, OPTIONS and 405, every error
- * becomes a problem document, and every request is logged once, without its query and without any credential.
+ * becomes a problem document, and every request is logged once, with its caller and the code of its problem, without its query and without
+ * any credential.
  */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
@@ -23,6 +24,7 @@ import type { Answer } from './answer.ts'
 import { type CallOrigin, createCall, type HttpCall } from './call.ts'
 import type { Cors } from './cors.ts'
 import { acceptPatch } from './json-body.ts'
+import { securityHeaders } from './security-headers.ts'
 import { type ServerBindings, sendStream } from './stream.ts'
 import { traceIdOf } from './trace.ts'
 import { peerOf, refuseContradiction, type TransportSettings } from './transport.ts'
@@ -138,10 +140,13 @@ async function serve(
   if (options.log.isLevelEnabled('info')) {
     options.log.info({
       requestId: call.requestId,
-      ...(traceId === undefined ? {} : { traceId }),
+      traceId,
       method: call.method,
       route,
       status: answer.status,
+      code: answer.problemCode,
+      userId: call.caller?.userId,
+      scheme: call.caller?.scheme,
       ms: Math.round(durationMs * 10) / 10,
       address: call.peer.address,
     })
@@ -163,7 +168,7 @@ function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Ans
   const context = { origin: options.origin, requestId: call.requestId }
   const asAnswer = (document: ProblemDocument, headers: Answer['headers']): Answer => {
     const other = options.otherProblemForm?.(call, document)
-    return answerOf(document.status, other?.body ?? document, { ...headers, ...other?.headers })
+    return answerOf(document, other?.body ?? document, { ...headers, ...other?.headers })
   }
   if (error instanceof Refused) {
     if (error.cause !== undefined) options.log.info({ requestId: call.requestId, err: error }, error.code)
@@ -189,10 +194,11 @@ function challengeOf({ schemes }: AppOptions): Answer['headers'] {
 }
 
 /** Errors about a credential are never stored by a cache; nor need any other be. */
-const answerOf = (status: number, document: object, headers: Answer['headers']): Answer => ({
+const answerOf = ({ status, code }: ProblemDocument, body: object, headers: Answer['headers']): Answer => ({
   status,
   headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
-  body: JSON.stringify(document),
+  body: JSON.stringify(body),
+  problemCode: code,
 })
 
 function respond(
@@ -202,7 +208,7 @@ function respond(
 ): Response {
   const { requestId } = call
   const { outgoing, streams } = context.env
-  const headers: Record<string, string> = { 'x-request-id': requestId, 'x-content-type-options': 'nosniff' }
+  const headers: Record<string, string> = { 'x-request-id': requestId, ...securityHeaders }
   for (const [name, value] of call.addedAnswerHeaders) outgoing.appendHeader(name, value)
   for (const [name, value] of Object.entries(answer.headers)) {
     if (typeof value === 'string') headers[name] = value

@@ -56,7 +56,7 @@ export function canonicalAddress(text: string): string | undefined {
 const addresses = new WeakMap<Socket, string>()
 
 /** The canonical address at the other end of the connection, worked out once for all its requests. */
-function addressOf(socket: Socket): string {
+export function addressOf(socket: Socket): string {
   const known = addresses.get(socket)
   if (known !== undefined) return known
   const address = canonicalAddress(socket.remoteAddress ?? '') ?? '0.0.0.0'

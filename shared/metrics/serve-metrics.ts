@@ -1,7 +1,8 @@
 /** How metrics are read: `/metrics` beside everything else, or on a listener of its own (METRICS_PORT). */
-import { createServer } from 'node:http'
-import { listenOn } from '../http/listen.ts'
-import type { Route } from '../http/routes.ts'
+import type { Clock } from '../clock.ts'
+import { type ListenOptions, listen } from '../http/listen.ts'
+import { createApp, type Route } from '../http/routes.ts'
+import { sharedProblems } from '../problem-catalogue/both-servers.ts'
 import type { Metrics } from './metrics.ts'
 
 /** `GET /metrics`. */
@@ -25,25 +26,18 @@ export const metricsRoute = (metrics: Metrics): Route => ({
 
 const headersOf = ({ contentType }: Metrics) => ({ 'content-type': contentType, 'cache-control': 'no-store' })
 
-/** Serves nothing but `/metrics` there. Resolves to what ends it; @throws OperatorError when the system refuses */
+/** Serves nothing but `/metrics` there, over plain HTTP. Resolves to what ends it; @throws OperatorError when the system refuses */
 export async function listenForMetrics(
   metrics: Metrics,
-  { host, port }: { readonly host: string; readonly port: number },
+  place: Omit<ListenOptions, 'app' | 'certificate'> & { readonly clock: Clock },
 ): Promise<() => Promise<void>> {
-  const server = createServer((request, response) => {
-    if (request.url !== '/metrics' || !['GET', 'HEAD'].includes(request.method ?? '')) {
-      response.writeHead(404).end()
-      return
-    }
-    metrics.text().then(
-      (text) => response.writeHead(200, headersOf(metrics)).end(text),
-      () => response.writeHead(500).end(),
-    )
+  const app = createApp({
+    ...place,
+    routes: [metricsRoute(metrics)],
+    problems: sharedProblems,
+    schemes: [],
+    transport: { trustProxy: { hops: 0 }, allowInsecureHttp: false },
   })
-  await listenOn(server, { host, port })
-  return () =>
-    new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
+  const { drain } = await listen({ ...place, app, certificate: undefined })
+  return () => drain(0)
 }

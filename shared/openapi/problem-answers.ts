@@ -5,7 +5,8 @@ import type { JsonSchema } from './operation.ts'
 
 /** What any request may meet, below the framework and in it. */
 const ofEveryRequest = [
-  ...['malformed-request', 'request-timeout', 'expectation-failed', 'headers-too-large', 'internal-error'],
+  ...['malformed-request', 'dot-segment', 'contradicting-forwarding-headers', 'request-timeout', 'expectation-failed'],
+  ...['misdirected-request', 'headers-too-large', 'internal-error'],
 ]
 
 /** What a request that needs a caller may meet, whatever it is for. */

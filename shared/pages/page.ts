@@ -72,6 +72,7 @@ export const answerPage = (call: HttpCall, { text, cacheControl, policy = {}, he
         .map(([name, sources]) => [name, ...new Set(sources)].join(' '))
         .join('; '),
       'referrer-policy': 'strict-origin',
+      'cross-origin-opener-policy': 'same-origin',
       ...headers,
     },
   })

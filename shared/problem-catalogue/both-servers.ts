@@ -16,6 +16,13 @@ const requestProblems = {
     remedy:
       'Send none of these fields yourself. The operator has every proxy write or remove each of them, and sets TRUST_PROXY to the proxies there are.',
   },
+  'dot-segment': {
+    status: 400,
+    title: 'The path has a dot segment',
+    meaning:
+      'A segment of the path is . or .., plain or percent-encoded: a proxy in front may have decided by another path than the one it leads to.',
+    remedy: 'Send the path that is meant. Most clients resolve dot segments themselves before they send a request.',
+  },
   'invalid-body': {
     status: 400,
     title: 'The body cannot be read as what this route expects',
@@ -73,6 +80,14 @@ const requestProblems = {
     title: 'The Expect header cannot be met',
     meaning: 'The request expects something of the server besides 100-continue, which is all it understands.',
     remedy: 'Send the request without the Expect field.',
+  },
+  'misdirected-request': {
+    status: 421,
+    title: 'The request is for another host',
+    meaning:
+      'The server listens on loopback, and the Host field names neither this machine nor the host of a public origin, as when a foreign web page calls it by a name of its own.',
+    remedy:
+      'Use localhost, 127.0.0.1 or a public origin. Operators set AUTH_PUBLIC_ORIGIN and DEAL_PUBLIC_ORIGIN to what clients use, and let a proxy pass its Host on.',
   },
   'invalid-value': {
     status: 422,

@@ -94,7 +94,9 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
         if (scheme.isSentByBrowsers) ports.refuseCrossSite(call)
         if (verified.signature?.isReused && !ports.handsOnReusedSignatures) throw signatureUsed(clock)
         observe(tried, 'accepted')
-        return callerOf(record, verified, tried)
+        const caller = callerOf(record, verified, tried)
+        call.caller = caller
+        return caller
       } catch (error) {
         observe(tried, error instanceof Refused ? error.code : 'unavailable')
         throw error

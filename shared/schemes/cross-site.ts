@@ -34,9 +34,13 @@ export function createCrossSiteRule(settings: CrossSiteSettings): RefuseCrossSit
   }
 }
 
-/** On a loopback listener, by whichever name this machine is called. */
-function ownOrigins({ host, ports }: CrossSiteSettings): string[] {
-  if (!isLoopbackHost(host)) return []
+/**
+ * By whichever name this machine is called, as long as clients come from this machine alone. Behind a proxy with public origins, a page
+ * on loopback is one of the client's own machine: of any program that runs there.
+ */
+function ownOrigins({ host, publicOrigins, ports }: CrossSiteSettings): string[] {
+  const seen = Object.values(publicOrigins).map((origin) => new URL(origin).hostname)
+  if (![host, ...seen].every(isLoopbackHost)) return []
   const names = ['localhost', '127.0.0.1', '[::1]']
   return ports.flatMap((port) => names.flatMap((name) => [`http://${name}:${port}`, `https://${name}:${port}`]))
 }

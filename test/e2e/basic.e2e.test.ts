@@ -91,7 +91,7 @@ describeBackends('Basic authentication', (openBackend) => {
         const ask = async (extra: string) => {
           const { authorization } = basic(randomUUID(), 'not a password').headers ?? {}
           const wrong = hasCredential ? `authorization: ${authorization}\r\n` : ''
-          const head = `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${wrong}${extra}\r\n`
+          const head = `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${wrong}${extra}\r\n`
           const reply = await sendRaw(server.port, head)
           expect(reply?.status).toBe(401)
           return reply?.headers.get('www-authenticate') ?? ''

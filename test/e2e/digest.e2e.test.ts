@@ -31,7 +31,7 @@ describeBackends('Digest authentication', (openBackend) => {
 
   /** Sends as a client that is no browser does. */
   const ask = async (server: TestServer, target: string, authorization: string, method = 'GET'): Promise<Reply> => {
-    const head = `${method} ${target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 0\r\n`
+    const head = `${method} ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 0\r\n`
     const reply = await sendRaw(server.port, `${head}authorization: ${authorization}\r\n\r\n`)
     if (!reply) throw new Error('no answer')
     return reply
@@ -63,7 +63,7 @@ describeBackends('Digest authentication', (openBackend) => {
 
   it('challenges with all that RFC 7616 asks for, before Basic', async () => {
     for (const [server, path] of routes()) {
-      const reply = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`)
+      const reply = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`)
       const challenges = reply?.headers.get('www-authenticate') ?? ''
       expect(challenges).toMatch(
         /Bearer .*KeySigned.*Digest realm="keyhold", qop="auth", algorithm=SHA-256, nonce="[\w-]+", opaque="[\w-]+", charset=UTF-8, userhash=true, Basic/,

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createIdSource } from '../../shared/ids.ts'
+import { createLog } from '../../shared/log.ts'
 import { createMetrics } from '../../shared/metrics/metrics.ts'
 import { listenForMetrics } from '../../shared/metrics/serve-metrics.ts'
 import { describeBackends } from '../support/backends.ts'
 import { freePort } from '../support/free-port.ts'
+import { expectProblem, send } from '../support/http-client.ts'
+import { sendRaw } from '../support/raw-http.ts'
 import { openStack, type Stack, type TestServer } from '../support/stack.ts'
 
 /** A line of Prometheus's text format. */
@@ -87,10 +91,16 @@ describeBackends('/metrics', (openBackend) => {
 
   it('moves to a listener of its own', async () => {
     const port = await freePort()
-    const end = await listenForMetrics(createMetrics(), { host: '127.0.0.1', port })
-    const own = await fetch(`http://127.0.0.1:${port}/metrics`)
-    expect([own.status, (await fetch(`http://127.0.0.1:${port}/`)).status]).toEqual([200, 404])
-    expect(await own.text()).toContain('process_cpu_seconds_total')
+    const log = createLog({ level: 'silent', format: 'json' })
+    const place = { host: '127.0.0.1', port, origin: stack.auth.url, publicOrigins: {}, clock: stack.clock, log }
+    const end = await listenForMetrics(createMetrics(), { ...place, ids: createIdSource(stack.clock) })
+    const own = await send(`http://127.0.0.1:${port}/metrics`)
+    expect(own.status).toBe(200)
+    expect(own.text).toContain('process_cpu_seconds_total')
+    const unknown = await send(`http://127.0.0.1:${port}/`)
+    expectProblem(unknown, 404, 'not-found')
+    const malformed = await sendRaw(port, 'hello\r\n\r\n')
+    for (const reply of [own, unknown, malformed]) expect(reply?.headers.get('x-content-type-options')).toBe('nosniff')
     await end()
     const elsewhere = await openStack(openBackend, { environment: { METRICS_PORT: String(await freePort()) } })
     const statuses = [elsewhere.auth, elsewhere.deal].map(async (server) => (await server.send('/metrics')).status)

@@ -44,6 +44,7 @@ describeBackends('cookie sessions', (openBackend) => {
       const reply = await end(key)
       expect(reply.status).toBe(204)
       expect(cookieSetBy(reply)).toBeUndefined()
+      expect(reply.headers.get('clear-site-data')).toBeNull()
       await expectEnded(cookie)
       expect((await end(key)).status).toBe(204)
     })
@@ -97,6 +98,7 @@ describeBackends('cookie sessions', (openBackend) => {
         const reply = await way(id, cookie)
         expect(reply.status).toBe(204)
         expect(cookieSetBy(reply)).toEqual(forgottenCookie)
+        expect(reply.headers.get('clear-site-data')).toBe('"cache", "storage"')
         await expectEnded(cookie)
       }
     })
@@ -109,6 +111,7 @@ describeBackends('cookie sessions', (openBackend) => {
         expect(reply.status).toBe(303)
         expect(reply.headers.get('location')).toBe('http://deals.test/docs#signed-out')
         expect(cookieSetBy(reply)).toEqual(forgottenCookie)
+        expect(reply.headers.get('clear-site-data')).toBe('"cache", "storage"')
       }
       const { cookie: another } = await signIn(stack, 'carol')
       const foreign = formOf({ _method: 'DELETE', return_to: 'https://evil.test/' })

@@ -33,7 +33,7 @@ describeBackends('hostile Basic and Digest credentials', (openBackend) => {
     [stack.deal, '/rest/v1/deals'],
   ]
   const ask = async (server: TestServer, path: string, lines: readonly string[], method = 'GET'): Promise<Reply> => {
-    const head = [`${method} ${path} HTTP/1.1`, 'host: a', 'connection: close', 'content-length: 0', ...lines]
+    const head = [`${method} ${path} HTTP/1.1`, 'host: localhost', 'connection: close', 'content-length: 0', ...lines]
     const reply = await sendRaw(server.port, Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'))
     if (!reply) throw new Error('no answer')
     return reply

@@ -147,7 +147,7 @@ describeBackends('random requests', (openBackend) => {
         const content = Buffer.from('{"reason":"test"}')
         const request = [
           `${first.replace('DEAL', path)} HTTP/1.1`,
-          'host: a',
+          'host: localhost',
           'connection: close',
           `content-length: ${first.startsWith('GET') ? 0 : content.length}`,
           ...(withToken ? [`authorization: Bearer ${token}`] : []),
@@ -178,7 +178,7 @@ describeBackends('random requests', (openBackend) => {
         const first = server === 'deal' ? `DELETE ${path} HTTP/1.1` : 'GET /me HTTP/1.1'
         const reply = await ask(stack[server as 'deal' | 'auth'], [
           first,
-          'host: a',
+          'host: localhost',
           'connection: close',
           `authorization: ${authorization}`,
         ])
@@ -227,7 +227,12 @@ describeBackends('random requests', (openBackend) => {
     const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'OPTIONS', 'TRACE', 'PURGE')
     await fc.assert(
       fc.asyncProperty(method, target, fc.constantFrom('deal', 'auth'), async (verb, url, server) => {
-        const request = [`${verb} ${url} HTTP/1.1`, 'host: a', 'connection: close', `authorization: Bearer ${token}`]
+        const request = [
+          `${verb} ${url} HTTP/1.1`,
+          'host: localhost',
+          'connection: close',
+          `authorization: Bearer ${token}`,
+        ]
         const reply = await ask(stack[server as 'deal' | 'auth'], request)
         if (!reply) throw new Error('no answer')
         expectSane(reply, verb)
@@ -239,7 +244,7 @@ describeBackends('random requests', (openBackend) => {
   it('bytes that were a request once', async () => {
     const content = '{"name":"deal123","price":1}'
     const whole = Buffer.from(
-      `POST /rest/v1/deals HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\nauthorization: Bearer ${token}\r\ncontent-length: ${content.length}\r\n\r\n${content}`,
+      `POST /rest/v1/deals HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\nauthorization: Bearer ${token}\r\ncontent-length: ${content.length}\r\n\r\n${content}`,
     )
     const deals = await count('deals.deals')
     let created = 0

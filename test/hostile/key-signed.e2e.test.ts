@@ -244,7 +244,7 @@ describeBackends('key-signed tokens that nobody issued', (openBackend) => {
     for (const [server, path] of [[stack.auth, '/me'] as const, [stack.deal, '/rest/v1/deals'] as const]) {
       for (const pair of [lines, lines.toReversed(), [lines[0], lines[0]]]) {
         const fields = pair.map((line) => `authorization: ${line}\r\n`).join('')
-        const request = `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${fields}\r\n`
+        const request = `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${fields}\r\n`
         const reply = await sendRaw(server.port, request)
         if (!reply) throw new Error('no answer')
         expectProblem(reply, 400, 'several-credentials')
@@ -288,7 +288,7 @@ describeBackends('passwords beside key-signed tokens', (openBackend) => {
     const fields = `authorization: KeySigned ${token}\r\nx-key-signed-password: ${encoded}\r\n`.concat(
       `x-key-signed-password: ${encoded}\r\n`,
     )
-    const request = `GET /me HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${fields}\r\n`
+    const request = `GET /me HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${fields}\r\n`
     const reply = await sendRaw(stack.auth.port, request)
     expect(reply && { status: reply.status, code: reply.body.code }).toEqual({ status: 400, code: 'invalid-parameter' })
   })

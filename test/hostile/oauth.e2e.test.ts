@@ -143,7 +143,7 @@ describeBackends('OAuth requests that cannot be accepted', (openBackend) => {
     // The client above is a script to every server: it sends Sec-Fetch-Mode.
     const lines = [
       'POST /oauth/token HTTP/1.1',
-      'host: a',
+      'host: localhost',
       'connection: close',
       `content-type: ${form['content-type']}`,
     ]

@@ -12,7 +12,7 @@ let token: string
 
 const create = '/rest/v1/deals'
 const head = (first: string, ...lines: string[]): string => `${[first, ...lines].join('\r\n')}\r\n\r\n`
-const host = 'host: a'
+const host = 'host: localhost'
 const close = 'connection: close'
 const json = 'content-type: application/json'
 
@@ -81,8 +81,6 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
 
   it.each([
     '//',
-    '/../../etc/passwd',
-    '/%2e%2e/%2e%2e/etc/passwd',
     '/%',
     '/%zz',
     '/%00',
@@ -104,21 +102,31 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
     }
   })
 
-  it.each(['%zz', '%00', '%ff', '%E0%A4%A', '..', '%2f', '%25'])(
-    'knows no deal, user or key of the id %s',
-    async (id) => {
-      const { access } = await stack.logIn('admin')
-      const ask = async (server: TestServer, path: string) => {
-        const lines = [host, close, `authorization: Bearer ${access}`]
-        const reply = await sendRaw(server.port, head(`GET ${path} HTTP/1.1`, ...lines))
-        if (!reply) throw new Error('no answer')
-        expectProblem(reply, 404, 'not-found')
-      }
-      await ask(stack.deal, `/rest/v1/deals/${id}`)
-      await ask(stack.auth, `/users/${id}`)
-      await ask(stack.auth, `/.well-known/keys/${id}.pem`)
-    },
-  )
+  it('refuses what steps out of a prefix that a proxy in front may have allowed', async () => {
+    const targets = ['/../../etc/passwd', '/rest/%2e%2e/metrics', '/rest/.%2E/metrics', '/rest/v1/..%2f..%2fmetrics']
+    for (const target of [...targets, '/users/..', '/rest/v1/deals/%2e', '/.well-known/keys/..%5cx.pem'])
+      await expectRefused(head(`GET ${target} HTTP/1.1`, host, close), 400, 'dot-segment')
+  })
+
+  it('refuses a host that is not ours, as of a page whose name was made to lead here', async () => {
+    await expectRefused(head('GET /healthz HTTP/1.1', 'host: evil.test', close), 421, 'misdirected-request')
+    const login = head('POST /login HTTP/1.1', 'host: evil.test:4000', close, json, 'content-length: 2')
+    await expectRefused(`${login}{}`, 421, 'misdirected-request')
+    await expectRefused(head('GET http://evil.test/metrics HTTP/1.1', host, close), 421, 'misdirected-request')
+  })
+
+  it.each(['%zz', '%00', '%ff', '%E0%A4%A', '%2f', '%25'])('knows no deal, user or key of the id %s', async (id) => {
+    const { access } = await stack.logIn('admin')
+    const ask = async (server: TestServer, path: string) => {
+      const lines = [host, close, `authorization: Bearer ${access}`]
+      const reply = await sendRaw(server.port, head(`GET ${path} HTTP/1.1`, ...lines))
+      if (!reply) throw new Error('no answer')
+      expectProblem(reply, 404, 'not-found')
+    }
+    await ask(stack.deal, `/rest/v1/deals/${id}`)
+    await ask(stack.auth, `/users/${id}`)
+    await ask(stack.auth, `/.well-known/keys/${id}.pem`)
+  })
 
   it.each(['TRACE', 'PROPFIND', 'PATCH', 'DELETE'])('answers %s with 405 where it is not served', async (method) => {
     for (const server of servers()) {
@@ -139,11 +147,12 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
     })
 
     it.each<[string, string]>([
-      ['an absolute target', head('GET http://elsewhere.example/healthz HTTP/1.1', host, close)],
-      ['an absolute target in capitals', head('GET HTTP://elsewhere.example/healthz HTTP/1.1', host, close)],
+      ['an absolute target', head('GET http://localhost:1/healthz HTTP/1.1', host, close)],
+      ['an absolute target in capitals', head('GET HTTP://LOCALHOST:1/healthz HTTP/1.1', host, close)],
+      ['the host of a public origin', head('GET /healthz HTTP/1.1', 'host: deals.test', close)],
       ['HTTP/1.0 without Host', head('GET /healthz HTTP/1.0')],
       ['a question mark alone', head('GET /healthz? HTTP/1.1', host, close)],
-      ['blanks around a value', head('GET /healthz HTTP/1.1', 'host:   a  ', 'connection:close')],
+      ['blanks around a value', head('GET /healthz HTTP/1.1', 'host:   localhost  ', 'connection:close')],
       ['an offer to upgrade', head('GET /healthz HTTP/1.1', host, 'connection: close, upgrade', 'upgrade: websocket')],
       ['a body with GET', `${head('GET /healthz HTTP/1.1', host, close, 'content-length: 5')}hello`],
     ])('%s', async (_what, bytes) => {

@@ -63,7 +63,7 @@ describeBackends('hostile sessions', (openBackend) => {
 
   it('refuses what is not even a path', async () => {
     for (const segment of ['%', '%zz', '%ff', '%00', 'a%2fb', '.%2e', ';', '%0d%0aset-cookie:a=b']) {
-      const bytes = `DELETE /sessions/${segment} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`
+      const bytes = `DELETE /sessions/${segment} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`
       const { status, headers } = await raw(bytes)
       expect(status, segment).toBeGreaterThanOrEqual(400)
       expect(status, segment).toBeLessThan(500)
@@ -73,7 +73,7 @@ describeBackends('hostile sessions', (openBackend) => {
 
   it('counts cookies over several lines of the field', async () => {
     const { cookie } = await signIn(stack, 'carol')
-    const ask = (lines: string) => raw(`GET /me HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${lines}\r\n`)
+    const ask = (lines: string) => raw(`GET /me HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${lines}\r\n`)
     expect((await ask(`cookie: ${cookie}\r\ncookie: a=b\r\n`)).status).toBe(200)
     expect((await ask(`cookie: ${cookie}\r\ncookie: ${cookie}\r\n`)).status).toBe(400)
     expect((await ask(`cookie: keyhold_session=x\r\ncookie: ${cookie}\r\n`)).status).toBe(400)

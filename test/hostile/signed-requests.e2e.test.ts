@@ -27,7 +27,7 @@ const ask = (url: string, method = 'GET', body?: string): Promise<Reply> =>
 /** Sends a target as it is, which `fetch` would not. */
 async function askRaw(url: string, method: string, change: (target: string) => string): Promise<Reply> {
   const { pathname, search, port } = new URL(url)
-  const head = `${method} ${change(pathname + search)} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`
+  const head = `${method} ${change(pathname + search)} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`
   const reply = await sendRaw(Number(port), head)
   if (!reply) throw new Error('no answer')
   return reply
@@ -286,7 +286,7 @@ describeBackends('signed requests that somebody else gets hold of', (openBackend
       const lines = ['"@method": GET', '"@path": /rest/v1/deals', '"x-a": 1, 2']
       const { target: _, ...headers } = fields('/rest/v1/deals', '("@method" "@path" "x-a")', lines)
       const head = (extra: string) =>
-        `GET /rest/v1/deals HTTP/1.1\r\nhost: a\r\nconnection: close\r\nsignature-input: ${headers['signature-input']}\r\nsignature: ${headers.signature}\r\n${extra}\r\n`
+        `GET /rest/v1/deals HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nsignature-input: ${headers['signature-input']}\r\nsignature: ${headers.signature}\r\n${extra}\r\n`
       expect((await sendRaw(stack.deal.port, head('x-a: 1\r\nX-A:  2 \r\n')))?.status).toBe(200)
       expect((await sendRaw(stack.deal.port, head('x-a: 2\r\nX-A: 1\r\n')))?.status).toBe(401)
       expect((await sendRaw(stack.deal.port, head('x-a: 1\r\n')))?.status).toBe(401)

@@ -174,7 +174,9 @@ export async function startAuthServer({ backend, clock, log, environment }: Comm
     host: config.host,
     port: config.port,
     origin: config.publicOrigin,
+    publicOrigins: config.publicOrigins,
     ids,
+    log,
     certificate: await openCertificate(config.tls, { log }),
   })
   const close = async () => {
@@ -200,7 +202,9 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     host: config.host,
     port: config.port,
     origin: config.publicOrigin,
+    publicOrigins: config.publicOrigins,
     ids,
+    log,
     certificate: await openCertificate(config.tls, { log }),
   })
   const close = async () => {

@@ -87,7 +87,13 @@ async function end(call: HttpCall, { about, id, username }: Target, ports: EndSe
   }
 }
 
-/** The browser forgets the cookie that has just been ended, and no other. */
+/**
+ * What a browser has kept of this origin, which is Keyhold's alone. Not `"cookies"`: that would reach every application below the same
+ * registrable domain and end sessions elsewhere (Clear Site Data §3.1).
+ */
+const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as const
+
+/** The browser forgets the cookie that has just been ended, and no other, and what it has kept of this origin. */
 async function answerTo(
   call: HttpCall,
   { id }: Target,
@@ -95,7 +101,8 @@ async function answerTo(
 ): Promise<Answer> {
   const [key] = ports.cookie.read(call)
   const isOfCookie = key !== undefined && (await ports.ownerOf(sessionKeyHash(key)))?.id === id
-  const headers = { ...noStore, ...(isOfCookie && { 'set-cookie': [ports.cookie.expire(call)] }) }
+  const forgotten = isOfCookie && { 'set-cookie': [ports.cookie.expire(call)], ...clearSiteData }
+  const headers = { ...noStore, ...forgotten }
   return returnTo === undefined ? emptyAnswer(204, headers) : emptyAnswer(303, { ...headers, location: returnTo })
 }
 

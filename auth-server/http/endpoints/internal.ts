@@ -40,10 +40,14 @@ export const internalRoutes = (ports: InternalPorts, endpoints: readonly Interna
     path: `/internal${path}`,
     handle: async (call) => {
       const secret = await requireServiceSecret(call, ports)
+      call.caller = dealServer
       call.addAnswerHeader(keySetHeader, ports.publishedKeys())
       return handle(call, secret)
     },
   }))
+
+/** As request lines in the log name it. */
+const dealServer = { scheme: 'service' } as const
 
 /** What the feed and its readers rest on. */
 export interface PrincipalEndpointPorts {

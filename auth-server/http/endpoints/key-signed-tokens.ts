@@ -10,6 +10,7 @@ import type { Audit } from '../../audit/audit.ts'
 import { keySignedParts, type LogInKeySigned } from '../../logins/key-signed-login.ts'
 import { audited } from '../audited.ts'
 import { bearerChallenge } from '../bearer-credential.ts'
+import { nameCaller } from '../name-caller.ts'
 import { describeKeySignedLogin } from '../openapi/login-operations.ts'
 
 export interface KeySignedTokenPorts {
@@ -53,7 +54,7 @@ async function handle(call: HttpCall, { logInKeySigned, audit }: KeySignedTokenP
   requireSecureTransport(call.peer)
   const { username, password, include: asked } = await readBodyAs(call, bodySchema)
   const include = keySignedParts.filter((part) => asked.includes(part))
-  const login = { username, password, include, clientAddress: call.peer.address }
+  const login = { username, password, include, clientAddress: call.peer.address, proved: nameCaller(call) }
   const about = { call, actor: username, action: 'key-signed-token.issued', target: username }
   try {
     const { token, kid, expiresAt } = await audited(audit, about, () => logInKeySigned(login))

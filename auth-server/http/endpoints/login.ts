@@ -15,6 +15,7 @@ import type { EndToken } from '../../oauth/end-token.ts'
 import type { RefreshTokens } from '../../tokens/refresh-tokens.ts'
 import { audited, eventOf } from '../audited.ts'
 import { bearerChallenge, bearerTokenOf, invalidTokenChallenge } from '../bearer-credential.ts'
+import { nameCaller } from '../name-caller.ts'
 import { describeLogin, describeLogout, describeRefresh } from '../openapi/login-operations.ts'
 
 export interface LoginEndpointPorts {
@@ -83,7 +84,8 @@ async function handleLogin(call: HttpCall, { logIn, audit }: LoginEndpointPorts)
   await call.readBody()
   requireSecureTransport(call.peer)
   const { username, password } = await readBodyAs(call, credentialsSchema)
-  const request = { username, password, clientAddress: call.peer.address, userAgent: call.header('user-agent') }
+  const client = { clientAddress: call.peer.address, userAgent: call.header('user-agent') }
+  const request = { username, password, ...client, proved: nameCaller(call) }
   try {
     const about = { call, actor: username, action: 'login.started', target: username }
     return jsonAnswer(200, await audited(audit, about, () => logIn(request)), neverStored)

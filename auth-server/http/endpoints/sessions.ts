@@ -11,6 +11,7 @@ import type { LoginLists } from '../../logins/list-logins.ts'
 import type { StartSession } from '../../logins/start-session.ts'
 import { audited, eventOf } from '../audited.ts'
 import { bearerChallenge } from '../bearer-credential.ts'
+import { nameCaller } from '../name-caller.ts'
 import { describeSessionsRoute } from '../openapi/session-operations.ts'
 import { createEndSession, type EndSessionPorts } from './end-session.ts'
 import { representLogin } from './represent-login.ts'
@@ -56,6 +57,7 @@ async function signIn(call: HttpCall, ports: SessionsEndpointPorts): Promise<Ans
   const request = {
     ...{ username, password, clientAddress: call.peer.address, userAgent: call.header('user-agent') },
     replacedKeys: cookie.read(call),
+    proved: nameCaller(call),
   }
   const about = { call, actor: username, action: 'session.started', target: username }
   const { id, key, replaced, ...session } = await audited(audit, about, () => startSession(request)).catch(challenged)

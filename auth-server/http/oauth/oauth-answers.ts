@@ -26,7 +26,9 @@ export function answerOfRefusal(call: HttpCall, error: unknown): Answer | undefi
   if (!isOurs) return undefined
   const isOfClient = error.code === 'invalid_client'
   const challenge = isOfClient ? challengeFor(call) : {}
-  return jsonAnswer(isOfClient ? 401 : 400, bodyOf(error.code, error.message), { ...neverStored, ...challenge })
+  const headers = { ...neverStored, ...challenge }
+  const answer = jsonAnswer(isOfClient ? 401 : 400, bodyOf(error.code, error.message), headers)
+  return { ...answer, problemCode: error.code }
 }
 
 /** Who used the header is challenged for it; a script that did not is for what gets its user no dialog. */

@@ -72,7 +72,9 @@ export async function authenticateAt(
   { authenticateClient, audit, origin }: ClientAtEndpointPorts,
 ): Promise<Client> {
   try {
-    return await authenticateClient(presented, { address: call.peer.address, endpoint: origin + call.path })
+    const client = await authenticateClient(presented, { address: call.peer.address, endpoint: origin + call.path })
+    call.caller = { userId: client.owner.userId, scheme: presented.method }
+    return client
   } catch (error) {
     if (error instanceof Refused) {
       const about = { call, action: 'client.authenticated', target: presented.clientId }

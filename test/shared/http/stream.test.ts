@@ -53,7 +53,7 @@ describe('a streamed answer', () => {
       ids,
       log,
     })
-    server = await listen({ app, host: '127.0.0.1', port: 0, origin: 'http://test', ids })
+    server = await listen({ app, host: '127.0.0.1', port: 0, origin: 'http://test', publicOrigins: {}, ids, log })
   })
   afterEach(() => server.drain(0))
 

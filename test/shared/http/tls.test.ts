@@ -48,7 +48,8 @@ const app = createApp({
 
 async function serve(origin: string, tls = true): Promise<number> {
   const certificate = tls ? await openCertificate(files, { log: log as never, intervalMs: 20 }) : undefined
-  listening = await listen({ app, host: '127.0.0.1', port: 0, origin, ids, certificate })
+  const place = { host: '127.0.0.1', port: 0, origin, publicOrigins: { origin }, ids, log: log as never }
+  listening = await listen({ ...place, app, certificate })
   return listening.port
 }
 
@@ -96,9 +97,9 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
   })
 
   it.each([
-    ['https://auth.example', true, 'max-age=31536000'],
-    ['https://auth.example', false, 'max-age=31536000'],
-    ['http://auth.example', true, 'max-age=31536000'],
+    ['https://auth.example', true, 'max-age=31536000; includeSubDomains'],
+    ['https://auth.example', false, 'max-age=31536000; includeSubDomains'],
+    ['http://auth.example', true, 'max-age=31536000; includeSubDomains'],
     ['http://auth.example', false, undefined],
     ['https://localhost:4000', true, undefined],
     ['https://127.0.0.1:4000', true, undefined],
@@ -112,13 +113,13 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
 
   it.each([
     ['GARBAGE\r\n\r\n', 400, 'malformed-request'],
-    [`GET /peer HTTP/1.1\r\nhost: a\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers-too-large'],
-    ['GET /peer HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n', 400, 'malformed-request'],
+    [`GET /peer HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers-too-large'],
+    ['GET /peer HTTP/1.1\r\nhost: localhost\r\nhost: b\r\n\r\n', 400, 'malformed-request'],
   ])('tells in a problem document also what fails below the framework (%#)', async (bytes, status, code) => {
     const answer = await sendOverTls(await serve('https://auth.example'), bytes)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(answer.toLowerCase()).toContain('content-type: application/problem+json')
-    expect(answer.toLowerCase()).toContain('strict-transport-security: max-age=31536000')
+    expect(answer.toLowerCase()).toContain('strict-transport-security: max-age=31536000; includesubdomains')
     expect(answer).toContain(`"code":"${code}"`)
   })
 
@@ -126,7 +127,9 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
     const port = await serve('https://auth.example')
     const received = await new Promise<string>((resolve) => {
       let text = ''
-      const socket = connectPlain(port, '127.0.0.1', () => socket.write('GET /peer HTTP/1.1\r\nhost: a\r\n\r\n'))
+      const socket = connectPlain(port, '127.0.0.1', () =>
+        socket.write('GET /peer HTTP/1.1\r\nhost: localhost\r\n\r\n'),
+      )
       socket.on('data', (data) => (text += data.toString('latin1')))
       socket.on('error', () => undefined).on('close', () => resolve(text))
     })
