@@ -33,7 +33,7 @@ interface Strain {
 function requestOf(server: ServerName, target: string, { name, behind = '', headers = [], body }: Strain) {
   const line = `${body === undefined ? 'GET' : 'POST'} ${target}${behind} HTTP/1.1`
   const length = body === undefined ? [] : [`content-length: ${Buffer.byteLength(body)}`]
-  const bytes = [line, 'host: a', 'connection: close', ...length, ...headers, '', body ?? ''].join('\r\n')
+  const bytes = [line, 'host: localhost', 'connection: close', ...length, ...headers, '', body ?? ''].join('\r\n')
   return { name, server, bytes }
 }
 
@@ -196,7 +196,7 @@ const overBody = (): Strain => ({
 
 /** A body in chunks of one byte: for each of them Node.js calls back. */
 export const inCrumbs = (server: ServerName, line: string): CostlyRequest => {
-  const head = [`${line} HTTP/1.1`, 'host: a', 'connection: close', ...json, 'transfer-encoding: chunked', '', '']
+  const head = [`${line} HTTP/1.1`, 'host: localhost', 'connection: close', ...json, 'transfer-encoding: chunked', '', '']
   return { name: line, server, bytes: `${head.join('\r\n')}${times('1\r\n0\r\n', 6 * bodyRoom)}0\r\n\r\n` }
 }
 
