@@ -5,6 +5,8 @@
  * An entry is written when what it tells has been decided, and before anybody is answered. If it cannot be written, the answer is 503
  * although the change stands: what was issued is then handed out to nobody, and whoever tries a change again finds it done. The theft
  * of a refresh token is the exception: it is written down before the login ends, since it cannot be detected twice.
+ *
+ * Of equal refusals one a minute is an entry, which says how many it stands for: strangers cannot fill the log.
  */
 
 /** What happened, as far as its doer says; `seq` and `at` are the log's own. */
@@ -15,7 +17,7 @@ export interface AuditEvent {
   readonly action: string
   /** What it was done to: a user name or an id, never a secret; null when there is none. What has neither form is stored as null. */
   readonly target: string | null
-  /** `succeeded`, or the code of the refusal. */
+  /** `succeeded`, the code of the refusal, or why a login ended that its user did not end. */
   readonly outcome: string
   readonly scheme: string | null
   readonly address: string | null
@@ -26,8 +28,10 @@ export interface AuditEvent {
 export interface AuditEntry extends AuditEvent {
   /** Without gaps, from 1. */
   readonly seq: number
-  /** When it happened, RFC 3339 in UTC with milliseconds. */
+  /** When it happened, RFC 3339 in UTC with milliseconds. Of several equal refusals: the latest one. */
   readonly at: string
+  /** How many equal refusals it stands for: those that were left out since the entry before it, and this one; else 1. */
+  readonly count: number
 }
 
 /** How far the log goes: so many entries, and what the last one's MAC is. Known elsewhere, it shows that entries were cut off. */
@@ -39,6 +43,11 @@ export interface AuditHead {
 
 /** The log, to write to. */
 export interface Audit {
-  /** Resolves when the entry is stored. @throws Unavailable */
+  /** Writes down what took place; resolves when the entry is stored. @throws Unavailable */
   record(event: AuditEvent): Promise<void>
+  /**
+   * Writes down a refusal, or `times` equal ones; or counts them when an equal one was written down less than a minute ago.
+   * @throws Unavailable
+   */
+  recordRefusal(event: AuditEvent, times?: number): Promise<void>
 }

@@ -20,5 +20,20 @@ export function macUnder(secretsKey: SecretsKey): Mac {
  */
 function canonical(entry: AuditEntry, macBefore: string, keyId: string): string {
   const { action, actor, address, at, outcome, requestId, scheme, seq, target } = entry
-  return JSON.stringify({ action, actor, address, at, keyId, macBefore, outcome, requestId, scheme, seq, target })
+  // Left out when it is 1: entries from before there was a count are checked as they were written.
+  const count = entry.count === 1 ? undefined : entry.count
+  return JSON.stringify({
+    action,
+    actor,
+    address,
+    at,
+    count,
+    keyId,
+    macBefore,
+    outcome,
+    requestId,
+    scheme,
+    seq,
+    target,
+  })
 }

@@ -1,7 +1,7 @@
 import { type Clock, rfc3339 } from '../../shared/clock.ts'
 import type { Database, Drizzle } from '../../shared/database/database.ts'
 import { gather } from '../../shared/gather.ts'
-import { createFloodFilter, type FloodingRefusal } from '../../shared/limits/flood-filter.ts'
+import { type CountedRefusal, createFloodFilter } from '../../shared/limits/flood-filter.ts'
 import type { Log } from '../../shared/log.ts'
 import { auditEntries, auditHead } from '../store/schema.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
@@ -22,24 +22,26 @@ export interface ChainedLogPorts {
 export interface ChainedLog extends Audit {
   /** How far the log goes now. @throws Unavailable */
   head(): Promise<AuditHead>
-  /** Logs the head each minute from now on; and a warning when SECRETS_KEY is not what others write with. */
+  /**
+   * Each minute from now on writes down how many refusals were left out, and logs the head; and a warning when SECRETS_KEY is not what
+   * others write with.
+   */
   start(): void
-  /** Logs the head once more, and then no more. */
+  /** Does so once more, and then no more. */
   stop(): Promise<void>
 }
 
 type Pending = Omit<AuditEntry, 'seq'>
 
+type Refusal = Omit<Pending, 'count'>
+
 /** So many entries go into one transaction. */
 const maxEntriesAtOnce = 200
 
-const headIntervalMs = 60_000
+const intervalMs = 60_000
 
 const strangeKey =
   'SECRETS_KEY does not hold the key that the audit log was last written under. Has it just been rotated? Else it is not that of the servers before'
-
-/** Of the refusals by a limit, which come in floods, not each is kept. */
-const floodOutcome = 'too-many-attempts'
 
 /** The audit log in this database. Entries of concurrent callers share a transaction, so that none waits for the others' one by one. */
 export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
@@ -54,7 +56,15 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
     maxItems: maxEntriesAtOnce,
     maxInFlight: 1,
   })
-  const floods = createFloodFilter(clock)
+  const logged = async (entry: Pending) => {
+    try {
+      await store(entry)
+    } catch (err) {
+      log.error({ err, auditEntry: entry }, 'an audit entry could not be stored')
+      throw err
+    }
+  }
+  const refusals = createRefusals(clock, logged)
   let timer: NodeJS.Timeout | undefined
   let checking: Promise<void> | undefined
   const head = () => readHead(database)
@@ -66,6 +76,10 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
       log.warn({ err }, 'the head of the audit log could not be read')
     }
   }
+  const eachMinute = async (which: 'over' | 'all') => {
+    await refusals.writeLeftOut(which)
+    await logHead()
+  }
   const checkKey = async () => {
     try {
       if (!(await holdsKeyOfLog(ports))) log.warn(strangeKey)
@@ -75,19 +89,10 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   }
   return {
     head,
-    async record(event) {
-      const entry = { ...cleaned(event), at: rfc3339(clock.now()) }
-      if (entry.outcome === floodOutcome && !floods.keeps(floodingOf(entry))) return
-      try {
-        await store(entry)
-      } catch (err) {
-        floods.forget(floodingOf(entry))
-        log.error({ err, auditEntry: entry }, 'an audit entry could not be stored')
-        throw err
-      }
-    },
+    record: (event) => logged({ ...cleaned(event), at: rfc3339(clock.now()), count: 1 }),
+    recordRefusal: refusals.record,
     start() {
-      timer ??= setInterval(() => void logHead(), headIntervalMs).unref()
+      timer ??= setInterval(() => void eachMinute('over'), intervalMs).unref()
       checking = checkKey()
     },
     async stop() {
@@ -95,7 +100,32 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
       clearInterval(timer)
       timer = undefined
       await checking
-      await logHead()
+      await eachMinute('all')
+    },
+  }
+}
+
+/** Refusals as they become entries: one a minute of those that are equal, each with the number of those it stands for. */
+function createRefusals(clock: Clock, store: (entry: Pending) => Promise<void>) {
+  const floods = createFloodFilter<Refusal>(clock, ({ action, scheme, outcome }) =>
+    JSON.stringify([action, scheme, outcome]),
+  )
+  const write = async ({ refusal, count }: CountedRefusal<Refusal>): Promise<void> => {
+    try {
+      await store({ ...refusal, count })
+    } catch (error) {
+      floods.putBack({ refusal, count })
+      throw error
+    }
+  }
+  return {
+    async record(event: AuditEvent, times?: number): Promise<void> {
+      const counted = floods.take({ ...cleaned(event), at: rfc3339(clock.now()) }, times)
+      if (counted) await write(counted)
+    },
+    /** Writes down what was left out: where its minute is over, or all of it. What cannot be written stays counted. */
+    async writeLeftOut(which: 'over' | 'all'): Promise<void> {
+      await Promise.allSettled(floods.drain(which).map(write))
     },
   }
 }
@@ -152,10 +182,11 @@ function createAppender({ database, secretsKeys }: ChainedLogPorts): (entries: r
 const appendSql = `with moved as (
     update auth.audit_head set count = $3::text::bigint, mac = $4::text
     where count = $1::text::bigint and mac = $2::text returning 1)
-  insert into auth.audit_entries (seq, at, actor, action, target, outcome, scheme, address, request_id, key_id, mac)
-  select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e."keyId", e.mac
+  insert into auth.audit_entries
+    (seq, at, actor, action, target, outcome, scheme, address, request_id, count, key_id, mac)
+  select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count, e."keyId", e.mac
   from moved, json_to_recordset($5::text::json) as e(seq bigint, at timestamptz, actor text, action text, target text,
-    outcome text, scheme text, address text, "requestId" text, "keyId" text, mac text)
+    outcome text, scheme text, address text, "requestId" text, count integer, "keyId" text, mac text)
   returning 1 as added`
 
 /** False when the head is another one: nothing was added then. @throws Unavailable */
@@ -182,11 +213,6 @@ async function lockHead(transaction: Drizzle): Promise<AuditHead> {
 function noHead(): never {
   throw new Error('auth.audit_head has no row: the migrations put it there')
 }
-
-const floodingOf = ({ action, scheme, actor, address }: AuditEvent): FloodingRefusal => ({
-  kind: JSON.stringify([action, scheme]),
-  ...{ actor, address },
-})
 
 const isName = (text: string): boolean => /^[A-Za-z0-9._@-]{1,64}$/.test(text)
 

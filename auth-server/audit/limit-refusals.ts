@@ -8,8 +8,10 @@ const actions: Readonly<Record<LimitRefusal['scheme'], string>> = {
   digest: 'digest-secret.verified',
 }
 
-/** Writes down refusals by a limit of what comes with each request, on either server. Of all that comes of these, they alone are entries. */
+/** Writes down refusals by a limit of what comes with each request, on either server. Of all that comes of such credentials, these alone are entries. */
 export const recordRefusals =
   (audit: Audit): NoteRefusal =>
-  (refusal) =>
-    audit.record({ ...refusal, action: actions[refusal.scheme], outcome: 'too-many-attempts', requestId: null })
+  ({ count, ...refusal }) => {
+    const event = { ...refusal, action: actions[refusal.scheme], outcome: 'too-many-attempts', requestId: null }
+    return audit.recordRefusal(event, count)
+  }

@@ -8,7 +8,7 @@ export interface ChainedEntry extends AuditEntry {
 }
 
 const readSql = `select json_build_object('seq', seq, 'actor', actor, 'action', action, 'target', target,
-    'outcome', outcome, 'scheme', scheme, 'address', address, 'requestId', request_id, 'keyId', key_id, 'mac', mac,
+    'outcome', outcome, 'scheme', scheme, 'address', address, 'requestId', request_id, 'count', count, 'keyId', key_id, 'mac', mac,
     'at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as entry
   from auth.audit_entries where seq > $1::text::bigint order by seq limit $2::int`
 

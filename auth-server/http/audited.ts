@@ -24,7 +24,7 @@ export async function audited<Result>(audit: Audit, about: AuditedWork, work: ()
     await audit.record(eventOf(about, 'succeeded'))
     return result
   } catch (error) {
-    if (error instanceof Refused) await audit.record(eventOf(about, error.code))
+    if (error instanceof Refused) await audit.recordRefusal(eventOf(about, error.code))
     throw error
   }
 }

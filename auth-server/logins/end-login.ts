@@ -28,12 +28,13 @@ interface Ending<Reason> {
 
 /**
  * Ends a login: its refresh tokens at once, its access tokens wherever the principal record is known, which is settled before
- * this resolves. Ending one that has ended is no change. @throws Unavailable
+ * this resolves. False when it had ended before. @throws Unavailable
  */
-export const endLogin = (ports: EndLoginPorts, login: Ending<EndReason>): Promise<void> =>
-  settled(ports, login.username, async (transaction) =>
-    outcomeOf(undefined, await endFamily(ports, transaction, login)),
-  )
+export const endLogin = (ports: EndLoginPorts, login: Ending<EndReason>): Promise<boolean> =>
+  settled(ports, login.username, async (transaction) => {
+    const hasEnded = await endFamily(ports, transaction, login)
+    return outcomeOf(hasEnded, hasEnded)
+  })
 
 /** The same for a cookie session; false when it had ended before. @throws Unavailable */
 export const endSession = (ports: EndLoginPorts, session: Ending<SessionEndReason>): Promise<boolean> =>

@@ -15,11 +15,13 @@ export interface LogoutPorts extends EndLoginPorts {
 export interface EndedLogin {
   readonly id: string
   readonly username: string
+  /** It was alive until now. */
+  readonly wasAlive: boolean
 }
 
 /**
- * Ends the login of either of its tokens; undefined when it is no longer known. The access token may have expired and the refresh token may be used up, as long as they
- * were issued here; a login that has ended, or is no longer known, is no error.
+ * Ends the login of either of its tokens; undefined when it is no longer known. The access token may have expired and the refresh token
+ * may be used up, as long as they were issued here; a login that has ended, or is no longer known, is no error.
  *
  * @throws Refused `invalid-token` for any other text
  * @throws Unavailable
@@ -33,9 +35,9 @@ export function createLogOut(ports: LogoutPorts): LogOut {
     if (loginId === undefined) throw new Refused('invalid-token', 'this is no token of this server')
     const family = await ports.families.find(loginId)
     if (!family) return undefined
-    const { id, username } = family
-    await endLogin(ports, { id, username, reason: 'logout' })
-    return { id, username }
+    const { id, username, alive } = family
+    const hasEnded = await endLogin(ports, { id, username, reason: 'logout' })
+    return { id, username, wasAlive: alive && hasEnded }
   }
 }
 

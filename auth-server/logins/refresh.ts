@@ -32,6 +32,8 @@ export type Refresh = (refreshToken: string, reports?: RefreshReports) => Promis
 
 /** What is to be known of a refresh beside its answer. */
 export interface RefreshReports {
+  /** Called when the token belongs to a login that is known, be it dead. */
+  found?(login: { readonly id: string; readonly username: string }): void
   /** Called before the login ends because a used token came back: that cannot be detected twice. What it throws keeps it alive. */
   reused?(): Promise<void>
 }
@@ -56,6 +58,7 @@ export function createRefresh(ports: RefreshPorts): Refresh {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const family = await ports.families.find(token.loginId)
       if (!family) throw invalidGrant()
+      reports.found?.(family)
       const answer = await takeStep(ports, family, presented)
       if (answer) {
         await ports.publisher.reloaded(family.username)

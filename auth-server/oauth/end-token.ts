@@ -25,6 +25,8 @@ export interface EndTokenPorts {
 export interface EndedToken {
   readonly id: string
   readonly username: string
+  /** It had not been ended before. */
+  readonly wasAlive: boolean
 }
 
 /**
@@ -43,17 +45,22 @@ export function createEndToken({ database, clock, publisher, ...verifiers }: End
     const { jti: id, sub, exp } = verdict.claims
     const username = sub ?? anonymousUsername
     const now = new Date(clock.now())
-    const { changeNumber } = await changePrincipal(database, username, async (transaction, { userId }) => {
-      await refuseTooMany(transaction, userId, now)
-      const ended = await transaction
-        .insert(endedTokens)
-        .values({ id, userId, endedAt: now, expiresAt: new Date(exp * 1000) })
-        .onConflictDoNothing()
-        .returning({ id: endedTokens.id })
-      return { result: undefined, ...(ended.length > 0 && { change: {} }) }
-    })
+    const { result: wasAlive, changeNumber } = await changePrincipal(
+      database,
+      username,
+      async (transaction, { userId }) => {
+        await refuseTooMany(transaction, userId, now)
+        const ended = await transaction
+          .insert(endedTokens)
+          .values({ id, userId, endedAt: now, expiresAt: new Date(exp * 1000) })
+          .onConflictDoNothing()
+          .returning({ id: endedTokens.id })
+        const hasEnded = ended.length > 0
+        return { result: hasEnded, ...(hasEnded && { change: {} }) }
+      },
+    )
     await publisher.settle(changeNumber)
-    return { id, username }
+    return { id, username, wasAlive }
   }
 }
 

@@ -30,6 +30,7 @@ const entrySchema = z.looseObject({
   outcome: z.string(),
   scheme: z.string().nullable(),
   address: z.string().nullable(),
+  count: z.number().default(1),
 })
 
 type Entry = z.infer<typeof entrySchema>
@@ -107,8 +108,11 @@ async function entriesBehind(admin: AdminClient, start: number): Promise<Entry[]
 const page = (admin: AdminClient, after: number, limit: number): Promise<z.infer<typeof pageSchema>> =>
   admin.ask({ path: `/audit?after=${after}&limit=${limit}`, answer: pageSchema })
 
-const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address }: Entry): string =>
-  [seq, at, actor ?? '-', action, target ?? '-', outcome, scheme ?? '-', address ?? '-'].join('  ')
+const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address, count: times }: Entry): string =>
+  [
+    ...[seq, at, actor ?? '-', action, target ?? '-', outcome, scheme ?? '-', address ?? '-'],
+    ...(times > 1 ? [`${times} times`] : []),
+  ].join('  ')
 
 function addVerification(audit: Command, { openAuthData, report }: AuditCommandPorts): void {
   const verify = audit

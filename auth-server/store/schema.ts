@@ -274,6 +274,8 @@ export const auditEntries = authSchema.table(
     scheme: text(),
     address: text(),
     requestId: text('request_id'),
+    /** How many equal refusals the entry stands for. */
+    count: integer().notNull().default(1),
     /** Which key of SECRETS_KEY the MAC is made with. */
     keyId: text('key_id').notNull(),
     /** HMAC-SHA256 (base64url) over the MAC before and this entry. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
-import { createFloodFilter, type FloodingRefusal } from '../../shared/limits/flood-filter.ts'
+import { type CountedRefusal, createFloodFilter } from '../../shared/limits/flood-filter.ts'
 import { type LimitRefusal, maxRefusalsAtOnce } from '../../shared/limits/limit-refusals.ts'
 import type { Log } from '../../shared/log.ts'
 import type { AuthClient } from './auth-client.ts'
@@ -16,52 +16,75 @@ export interface RefusalReportsPorts {
 
 /** Tells the auth server, for its audit log, of what a limit refused here. */
 export interface RefusalReports {
-  /** In the background: no request waits for it, and none fails by it. Those that are alike are told of once a minute. */
+  /**
+   * In the background: no request waits for it, and none fails by it. Those that are alike are told of once a minute, with their number.
+   */
   note(refusal: LimitRefusal): void
-  /** Waits for what is under way, and tries nothing again. */
+  /** Tells of what is left, once, and tries nothing again. */
   stop(): Promise<void>
 }
 
-/** So many wait for an auth server that is away. */
+/** So many wait for an auth server that is away; others are counted until there is room. */
 const maxWaiting = 1_000
+
+const intervalMs = 60_000
+
+type Counted = CountedRefusal<LimitRefusal>
 
 /** Reports over these ports. They are lost only where the auth server stays away for longer than a few tries. */
 export function createRefusalReports(ports: RefusalReportsPorts): RefusalReports {
   const { clock, log } = ports
-  const floods = createFloodFilter(clock)
+  const floods = createFloodFilter<LimitRefusal>(clock, ({ scheme }) => scheme)
   const stopping = new AbortController()
-  let waiting: LimitRefusal[] = []
+  const waiting: Counted[] = []
   let sending: Promise<void> | undefined
 
-  const lose = (refusals: readonly LimitRefusal[]) => {
-    log.warn({ refusals: refusals.length }, 'the auth server could not be told of refusals by a limit')
-    for (const refusal of refusals) floods.forget(floodingOf(refusal))
+  const lose = (counted: readonly Counted[]): void => {
+    log.warn({ refusals: counted.length }, 'the auth server could not be told of refusals by a limit')
+    for (const one of counted) floods.putBack(one)
   }
   const sendAll = async () => {
     while (waiting.length > 0) {
-      const refusals = waiting.slice(0, maxRefusalsAtOnce)
-      waiting = waiting.slice(maxRefusalsAtOnce)
-      if (!(await deliver(refusals, ports, stopping.signal))) lose(refusals)
+      const counted = waiting.splice(0, maxRefusalsAtOnce)
+      const refusals = counted.map(({ refusal, count }) => ({ ...refusal, count }))
+      if (await deliver(refusals, ports, stopping.signal)) continue
+      lose(stopping.signal.aborted ? [...counted, ...waiting.splice(0)] : counted)
     }
   }
+  const sendWaiting = (): Promise<void> => {
+    sending ??= sendAll()
+      .catch((err: unknown) => log.error({ err }, 'reports of refusals by a limit failed'))
+      .finally(() => {
+        sending = undefined
+      })
+    return sending
+  }
+  const send = (counted: Counted): void => {
+    if (waiting.length >= maxWaiting) {
+      floods.putBack(counted)
+    } else {
+      waiting.push(counted)
+      void sendWaiting()
+    }
+  }
+  const sendLeftOut = () => {
+    for (const counted of floods.drain('over')) send(counted)
+  }
+  const timer = setInterval(sendLeftOut, intervalMs).unref()
   return {
     note: (refusal) => {
-      if (waiting.length >= maxWaiting || !floods.keeps(floodingOf(refusal))) return
-      waiting.push(refusal)
-      sending ??= sendAll()
-        .catch((err: unknown) => log.error({ err }, 'reports of refusals by a limit failed'))
-        .finally(() => {
-          sending = undefined
-        })
+      const counted = floods.take(refusal)
+      if (counted) send(counted)
     },
     stop: async () => {
+      clearInterval(timer)
       stopping.abort()
+      waiting.push(...floods.drain('all'))
       await sending
+      await sendWaiting()
     },
   }
 }
-
-const floodingOf = ({ scheme, actor, address }: LimitRefusal): FloodingRefusal => ({ kind: scheme, actor, address })
 
 /** True when the auth server has written them down; false after a few tries. */
 async function deliver(

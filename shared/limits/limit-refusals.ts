@@ -15,8 +15,10 @@ const limitRefusalSchema = z.strictObject({
   scheme: z.enum(['basic', 'digest', 'key-signed']),
   actor: nameSchema,
   target: nameSchema,
-  /** The client's canonical address. */
-  address: z.string().max(100),
+  /** The client's canonical address; null for many together, of too many clients to tell apart. */
+  address: z.string().max(100).nullable(),
+  /** How many equal ones it stands for. */
+  count: z.int().min(1).default(1),
 })
 
 /** One refusal by a limit, as it stands in the audit log. */
@@ -50,7 +52,7 @@ export function notingRefusals(guesses: Guesses, scheme: LimitRefusal['scheme'],
 }
 
 function refusalOf({ account, actor = account, address }: Attempt, scheme: LimitRefusal['scheme']): LimitRefusal {
-  return { scheme, actor: nameIn(actor), target: nameIn(account), address }
+  return { scheme, actor: nameIn(actor), target: nameIn(account), address, count: 1 }
 }
 
 const nameIn = (text: string | undefined): string | null => (text !== undefined && isUsername(text) ? text : null)

@@ -27,6 +27,10 @@ async function entriesOf(work: () => Promise<unknown>): Promise<Entry[]> {
   return entriesBehind(Number(last))
 }
 
+/** The same of one user: of others, refusals that were left out may be told of meanwhile. */
+const entriesBy = async (username: string, work: () => Promise<unknown>): Promise<Entry[]> =>
+  (await entriesOf(work)).filter(({ actor }) => actor === username)
+
 const told = (entries: Entry[]) =>
   entries.map(({ actor, action, target, outcome, scheme }) => [actor, action, target, outcome, scheme])
 
@@ -113,8 +117,8 @@ describeBackends('the audit log', (openBackend) => {
       await auth('/users/erin/logout', { method: 'POST' })
       await stack.auth.send('/users/erin', { method: 'DELETE', token: bob })
       await auth('/users/erin', { method: 'DELETE' })
-      await auth('/users/erin', { method: 'DELETE' })
       await auth('/users/%00x', { method: 'DELETE' })
+      await auth('/users/erin', { method: 'DELETE' })
       await auth('/users')
     })
     expect(told(entries)).toEqual([
@@ -125,9 +129,57 @@ describeBackends('the audit log', (openBackend) => {
       ['admin', 'user.logged-out', 'erin', 'succeeded', 'bearer'],
       ['bob', 'user.deleted', 'erin', 'missing-right', 'bearer'],
       ['admin', 'user.deleted', 'erin', 'succeeded', 'bearer'],
-      ['admin', 'user.deleted', 'erin', 'not-found', 'bearer'],
       ['admin', 'user.deleted', null, 'not-found', 'bearer'],
     ])
+  })
+
+  it('has one entry of one dead refresh token, however often it comes, and none of a login that is not known', async () => {
+    const [dead, unknown] = [await stack.logIn('dave'), await stack.logIn('dave')]
+    const sid = String(decodeJwt(dead.access).sid)
+    const post = (path: string, token: string) => stack.auth.send(path, { method: 'POST', token })
+    const entries = await entriesBy('dave', async () => {
+      await post('/logout', dead.refresh)
+      await stack.database.query('delete from auth.login_families where id = $1::text::uuid', [
+        String(decodeJwt(unknown.access).sid),
+      ])
+      for (let times = 0; times < 5; times += 1) {
+        expectProblem(await post('/refresh', dead.refresh), 400, 'invalid_grant')
+        expectProblem(await post('/refresh', unknown.refresh), 400, 'invalid_grant')
+      }
+    })
+    expect(told(entries)).toEqual([
+      ['dave', 'login.ended', sid, 'succeeded', null],
+      ['dave', 'token.refreshed', sid, 'invalid_grant', null],
+    ])
+    expect(entries.map(({ count }) => count)).toEqual([1, 1])
+  })
+
+  it('has no entry of a logout that ended nothing', async () => {
+    const [first, second] = [await stack.logIn('dave'), await stack.logIn('dave')]
+    const revoke = (token: string) =>
+      stack.auth.send('/oauth/revoke', {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        method: 'POST',
+        body: new URLSearchParams({ token }).toString(),
+      })
+    const entries = await entriesOf(async () => {
+      for (let times = 0; times < 3; times += 1) {
+        expect((await stack.auth.send('/logout', { method: 'POST', token: first.access })).status).toBe(204)
+        expect((await revoke(second.refresh)).status).toBe(200)
+      }
+    })
+    expect(told(entries.filter(({ action }) => action === 'login.ended'))).toEqual(
+      [first, second].map(({ access }) => ['dave', 'login.ended', decodeJwt(access).sid, 'succeeded', null]),
+    )
+  })
+
+  it('has one entry of administration that one caller is refused again and again', async () => {
+    const { access: token } = await stack.logIn('carol')
+    const entries = await entriesBy('carol', async () => {
+      for (const name of ['alice', 'bob', 'dave'])
+        expectProblem(await stack.auth.send(`/users/${name}`, { method: 'DELETE', token }), 403, 'missing-right')
+    })
+    expect(told(entries)).toEqual([['carol', 'user.deleted', 'alice', 'missing-right', 'bearer']])
   })
 
   it('is read in pages, by those who may', async () => {

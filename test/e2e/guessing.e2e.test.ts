@@ -53,4 +53,27 @@ describeBackends('guessing passwords', (openBackend) => {
     expect(statuses).toEqual([...Array(50).fill(401), 429, 429])
     expect((await logIn('bob', passwordOf('bob'), '2001:db8:6::1')).status).toBe(200)
   })
+
+  it.each(['/refresh', '/oauth/token'])(
+    'counts failures of %s by address, and never refuses a refresh token that is right',
+    async (path) => {
+      const address = path === '/refresh' ? '203.0.113.20' : '203.0.113.21'
+      const headers = { ...from(address), 'content-type': 'application/x-www-form-urlencoded' }
+      const refresh = (refreshToken: string) =>
+        path === '/refresh'
+          ? stack.auth.send(path, { method: 'POST', token: refreshToken, headers: from(address) })
+          : stack.auth.send(path, {
+              ...{ method: 'POST', headers },
+              body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken }).toString(),
+            })
+      const [live, dead] = [await stack.logIn('bob'), await stack.logIn('bob')]
+      await stack.auth.send('/logout', { method: 'POST', token: dead.access, headers: from(address) })
+      const statuses: number[] = []
+      for (let at = 0; at < 52; at += 1) statuses.push((await refresh(at % 2 ? dead.refresh : 'junk')).status)
+      expect(statuses).toEqual([...Array(50).fill(400), 429, 429])
+      expect(Number((await refresh('junk')).headers.get('retry-after'))).toBeGreaterThan(400)
+      expect((await refresh(live.refresh)).status).toBe(200)
+      expectProblem(await logIn('bob', 'not the password', address), 429, 'too-many-attempts')
+    },
+  )
 })

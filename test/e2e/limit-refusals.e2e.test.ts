@@ -65,10 +65,13 @@ describeBackends('the audit log', (openBackend) => {
     expect(statuses).toEqual([401, 401, 429, 429, 429])
     // Deal servers tell of theirs in the background.
     await expect.poll(() => refusalsBehind(last)).not.toEqual([])
-    const found = await refusalsBehind(last)
+    // Those of others, which were left out, may be told of meanwhile.
+    const found = (await refusalsBehind(last)).filter(({ actor }) => actor === expected[0])
     expect(found.map(({ actor, action, target, scheme }) => [actor, action, target, scheme])).toEqual([expected])
     expect(found[0]).toMatchObject({ address: '127.0.0.1', requestId: null })
   })
+
+  const names = ['admin', 'alice', 'bob', 'carol', 'dave', 'anonymous']
 
   it('keeps nothing of a secret that somebody sent as the name of a Digest user', async () => {
     const secret = 'a secret, typed in the wrong field'
@@ -81,7 +84,8 @@ describeBackends('the audit log', (openBackend) => {
       const headers = await wrongDigest(secret)(server, path)
       for (let count = 1; count <= 3; count += 1) await server.send(path, { headers: headers(count) })
     }
-    await expect.poll(() => refusalsBehind(last)).not.toEqual([])
-    expect(await refusalsBehind(last)).toMatchObject([{ actor: null, target: null, scheme: 'digest' }])
+    const ofNobody = async () => (await refusalsBehind(last)).filter(({ actor }) => !names.includes(String(actor)))
+    await expect.poll(ofNobody).not.toEqual([])
+    expect(await ofNobody()).toMatchObject([{ actor: null, target: null, scheme: 'digest' }])
   })
 })

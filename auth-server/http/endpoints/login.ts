@@ -6,25 +6,29 @@ import { type HttpCall, maxOpenBodyBytes } from '../../../shared/http/call.ts'
 import { readBodyAs } from '../../../shared/http/json-body.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
+import type { Guesses } from '../../../shared/limits/guesses.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { TokenAnswer } from '../../logins/issue-tokens.ts'
 import type { LogIn } from '../../logins/login.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { Refresh } from '../../logins/refresh.ts'
 import type { EndToken } from '../../oauth/end-token.ts'
-import type { RefreshTokens } from '../../tokens/refresh-tokens.ts'
-import { audited, eventOf } from '../audited.ts'
+import { type AuditedWork, audited, eventOf } from '../audited.ts'
 import { bearerChallenge, bearerTokenOf, invalidTokenChallenge } from '../bearer-credential.ts'
 import { nameCaller } from '../name-caller.ts'
 import { describeLogin, describeLogout, describeRefresh } from '../openapi/login-operations.ts'
 
-export interface LoginEndpointPorts {
-  readonly logIn: LogIn
+/** What a refresh needs, at either endpoint. */
+export interface RefreshEndpointPorts {
   readonly refresh: Refresh
+  readonly audit: Audit
+  readonly guesses: Pick<Guesses, 'judge'>
+}
+
+export interface LoginEndpointPorts extends RefreshEndpointPorts {
+  readonly logIn: LogIn
   readonly logOut: LogOut
   readonly endToken: EndToken
-  readonly refreshTokens: Pick<RefreshTokens, 'read'>
-  readonly audit: Audit
 }
 
 /** Answers with credentials are kept by nobody (RFC 6749 §5.1). */
@@ -69,7 +73,7 @@ export const loginRoutes = (ports: LoginEndpointPorts): Route[] => [
 async function endTokens(call: HttpCall, token: string, { logOut, endToken, audit }: LoginEndpointPorts) {
   const login = await logOut(token).catch(challengedForToken)
   const ended = login ?? (await endToken(token))
-  if (!ended) return
+  if (!ended?.wasAlive) return
   const action = login ? 'login.ended' : 'token.revoked'
   await audit.record(eventOf({ call, actor: ended.username, action, target: ended.id }, 'succeeded'))
 }
@@ -97,16 +101,42 @@ async function handleLogin(call: HttpCall, { logIn, audit }: LoginEndpointPorts)
 
 /**
  * A refresh with its entries: the new pair or the refusal, and before it, when a used token comes back, that the login ends. What
- * is no refresh token of ours is refused without an entry: strangers could fill the log with it.
+ * belongs to no login that is known is refused without an entry. Each failure counts for the client's address; a token that is right
+ * is never refused by that, since its client could lose its login by waiting.
+ *
+ * @throws Refused as `Refresh`, `too-many-attempts`; Unavailable
  */
 export async function auditedRefresh(
   call: HttpCall,
   token: string,
-  { refresh, refreshTokens, audit }: Pick<LoginEndpointPorts, 'refresh' | 'refreshTokens' | 'audit'>,
+  { refresh, audit, guesses }: RefreshEndpointPorts,
 ): Promise<TokenAnswer> {
-  const presented = await refreshTokens.read(token)
-  if (!presented) return refresh(token)
-  const about = { call, actor: presented.username, target: presented.loginId }
-  const reused = () => audit.record(eventOf({ ...about, action: 'login.ended' }, 'refresh-token-reused'))
-  return audited(audit, { ...about, action: 'token.refreshed' }, () => refresh(token, { reused }))
+  let about: AuditedWork = { call, action: 'token.refreshed' }
+  let isKnown = false
+  try {
+    const answer = await refresh(token, {
+      found: ({ id: target, username: actor }) => {
+        about = { ...about, actor, target }
+        isKnown = true
+      },
+      reused: () => audit.record(eventOf({ ...about, action: 'login.ended' }, 'refresh-token-reused')),
+    })
+    await audit.record(eventOf(about, 'succeeded'))
+    return answer
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    if (isKnown) await audit.recordRefusal(eventOf(about, error.code))
+    await countFailure(call, { audit, guesses })
+    throw error
+  }
+}
+
+/** @throws Refused `too-many-attempts`; Unavailable */
+async function countFailure(call: HttpCall, { audit, guesses }: Pick<RefreshEndpointPorts, 'audit' | 'guesses'>) {
+  try {
+    await guesses.judge({ account: undefined, address: call.peer.address }, false)
+  } catch (error) {
+    if (error instanceof Refused) await audit.recordRefusal(eventOf({ call, action: 'token.refreshed' }, error.code))
+    throw error
+  }
 }

@@ -45,7 +45,7 @@ async function revoke(call: HttpCall, form: OAuthForm, ports: OAuthRevokePorts):
   }
   const { ends } = issue
   const ended = await (ends === 'login' ? ports.logOut(token) : ports.endToken(token))
-  if (!ended) return
+  if (!ended?.wasAlive) return
   const action = ends === 'login' ? 'login.ended' : `${ends}.revoked`
   const about = { call, actor: ended.username, action, target: ended.id }
   await ports.audit.record(eventOf(about, 'succeeded'))

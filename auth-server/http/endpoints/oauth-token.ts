@@ -9,11 +9,9 @@ import { oauthAnswer } from '../oauth/oauth-answers.ts'
 import { type OAuthForm, oauthRoute } from '../oauth/oauth-route.ts'
 import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from '../oauth/presented-client.ts'
 import { describeOAuthToken } from '../openapi/oauth-operations.ts'
-import { auditedRefresh, type LoginEndpointPorts } from './login.ts'
+import { auditedRefresh, type RefreshEndpointPorts } from './login.ts'
 
-export interface OAuthTokenPorts
-  extends ClientAtEndpointPorts,
-    Pick<LoginEndpointPorts, 'refresh' | 'refreshTokens' | 'audit'> {
+export interface OAuthTokenPorts extends ClientAtEndpointPorts, RefreshEndpointPorts {
   readonly grantClientCredentials: GrantClientCredentials
 }
 

@@ -78,7 +78,7 @@ export async function authenticateAt(
   } catch (error) {
     if (error instanceof Refused) {
       const about = { call, action: 'client.authenticated', target: presented.clientId }
-      await audit.record({ ...eventOf(about, error.code), scheme: presented.method })
+      await audit.recordRefusal({ ...eventOf(about, error.code), scheme: presented.method })
     }
     throw error
   }

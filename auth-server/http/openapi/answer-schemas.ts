@@ -71,6 +71,9 @@ const auditEntrySchema = z.object({
   scheme: z.string().nullable(),
   address: z.string().nullable(),
   requestId: z.string().nullable(),
+  count: z.number().int().min(1).meta({
+    description: 'How many equal refusals the entry stands for: one a minute is written down. 1 for everything else.',
+  }),
 })
 
 export const auditPageSchema = z.object({ items: z.array(auditEntrySchema), nextCursor: z.string().nullable() })

@@ -52,7 +52,7 @@ export const describeRefresh = (): Operation => ({
     'several-credentials',
     'body-too-large',
     'invalid_grant',
-    'too-many-logins',
+    'too-many-attempts',
   ],
   security: ['refreshToken'],
 })

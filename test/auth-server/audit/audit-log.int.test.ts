@@ -1,9 +1,11 @@
+import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { AuditEvent } from '../../../auth-server/audit/audit.ts'
 import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { parseAuditHead, verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { rfc3339 } from '../../../shared/clock.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -108,7 +110,7 @@ describeOnDatabases('the audit log', (open) => {
 
   it('gives an entry back as it was written, page by page', async () => {
     await createLog().record(event('alice'))
-    const entry = { seq: 1, at: '2026-01-01T00:00:00.000Z', ...event('alice') }
+    const entry = { seq: 1, at: rfc3339(clock.now()), count: 1, ...event('alice') }
     expect(await readEntries(opened.database, { after: 0, limit: 1 })).toEqual({ items: [entry], next: undefined })
     await write(2)
     expect(await readEntries(opened.database, { after: 0, limit: 2 })).toMatchObject({ next: 2 })
@@ -129,29 +131,70 @@ describeOnDatabases('the audit log', (open) => {
     ])
   })
 
-  it('keeps one refusal by a limit a minute for each doer and address', async () => {
+  const told = async () => {
+    const { items } = await readEntries(opened.database, { after: 0, limit: 200 })
+    return items.map(({ actor, outcome, count }) => [actor, outcome, count])
+  }
+
+  it('has one entry a minute of equal refusals, which says how many it stands for, and the rest when it stops', async () => {
     const log = createLog()
-    const refused = (actor: string) => log.record(event('alice', { actor, outcome: 'too-many-attempts' }))
+    const refused = (actor: string, outcome = 'missing-right') => log.recordRefusal(event('alice', { actor, outcome }))
     await Promise.all(Array.from({ length: 5 }, () => refused('alice')))
     await refused('bob')
-    expect(await log.head()).toMatchObject({ count: 2 })
+    await refused('alice', 'invalid_grant')
     clock.advance(60_000)
     await refused('alice')
-    expect(await log.head()).toMatchObject({ count: 3 })
+    await refused('alice')
+    log.start()
+    await log.stop()
+    expect(await told()).toEqual([
+      ['alice', 'missing-right', 1],
+      ['bob', 'missing-right', 1],
+      ['alice', 'invalid_grant', 1],
+      ['alice', 'missing-right', 5],
+      ['alice', 'missing-right', 1],
+    ])
+    expect(await verify()).toMatchObject({ fault: undefined, sound: { count: 5 } })
   })
 
-  it('keeps the next refusal by a limit when one could not be stored', async () => {
+  it('leaves out nothing of what took place, however often', async () => {
+    const log = createLog()
+    for (let times = 0; times < 3; times += 1) await log.record(event('alice'))
+    expect(await told()).toEqual(Array.from({ length: 3 }, () => ['admin', 'succeeded', 1]))
+  })
+
+  it('chains an entry that stands for one event as it did before entries had a count', async () => {
+    await write(1)
+    const [{ id: keyId, derive }] = secretsKeys
+    const members = {
+      action: 'user.changed',
+      actor: 'admin',
+      address: '203.0.113.7',
+      at: rfc3339(clock.now()),
+      keyId,
+      macBefore: '',
+      outcome: 'succeeded',
+      requestId: '0191e7a0-0000-7000-8000-000000000000',
+      scheme: 'bearer',
+      seq: 1,
+      target: 'user-1',
+    }
+    const mac = createHmac('sha256', derive('audit')).update(JSON.stringify(members)).digest('base64url')
+    expect(await createLog().head()).toEqual({ count: 1, digest: mac })
+  })
+
+  it('keeps the next refusal, with the number of both, when one could not be stored', async () => {
     let isAway = true
     const transaction: typeof opened.database.transaction = (work) =>
       isAway ? Promise.reject(new Unavailable('database')) : opened.database.transaction(work)
     const database = { ...opened.database, transaction }
     const log = createChainedLog({ database, clock, log: logger as never, secretsKeys })
-    const refused = () => log.record(event('alice', { outcome: 'too-many-attempts' }))
+    const refused = () => log.recordRefusal(event('alice', { outcome: 'too-many-attempts' }))
     await expect(refused()).rejects.toBeInstanceOf(Unavailable)
     isAway = false
     await refused()
     await refused()
-    expect((await readEntries(opened.database, { after: 0, limit: 9 })).items).toHaveLength(1)
+    expect(await told()).toEqual([['admin', 'too-many-attempts', 2]])
   })
 
   it('refuses to be changed by a statement', async () => {
@@ -167,6 +210,7 @@ describeOnDatabases('the audit log', (open) => {
   it.each([
     ["update auth.audit_entries set outcome = 'succeeded ' where seq = 4", 'broken', 4],
     ['update auth.audit_entries set actor = null where seq = 1', 'broken', 1],
+    ['update auth.audit_entries set count = 2 where seq = 3', 'broken', 3],
     ["update auth.audit_entries set at = at + interval '1 millisecond' where seq = 8", 'broken', 8],
     ['update auth.audit_entries set seq = 100 where seq = 4', 'missing', 4],
     ['delete from auth.audit_entries where seq = 5', 'missing', 5],

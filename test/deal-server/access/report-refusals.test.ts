@@ -6,15 +6,20 @@ import type { LimitRefusal } from '../../../shared/limits/limit-refusals.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const refusalOf = (name: string, address = '203.0.113.7'): LimitRefusal => ({
-  ...{ scheme: 'digest', actor: name, target: name, address },
+  ...{ scheme: 'digest', actor: name, target: name, address, count: 1 },
 })
 
 /** Reports to an auth server that answers so. */
 function open(answer: () => number | Promise<number>, waitsMs: readonly number[] = [1, 1]) {
   const told: string[][] = []
+  let count = 0
   const ask = vi.fn(async ({ body }: InternalQuestion) => {
     const status = await answer()
-    if (status === 204) told.push((body as { refusals: LimitRefusal[] }).refusals.map(({ actor }) => String(actor)))
+    if (status === 204) {
+      const { refusals } = body as { refusals: LimitRefusal[] }
+      told.push(refusals.map(({ actor }) => String(actor)))
+      count += refusals.reduce((sum, refusal) => sum + refusal.count, 0)
+    }
     return { status, headers: new Headers(), body: undefined }
   })
   const lost: object[] = []
@@ -24,15 +29,18 @@ function open(answer: () => number | Promise<number>, waitsMs: readonly number[]
   }
   const clock = { now: () => 0, monotonic: () => 0 }
   const reports = createRefusalReports({ authClient: { ask }, clock, log: log as never, waitsMs })
-  return { reports, ask, told, lost }
+  return { reports, ask, told, lost, counted: () => count }
 }
 
-it('tells of a refusal once a minute', async () => {
-  const { reports, ask } = open(() => 204)
+it('tells of a refusal once a minute, and at the end of how many it did not tell of', async () => {
+  const { reports, ask, told } = open(() => 204)
   for (let time = 0; time < 5; time += 1) reports.note(refusalOf('alice'))
+  await expect.poll(() => told).toEqual([['alice']])
   await reports.stop()
-  const body = { refusals: [refusalOf('alice')] }
-  expect(ask).toHaveBeenCalledExactlyOnceWith({ method: 'POST', target: '/limit-refusals', body })
+  const asked = (count: number) => [
+    { method: 'POST', target: '/limit-refusals', body: { refusals: [{ ...refusalOf('alice'), count }] } },
+  ]
+  expect(ask.mock.calls).toEqual([asked(1), asked(4)])
 })
 
 it('tells of those that come meanwhile together', async () => {
@@ -71,12 +79,20 @@ it('holds few in memory while the auth server does not answer', async () => {
   const answered = new Promise<number>((resolve) => {
     answer = resolve
   })
-  const { reports, told } = open(() => answered)
-  for (let at = 0; at < 3_000; at += 1) reports.note(refusalOf(`user-${at}`, `203.0.${at >> 8}.${at & 255}`))
+  const { reports, told, counted } = open(() => answered)
+  for (let at = 0; at < 5_000; at += 1) reports.note(refusalOf(`user-${at}`, `203.0.${at >> 8}.${at & 255}`))
   answer(204)
   await reports.stop()
-  expect(told.flat().length).toBe(1_001)
+  expect(told.flat().length).toBe(2_001)
+  expect(counted()).toBe(5_000)
   expect(Math.max(...told.map(({ length }) => length))).toBe(200)
+})
+
+it('gives up at once at the end when the auth server is away, however much is left', async () => {
+  const { reports, ask } = open(() => 503, [3_600_000])
+  for (let at = 0; at < 1_000; at += 1) reports.note(refusalOf(`user-${at}`, `203.0.${at >> 8}.${at & 255}`))
+  await reports.stop()
+  expect(ask).toHaveBeenCalledTimes(1)
 })
 
 it('waits for nobody when it stops', async () => {

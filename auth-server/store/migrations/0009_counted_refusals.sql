@@ -1,0 +1,1 @@
+ALTER TABLE "auth"."audit_entries" ADD COLUMN "count" integer DEFAULT 1 NOT NULL;
