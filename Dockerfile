@@ -1,17 +1,18 @@
 # One image for every service: the compiled servers and what they need to run, as a user without privileges.
-FROM node:24-bookworm-slim AS build
+FROM node:24.16.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci
+RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build
 
-FROM node:24-bookworm-slim AS dependencies
+FROM node:24.16.0-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev
+# npm leaves PGlite there, which Drizzle may be used with; servers in production open no embedded database.
+RUN npm ci --omit=dev --ignore-scripts && rm -r node_modules/@electric-sql
 
-FROM node:24-bookworm-slim
+FROM node:24.16.0-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
@@ -21,7 +22,7 @@ COPY docker/ops.sh /usr/local/bin/ops
 COPY docker/ready.mjs /usr/local/lib/keyhold/ready.mjs
 # A volume that is mounted here for the first time takes over owner and mode.
 RUN install -d -o node -g node -m 700 /secrets/auth /secrets/deal /secrets/own && \
-  install -d -o node -g node -m 755 /secrets/database
+  install -d -o node -g node -m 755 /secrets/database /secrets/redis
 USER node
 ENTRYPOINT ["keyhold"]
 CMD ["node", "dist/deal-server/main.js"]

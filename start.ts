@@ -26,7 +26,6 @@ import { systemClock as clock } from './shared/clock.ts'
 import { isLoopbackHost, sharedPort } from './shared/common-settings.ts'
 import { lockDataFolder } from './shared/database/data-lock.ts'
 import type { Database } from './shared/database/database.ts'
-import { openEmbeddedEngine } from './shared/database/embedded.ts'
 import { migrateDatabase } from './shared/database/migrate.ts'
 import { openPostgres } from './shared/database/postgres.ts'
 import { prepareDatabase } from './shared/database/prepare.ts'
@@ -76,7 +75,9 @@ const keyRing = await openRing()
 const cache = openCache({ redisUrl: auth.config.redisUrl, clock, onListenerError: (err) => log.error({ err }) })
 
 const needsEngine = auth.config.databaseUrl === undefined || deal.config.databaseUrl === undefined
-const engine = needsEngine ? await openEmbeddedEngine(join(dataDir, 'postgres')) : undefined
+// Not installed where only built servers run.
+const embedded = needsEngine ? await import('./shared/database/embedded.ts') : undefined
+const engine = await embedded?.openEmbeddedEngine(join(dataDir, 'postgres'))
 const openDatabase = (url: string | undefined): Database => {
   if (url !== undefined) return openPostgres(url)
   if (!engine) throw new TypeError('the engine is open whenever a database has no URL')
@@ -147,7 +148,7 @@ async function createFirstUsers(): Promise<void> {
   const wasCutOff = hasDraftAlone && (await holdsOnlyDemo(authServer.users))
   if (!withDemo) {
     await rm(demoDraft, { force: true })
-    if (isEmpty) return createFirstAdmin(authServer.users, ids)
+    if (isEmpty) return createFirstAdmin({ users: authServer.users, ids, config: auth.config })
   }
   if (withDemo && (isEmpty || wasCutOff)) {
     const users = newDemoUsers(ids)

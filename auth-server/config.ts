@@ -24,6 +24,10 @@ export const authSettings = {
     expected: '32 bytes as base64url (43 characters)',
     test: isSecretsKey,
   }),
+  FIRST_PASSWORD_FILE: text(
+    'file that the password of the first user, admin, is written to (mode 0600); without one it is printed once, and production makes no first user',
+    undefined,
+  ),
   ACCESS_TOKEN_TTL: integer('life of an access token in seconds', { fallback: 1800, min: 1, max: 86_400 }),
   REFRESH_TOKEN_TTL: integer('life of a refresh token in seconds', { fallback: 86_400, min: 1, max: 31_536_000 }),
   LOGIN_MAX_TTL: integer('life of a login in seconds, however often refreshed', {
@@ -81,6 +85,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     keysDir: values.KEYS_DIR,
     keysPassphrase: values.KEYS_PASSPHRASE,
     keyBits: values.KEY_BITS,
+    firstPasswordFile: values.FIRST_PASSWORD_FILE,
     keyMaxAgeDays: values.KEY_MAX_AGE_DAYS,
     secretsKeys: SECRETS_KEY,
     accessTokenTtlSeconds: values.ACCESS_TOKEN_TTL,

@@ -1,7 +1,10 @@
 /** What an auth server does once, on an empty database: its first users, and what the demo needs. */
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { isLoopbackHost } from '../shared/common-settings.ts'
 import { Refused } from '../shared/errors.ts'
 import type { IdSource } from '../shared/ids.ts'
+import { OperatorError, withFilesOf } from '../shared/operator-error.ts'
 import { isAnonymous } from '../shared/principals/record.ts'
 import { digestHa1 } from '../shared/schemes/digest-response.ts'
 import type { SettingProblem } from '../shared/settings.ts'
@@ -131,14 +134,48 @@ export async function createDemoApiKeys(apiKeys: Pick<ApiKeys, 'create'>): Promi
   return made
 }
 
+/** What making the first user needs. */
+export interface FirstAdminPorts {
+  readonly users: Pick<Users, 'create'>
+  readonly ids: Pick<IdSource, 'secret'>
+  readonly config: { readonly production: boolean; readonly firstPasswordFile: string | undefined }
+}
+
 /**
- * Creates the user `admin` and prints the generated password; nothing when another instance was faster. At once, since it can never be
- * shown again, whatever becomes of this start; and not by the log: logs are kept.
+ * Creates the user `admin` with a generated password; nothing when another instance was faster. The password is in the file before the user
+ * exists, or is printed at once, since it can never be shown again, whatever becomes of this start. Not by the log, and in production not
+ * on the output either: both are kept. @throws OperatorError when it can be left nowhere
  */
-export async function createFirstAdmin(users: Users, ids: IdSource): Promise<void> {
+export async function createFirstAdmin({ users, ids, config }: FirstAdminPorts): Promise<void> {
   const password = ids.secret(18)
-  if (!(await unlessThere(users.create({ username: 'admin', password, roles: ['admin'] })))) return
-  process.stdout.write(`The user admin was created. Its password, shown only now: ${password}\n`)
+  const create = () => unlessThere(users.create({ username: 'admin', password, roles: ['admin'] }))
+  const { production, firstPasswordFile: file } = config
+  if (file === undefined) {
+    if (production) throw new OperatorError(firstPasswordNeedsFile)
+    if (!(await create())) return
+    process.stdout.write(`The user admin was created. Its password, shown only now: ${password}\n`)
+  } else if (await withFirstPassword(file, `${password}\n`, create)) {
+    process.stdout.write(`The user admin was created. Its password is in ${file}: replace it, then delete the file\n`)
+  }
+}
+
+const firstPasswordNeedsFile =
+  'FIRST_PASSWORD_FILE: must be set in production while there is no user: the password of the first one is written there'
+
+/**
+ * Leaves the password in the file, readable by its owner alone, when `create` has made the user it is for; beside it, with the process id
+ * behind the name, when `create` fails and the user may exist.
+ */
+async function withFirstPassword(file: string, text: string, create: () => Promise<boolean>): Promise<boolean> {
+  const draft = `${file}.${process.pid}`
+  await withFilesOf('FIRST_PASSWORD_FILE', file, async () => {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    await rm(draft, { force: true })
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true })
+  })
+  const isMade = await create()
+  await withFilesOf('FIRST_PASSWORD_FILE', file, () => (isMade ? rename(draft, file) : rm(draft)))
+  return isMade
 }
 
 /** True when the user was created, false when there was one of that name. */

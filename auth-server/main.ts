@@ -50,7 +50,7 @@ const server = createAuthServer(config, {
 })
 requireSettings(await demoUserProblems(config, server))
 server.start()
-if (await server.users.isEmpty()) await createFirstAdmin(server.users, ids)
+if (await server.users.isEmpty()) await createFirstAdmin({ users: server.users, ids, config })
 const { host, port, publicOrigin: origin, publicOrigins, metricsPort } = config
 const place = { host, origin, publicOrigins, ids, log }
 const endMetrics =

@@ -18,17 +18,15 @@ function packagesOf(file) {
   }
 }
 
-/** Servers run without the development tools; tests do not. */
-const withDev = process.argv.includes('--dev')
+// With what is for development: the loader of TypeScript and the embedded database are. Built servers need neither.
 const locked = packagesOf('package-lock.json') ?? {}
 const installed = packagesOf('node_modules/.package-lock.json')
 const complete = Object.entries(locked).every(
-  ([path, entry]) =>
-    path === '' || entry.optional || (entry.dev && !withDev) || installed?.[path]?.version === entry.version,
+  ([path, entry]) => path === '' || entry.optional || installed?.[path]?.version === entry.version,
 )
 if (!complete) {
   console.error('Installing the dependencies …')
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
+  const { status } = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
     stdio: 'inherit',
     shell: process.platform === 'win32',
   })

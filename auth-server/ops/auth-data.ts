@@ -7,7 +7,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lockDataFolder } from '../../shared/database/data-lock.ts'
 import type { Database } from '../../shared/database/database.ts'
-import { openEmbeddedEngine } from '../../shared/database/embedded.ts'
 import { openPostgres } from '../../shared/database/postgres.ts'
 import { withFilesOf } from '../../shared/operator-error.ts'
 import { parseSecretsKeys, type SecretsKeys } from '../store/secrets-keys.ts'
@@ -71,6 +70,8 @@ async function openDatabase({ databaseUrl, dataDir }: AuthDataSettings): Promise
   }
   const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockDataFolder(dataDir))
   try {
+    // Not installed where only built servers run.
+    const { openEmbeddedEngine } = await import('../../shared/database/embedded.ts')
     const engine = await openEmbeddedEngine(folder)
     const close = async () => {
       await engine.close()

@@ -22,7 +22,7 @@ export interface Nudges {
   stop(): Promise<void>
 }
 
-const channel = 'keyhold:deal-events'
+const channel = '{keyhold}:deal-events'
 /** What is written meanwhile goes into one nudge. */
 const pauseMs = 5
 /** A nudge that comes late does no harm, so the cache need not be asked for the moment each time. */

@@ -8,9 +8,8 @@
  * also changes when a master gets its first replica: the cache is then empty once more than it needs to be.
  *
  * The scripts call INFO and TIME before they write, which needs replication by effects: Redis 5 or newer. Numbers travel as
- * strings, because Lua prints large ones rounded. A Redis user with restricted rights needs `+info +time +get +set +publish +eval
- * +evalsha +subscribe +unsubscribe +ping +incr +pttl +pexpire +zadd +zrem +zcount +zremrangebyscore`, in a Cluster `+cluster`, the keys
- * `{keyhold}:*` and the channels `{keyhold}:*`.
+ * strings, because Lua prints large ones rounded. What a Redis user with restricted rights needs stands in
+ * `auth-server/ops/redis-acl.ts`.
  */
 
 const prelude = `

@@ -54,7 +54,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     ...['shared', 'zod', 'hono', 'node:crypto'],
   ],
   'auth-server/config.ts': ['shared', '*'],
-  'auth-server/first-start.ts': ['auth-server/users', 'auth-server/api-keys', 'shared'],
+  'auth-server/first-start.ts': ['auth-server/users', 'auth-server/api-keys', 'shared', 'node:fs', 'node:path'],
   'auth-server/auth-metrics.ts': ['auth-server/audit', 'auth-server/key-ring', 'auth-server/users', 'shared'],
   'auth-server/schemes.ts': ['auth-server', 'shared', '*'],
   'auth-server/server.ts': ['auth-server', 'shared', '*'],

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { sourceFiles } from './source.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -18,4 +19,49 @@ it('copies what stands beside the code into the build', () => {
   const files = filesBesideCode()
   expect(files).toContain('shared/pages/assets/pages.css')
   expect(files.filter((file) => !copied.some((folder) => file.startsWith(folder)))).toEqual([])
+})
+
+/** What `npm ci --omit=dev` installs, without what the image then removes: names of packages. */
+const packagesInImage = (): string[] => {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean }>
+  }
+  const removed = /rm -r (node_modules\/\S+)/.exec(readFileSync(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? 'nothing'
+  return Object.entries(packages)
+    .filter(([path, { dev }]) => path !== '' && !dev && !`${path}/`.startsWith(`${removed}/`))
+    .map(([path]) => path.replace(/^.*node_modules\//, ''))
+}
+
+/** What the built servers and their tools load at once: every package that can be reached from their first files. */
+const packagesLoaded = (): string[] => {
+  const files = new Map(sourceFiles().map((file) => [file.path, file]))
+  const reached = new Set(['auth-server/main.ts', 'deal-server/main.ts', ...['main', 'init-secrets'].map(toolFile)])
+  for (const path of reached) for (const imported of files.get(path)?.importsAtOnce ?? []) reached.add(imported)
+  return [...reached].filter((name) => !files.has(name) && !name.startsWith('node:'))
+}
+
+const toolFile = (name: string): string => `auth-server/ops/${name}.ts`
+
+it('puts no compiler, no embedded database and no development tool into the image', () => {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const unwanted = ['esbuild', ...Object.keys(devDependencies)]
+  expect(unwanted).toEqual(expect.arrayContaining(['tsx', '@electric-sql/pglite', 'drizzle-kit', 'vitest']))
+  const inImage = packagesInImage()
+  expect(inImage).toContain('hono')
+  expect(inImage.filter((name) => unwanted.includes(name))).toEqual([])
+})
+
+it('loads nothing in production that is not in the image', () => {
+  const loaded = packagesLoaded()
+  expect(loaded).toEqual(expect.arrayContaining(['hono', 'postgres', 'ioredis', 'commander']))
+  const inImage = packagesInImage()
+  expect(loaded.filter((name) => !inImage.includes(name))).toEqual([])
+})
+
+it('names an exact version of every image', () => {
+  const files = ['Dockerfile', 'docker-compose.yml'].map((name) => readFileSync(join(root, name), 'utf8')).join('\n')
+  const images = [...files.matchAll(/^(?:FROM|\s+image:) (\S+)/gm)].map(([, image = '']) => image)
+  const foreign = images.filter((image) => image !== 'keyhold')
+  expect(foreign.length).toBe(5)
+  for (const image of foreign) expect(image).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?-[a-z-]+$/)
 })

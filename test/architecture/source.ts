@@ -16,6 +16,8 @@ export interface SourceFile {
   readonly code: string
   /** What it imports: files of the project by path from its root, packages by name. */
   readonly imports: readonly string[]
+  /** Of these, what is loaded with it: neither types nor what is asked for later. */
+  readonly importsAtOnce: readonly string[]
 }
 
 const sourceFolders = ['auth-server', 'deal-server', 'shared', 'bench', 'scripts']
@@ -39,16 +41,19 @@ function filesBelow(folder: string): string[] {
 /** What the tests need to know of a file with this text. */
 export function readSource(path: string, text: string): SourceFile {
   const withStrings = blank(text, { strings: false })
-  const specifiers = [
-    ...withStrings.matchAll(/^(?:import|export)\b[^'"`;]*?\bfrom\s+['"]([^'"]+)['"]/gm),
-    ...withStrings.matchAll(/^import\s+['"]([^'"]+)['"]/gm),
-    ...withStrings.matchAll(/\b(?:import|require)\s*\(\s*['"]([^'"]+)['"]/g),
-  ].map(([, specifier = '']) => specifier)
+  const found = (pattern: RegExp): string[] =>
+    [...withStrings.matchAll(pattern)].map(([, specifier = '']) => resolve(path, specifier))
+  const whole = found(/^import\s+['"]([^'"]+)['"]/gm)
   return {
     path,
     lines: text.replace(/\n$/, '').split('\n'),
     code: blank(text, { strings: true }),
-    imports: specifiers.map((specifier) => resolve(path, specifier)),
+    imports: [
+      ...found(/^(?:import|export)\b[^'"`;]*?\bfrom\s+['"]([^'"]+)['"]/gm),
+      ...whole,
+      ...found(/\b(?:import|require)\s*\(\s*['"]([^'"]+)['"]/g),
+    ],
+    importsAtOnce: [...found(/^(?:import|export)\b(?! type\b)[^'"`;]*?\bfrom\s+['"]([^'"]+)['"]/gm), ...whole],
   }
 }
 

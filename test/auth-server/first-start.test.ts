@@ -1,6 +1,17 @@
-import { describe, expect, it } from 'vitest'
-import { type DemoTraces, demoUserProblems, holdsOnlyDemo, newDemoUsers } from '../../auth-server/first-start.ts'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import {
+  createFirstAdmin,
+  type DemoTraces,
+  demoUserProblems,
+  type FirstAdminPorts,
+  holdsOnlyDemo,
+  newDemoUsers,
+} from '../../auth-server/first-start.ts'
 import { systemClock } from '../../shared/clock.ts'
+import { Refused } from '../../shared/errors.ts'
 import { createIdSource } from '../../shared/ids.ts'
 import { digestHa1 } from '../../shared/schemes/digest-response.ts'
 
@@ -85,5 +96,58 @@ describe('a database in which a demo was begun', () => {
     expect(await holding(['admin', 'anonymous', 'eve'])).toBe(false)
     expect(await holding([...names, 'anonymous', 'zoe'])).toBe(false)
     expect(await holding(['admin', 'anonymous'], changed)).toBe(false)
+  })
+})
+
+describe('the first admin', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'keyhold-first-'))
+  const file = join(folder, 'own', 'password')
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  afterEach(() => vi.restoreAllMocks())
+
+  /** What is printed, and with which password the user is created. */
+  const create = async (config: FirstAdminPorts['config'], refusal?: Refused) => {
+    const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+    const passwords: string[] = []
+    const made = { id: '', username: 'admin', roles: [], rights: [], enabled: true, createdAt: 0, updatedAt: 0 }
+    const users: FirstAdminPorts['users'] = {
+      create: async ({ password }) => {
+        if (refusal) throw refusal
+        passwords.push(password)
+        return made
+      },
+    }
+    await createFirstAdmin({ users, ids: createIdSource(systemClock), config })
+    return { output: printed.mock.calls.join(''), password: passwords[0] ?? '' }
+  }
+
+  it('has a password that stands in the file of its owner, and nowhere in the output', async () => {
+    const { output, password } = await create({ production: true, firstPasswordFile: file })
+    expect(password.length).toBeGreaterThan(20)
+    expect(readFileSync(file, 'utf8')).toBe(`${password}\n`)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(output).toContain(file)
+    expect(output).not.toContain(password)
+  })
+
+  it('leaves that file as it is when another server was faster', async () => {
+    const before = readFileSync(file, 'utf8')
+    const refusal = new Refused('user-exists', 'there is a user of this name')
+    expect(await create({ production: true, firstPasswordFile: file }, refusal)).toEqual({ output: '', password: '' })
+    expect(readFileSync(file, 'utf8')).toBe(before)
+    expect(readdirSync(dirname(file))).toEqual(['password'])
+  })
+
+  it('is not made where the password could be left in a log alone', async () => {
+    await expect(create({ production: true, firstPasswordFile: undefined })).rejects.toThrow(
+      /^FIRST_PASSWORD_FILE: must/,
+    )
+    const development = await create({ production: false, firstPasswordFile: undefined })
+    expect(development.output).toContain(`shown only now: ${development.password}\n`)
+  })
+
+  it('is not made when the file cannot be written', async () => {
+    const config = { production: false, firstPasswordFile: join(file, 'below-a-file') }
+    await expect(create(config)).rejects.toThrow(/^FIRST_PASSWORD_FILE: .* cannot be used: /)
   })
 })

@@ -64,10 +64,10 @@ export async function openPostgresAndRedis(serverUrl: string): Promise<Backend> 
   const [scratch, redis] = await Promise.all([createScratchDatabase(serverUrl), startRedisServer()])
   return {
     mode: 'alone',
-    environment: { AUTH_DATABASE_URL: scratch.url, DEAL_DATABASE_URL: scratch.url, REDIS_URL: redis.url },
+    environment: { AUTH_DATABASE_URL: scratch.url, DEAL_DATABASE_URL: scratch.url, REDIS_URL: redis.restrictedUrl },
     openDatabase: () => openPostgres(scratch.url),
     // A long wait for an answer only says that the machine is busy; a Redis that is away is noticed at once.
-    openCache: () => openRedisCache(redis.url, { commandTimeoutMs: 1000 }),
+    openCache: () => openRedisCache(redis.restrictedUrl, { commandTimeoutMs: 1000 }),
     redis,
     close: async () => {
       await redis.dispose()

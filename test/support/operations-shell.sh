@@ -72,6 +72,8 @@ pg() {
   "$tool" -d "$POSTGRES/$database" "$@"
 }
 
+first_password() { cat "$(setting auth FIRST_PASSWORD_FILE)"; }
+
 cache() { redis-cli -u "$REDIS" "$@"; }
 
 end_all() {

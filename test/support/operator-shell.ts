@@ -48,7 +48,7 @@ export async function openOperatorShell(): Promise<OperatorShell> {
   for (const [name, onPage] of Object.entries(portsOnPage)) ports.push([name, onPage, await freePort()])
   await writeSettings(folder, {
     databases,
-    redis: redis.url,
+    redis: redis.restrictedUrl,
     ports: new Map(ports.map(([name, , port]) => [name, port])),
   })
   const portOf = `port_of() { case $1 in ${ports.map(([name, , port]) => `${name}) echo ${port};;`).join(' ')} esac; }`
@@ -97,7 +97,12 @@ async function writeSettings(folder: string, { databases, redis, ports }: Surrou
     DEAL_PUBLIC_ORIGIN: `http://127.0.0.1:${ports.get('deal-1')}`,
   }
   const own = {
-    auth: { AUTH_DATABASE_URL: `${databases}/auth`, SECRETS_KEY: secret(), KEYS_DIR: keys },
+    auth: {
+      AUTH_DATABASE_URL: `${databases}/auth`,
+      SECRETS_KEY: secret(),
+      KEYS_DIR: keys,
+      FIRST_PASSWORD_FILE: join(folder, 'var', 'first-password'),
+    },
     deal: { DEAL_DATABASE_URL: `${databases}/deals` },
   }
   for (const [kind, settings] of Object.entries(own)) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { redisRights } from '../../auth-server/ops/redis-acl.ts'
 import { freePort } from './free-port.ts'
 
 /** Whether this machine can start Redis servers for tests. */
@@ -14,6 +15,8 @@ export const redisServerInstalled = spawnSync('redis-server', ['--version']).sta
 export interface RedisServer {
   readonly port: number
   readonly url: string
+  /** The same as the user `keyhold`, who may no more than in Docker Compose. */
+  readonly restrictedUrl: string
   /** Starts it again on the same port and directory: it loads the last dump. Resolves when it answers. */
   start(): Promise<void>
   /** Ends it without a dump; the last one that `command('SAVE')` wrote stays. */
@@ -27,18 +30,26 @@ export interface RedisServer {
   dispose(): Promise<void>
 }
 
-/** Starts a Redis server; `settings` are further command line arguments, such as `['--cluster-enabled', 'yes']`. */
-export async function startRedisServer(settings: readonly string[] = []): Promise<RedisServer> {
+const restrictedUser = ['--user', 'keyhold', 'on', '>restricted', ...redisRights.split(' ')]
+
+/**
+ * Starts a Redis server; `settings` are further command line arguments, such as `['--cluster-enabled', 'yes']`, `operator` is a name and a
+ * password, with a colon between, where its default user may do nothing.
+ */
+export async function startRedisServer(settings: readonly string[] = [], operator = ''): Promise<RedisServer> {
   const directory = await mkdtemp(join(tmpdir(), 'keyhold-redis-'))
   const port = await freePort()
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', '', ...settings]
+  if (operator === '') args.push(...restrictedUser)
+  const login = operator && `${operator}@`
   let child: ChildProcess | undefined
   const server: RedisServer = {
     port,
-    url: `redis://127.0.0.1:${port}`,
+    url: `redis://${login}127.0.0.1:${port}`,
+    restrictedUrl: `redis://keyhold:restricted@127.0.0.1:${port}`,
     async start() {
       child = spawn('redis-server', [...args, '--repl-diskless-sync-delay', '0'], { stdio: 'ignore' })
-      await answering(port)
+      await answering(server.url)
     },
     async kill() {
       const running = child
@@ -50,7 +61,7 @@ export async function startRedisServer(settings: readonly string[] = []): Promis
     },
     pause: () => void child?.kill('SIGSTOP'),
     resume: () => void child?.kill('SIGCONT'),
-    command: (name, ...rest) => command(port, [name, ...rest.map(String)]),
+    command: (name, ...rest) => command(server.url, [name, ...rest.map(String)]),
     async dispose() {
       await server.kill()
       await rm(directory, { recursive: true, force: true })
@@ -86,8 +97,8 @@ async function clusterFormed(server: RedisServer, size: number): Promise<void> {
   throw new Error('the Redis Cluster did not form')
 }
 
-async function command(port: number, [name = 'PING', ...args]: readonly string[]): Promise<unknown> {
-  const client = new Redis(port, '127.0.0.1', { retryStrategy: null, disconnectTimeout: 50 })
+async function command(url: string, [name = 'PING', ...args]: readonly string[]): Promise<unknown> {
+  const client = new Redis(url, { retryStrategy: null, disconnectTimeout: 50 })
   client.on('error', () => undefined)
   try {
     return await client.call(name, ...args)
@@ -96,9 +107,9 @@ async function command(port: number, [name = 'PING', ...args]: readonly string[]
   }
 }
 
-async function answering(port: number): Promise<void> {
+async function answering(url: string): Promise<void> {
   for (const end = Date.now() + 10_000; Date.now() < end; await sleep(10)) {
-    const answer = await command(port, ['PING']).catch(() => undefined)
+    const answer = await command(url, ['PING']).catch(() => undefined)
     if (answer === 'PONG') return
   }
   throw new Error('the Redis server did not start')
