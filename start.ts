@@ -38,6 +38,7 @@ import { createMetrics } from './shared/metrics/metrics.ts'
 import { listenForMetrics } from './shared/metrics/serve-metrics.ts'
 import { OperatorError, withFilesOf } from './shared/operator-error.ts'
 import { beginServer, closeOnSignal, endWith, requireSettings } from './shared/process.ts'
+import { warnOfUnverifiedWays } from './shared/unverified-ways.ts'
 
 beginServer()
 const usage = 'Usage: npm start [-- --no-demo]'
@@ -65,6 +66,10 @@ requireSettings([
 ])
 
 const log = createLog(auth.config.log)
+warnOfUnverifiedWays(log, {
+  databases: { AUTH_DATABASE_URL: auth.config.databaseUrl, DEAL_DATABASE_URL: deal.config.databaseUrl },
+  redisUrl: auth.config.redisUrl,
+})
 const certificate = await openCertificate(auth.config.tls, { log })
 const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockDataFolder(dataDir))
 process.on('exit', () => void unlock())

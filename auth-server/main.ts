@@ -13,6 +13,7 @@ import { createLog } from '../shared/log.ts'
 import { createMetrics } from '../shared/metrics/metrics.ts'
 import { listenForMetrics } from '../shared/metrics/serve-metrics.ts'
 import { beginServer, closeOnSignal, requireSettings } from '../shared/process.ts'
+import { warnOfUnverifiedWays } from '../shared/unverified-ways.ts'
 import { readAuthConfig } from './config.ts'
 import { createFirstAdmin, demoUserProblems } from './first-start.ts'
 import { createKeyRing } from './key-ring/create-key-ring.ts'
@@ -24,6 +25,7 @@ beginServer()
 const { config, problems } = readAuthConfig('alone')
 requireSettings([...problems, ...(await certificateProblems(config.tls))])
 const log = createLog(config.log)
+warnOfUnverifiedWays(log, { databases: { AUTH_DATABASE_URL: config.databaseUrl }, redisUrl: config.redisUrl })
 const ids = createIdSource(systemClock)
 const certificate = await openCertificate(config.tls, { log })
 const clock = systemClock

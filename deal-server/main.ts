@@ -13,6 +13,7 @@ import { createLog } from '../shared/log.ts'
 import { createMetrics } from '../shared/metrics/metrics.ts'
 import { listenForMetrics } from '../shared/metrics/serve-metrics.ts'
 import { beginServer, closeOnSignal, requireSettings } from '../shared/process.ts'
+import { warnOfUnverifiedWays } from '../shared/unverified-ways.ts'
 import { readDealConfig } from './config.ts'
 import { createDealServer } from './server.ts'
 
@@ -20,6 +21,7 @@ beginServer()
 const { config, problems } = readDealConfig('alone')
 requireSettings([...problems, ...(await certificateProblems(config.tls))])
 const log = createLog(config.log)
+warnOfUnverifiedWays(log, { databases: { DEAL_DATABASE_URL: config.databaseUrl }, redisUrl: config.redisUrl })
 const ids = createIdSource(systemClock)
 const certificate = await openCertificate(config.tls, { log })
 const database = openPostgres(config.databaseUrl ?? '')

@@ -107,6 +107,8 @@ export const commonSettings = {
   NODE_ENV: text('production refuses embedded defaults, generated secrets and demo data', 'development'),
 }
 
+export { isLoopbackHost } from './loopback.ts'
+
 /** Which process reads the settings: both servers on embedded defaults, or one server alone on PostgreSQL and Redis. */
 export type Mode = 'together' | 'alone'
 
@@ -115,10 +117,6 @@ function listenerOrigin(protocol: 'http' | 'https', host: string, port: number):
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   return new URL(`${protocol}://${shown}:${port}`).origin
 }
-
-/** True for an address or name that only this machine can reach. */
-export const isLoopbackHost = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
 type CommonValues = Values<typeof commonSettings>
 

@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign, verify } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { calculateJwkThumbprint } from 'jose'
@@ -49,7 +49,18 @@ async function loadKey(entry: KeyEntry, place: KeyRingPlace): Promise<LoadedKey>
   const thumbprint = await calculateJwkThumbprint(publicKey.export({ format: 'jwk' }))
   if (thumbprint !== entry.kid)
     throw new KeyRingError(`${path} is not the key ${entry.kid} that ${keyRingFileName} names`)
+  if (!isPair(privateKey, publicKey))
+    throw new KeyRingError(`${path} is damaged: its private key does not sign for ${entry.kid}`)
   return { entry, publicKey, privateKey }
+}
+
+/**
+ * The encryption of PKCS#8 files (PBES2 with AES-CBC: OpenSSL writes no other) does not notice a change, and what a changed private key
+ * signs may give the key away (Klíma and Rosa, 2002): such a key must sign nothing that leaves this process.
+ */
+function isPair(privateKey: KeyObject, publicKey: KeyObject): boolean {
+  const probe = randomBytes(32)
+  return verify('sha256', probe, publicKey, sign('sha256', probe, privateKey))
 }
 
 async function readPrivateFile(path: string): Promise<string> {

@@ -1,3 +1,5 @@
+import { isLoopbackHost } from '../loopback.ts'
+
 /** Where one Redis node is and how to log in there. */
 export interface RedisNode {
   readonly host: string
@@ -39,6 +41,10 @@ export function isRedisUrl(url: string): boolean {
     return false
   }
 }
+
+/** True when what goes to this Redis stays on this machine, or is encrypted for a host whose certificate is verified. */
+export const isVerifiedRedisUrl = (url: string): boolean =>
+  parseRedisUrl(url).nodes.every(({ host, tls }, _, [first]) => isLoopbackHost(host) || (first?.tls ?? tls))
 
 function parseNode(text: string): RedisNode {
   if (!URL.canParse(text)) throw invalid()

@@ -1,6 +1,7 @@
 /** How a postgres.js client of one connection is made. */
 import type { Socket } from 'node:net'
 import postgres from 'postgres'
+import { isLoopbackHost } from '../loopback.ts'
 import { type ServerAddress, type SslMode, sslModeOf } from './postgres-socket.ts'
 
 /** A postgres.js client of one connection. */
@@ -66,6 +67,12 @@ export const isDatabaseUrl = (url: string): boolean => {
   } catch {
     return false
   }
+}
+
+/** True when what goes to this database stays on this machine, or is encrypted for a host whose certificate is verified. */
+export const isVerifiedDatabaseUrl = (url: string): boolean => {
+  const host = decodeURIComponent(new URL(url).hostname)
+  return host.startsWith('/') || isLoopbackHost(host) || sslModeOf(url) === 'verify-full'
 }
 
 /** Where the client's server is. */

@@ -5,9 +5,12 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
-export const sslModes = ['disable', 'prefer', 'require', 'verify-full'] as const
+export const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 
-/** As libpq names them: `require` encrypts for any certificate, `verify-full` wants a valid one for the host. */
+/**
+ * As libpq names them: `disable` and `prefer` may be plain text, `require` encrypts for any certificate, `verify-ca` wants a valid one,
+ * `verify-full` a valid one for the host.
+ */
 export type SslMode = (typeof sslModes)[number]
 
 export interface ServerAddress {
@@ -21,12 +24,15 @@ export interface ServerAddress {
 /**
  * The parameter `sslmode` of a database URL; `disable` when there is none.
  *
- * @throws TypeError for a mode that is not supported
+ * @throws TypeError for a mode that is not supported, and for other parameters about TLS, which would change nothing
  */
 export const sslModeOf = (url: string): SslMode => {
-  const asked = new URL(url).searchParams.get('sslmode') ?? 'disable'
+  const parameters = [...new URL(url).searchParams].filter(([name]) => /^ssl/i.test(name))
+  const [[name, asked] = ['sslmode', 'disable'], ...others] = parameters
   const mode = sslModes.find((each) => each === asked)
-  if (mode === undefined) throw new TypeError(`sslmode in the database URL must be one of ${sslModes.join(', ')}`)
+  if (name !== 'sslmode' || mode === undefined || others.length > 0) {
+    throw new TypeError(`the database URL may say of TLS nothing but sslmode, one of ${sslModes.join(', ')}`)
+  }
   return mode
 }
 
@@ -41,7 +47,9 @@ export const openSocket = async (address: ServerAddress, onSocket: (socket: Sock
   await happens(socket, 'connect')
   if (sslMode === 'disable' || !(await offersTls(socket, sslMode))) return socket
   const servername = isIP(host) === 0 ? host : ''
-  const encrypted = connectTls({ socket, host, servername, rejectUnauthorized: sslMode === 'verify-full' })
+  const rejectUnauthorized = sslMode === 'verify-ca' || sslMode === 'verify-full'
+  const anyHost = sslMode === 'verify-ca' && { checkServerIdentity: () => undefined }
+  const encrypted = connectTls({ socket, host, servername, rejectUnauthorized, ...anyHost })
   onSocket(encrypted)
   await happens(encrypted, 'secureConnect')
   return encrypted

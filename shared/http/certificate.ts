@@ -21,6 +21,21 @@ export interface CertificatePem {
   readonly key: string
 }
 
+/**
+ * TLS 1.3, and TLS 1.2 with ephemeral keys and authenticated encryption alone (RFC 9325 §4.2). To be given again with each renewed
+ * certificate: Node.js takes its defaults for what is left out.
+ */
+export const tlsRules = {
+  minVersion: 'TLSv1.2',
+  honorCipherOrder: true,
+  ciphers: [
+    ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
+    ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
+    ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
+    ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
+  ].join(':'),
+} as const
+
 /** The files cannot be served with: the message says which and why, and holds nothing of the key. */
 export class CertificateError extends OperatorError {
   override readonly name = 'CertificateError'

@@ -15,7 +15,7 @@ import type { Log } from '../log.ts'
 import { OperatorError } from '../operator-error.ts'
 import { sharedProblems } from '../problem-catalogue/both-servers.ts'
 import { problemDocument } from '../problems.ts'
-import type { Certificate } from './certificate.ts'
+import { type Certificate, tlsRules } from './certificate.ts'
 import { createHostRule, hasDotSegment } from './request-target.ts'
 import { securityHeaders, strictTransportSecurity } from './security-headers.ts'
 import { OpenStreams, type ServerBindings } from './stream.ts'
@@ -60,7 +60,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     keepAliveTimeout: 65_000,
   }
   const listener = createListener(options, streams)
-  const tls = certificate && { ...limits, ...certificate.pem, handshakeTimeout: handshakeTimeoutMs }
+  const tls = certificate && { ...limits, ...tlsRules, ...certificate.pem, handshakeTimeout: handshakeTimeoutMs }
   const secureServer = tls && createTlsServer(tls, listener)
   const server = secureServer ?? createServer(limits, listener)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -75,7 +75,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   })
   await listenOn(server, options)
   const { port } = server.address() as AddressInfo
-  const stopWatching = certificate?.watch((pem) => secureServer?.setSecureContext(pem))
+  const stopWatching = certificate?.watch((pem) => secureServer?.setSecureContext({ ...tlsRules, ...pem }))
   return {
     port,
     drain: (graceMs = 10_000) => {

@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,13 @@ import { replaceKeyRing } from '../../../auth-server/key-ring/key-files.ts'
 import { type KeyRing, openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import type { KeyRingFile } from '../../../auth-server/key-ring/keyring-file.ts'
 import { createTestClock } from '../support/test-clock.ts'
+
+/** This number of a JWK and two. */
+const increased = (member: string | undefined): string => {
+  const number = BigInt(`0x${Buffer.from(member ?? '', 'base64url').toString('hex')}`) + 2n
+  const hex = number.toString(16)
+  return Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url')
+}
 
 describe('the key ring', () => {
   const options = { bits: 2048, clock: createTestClock() }
@@ -118,6 +125,17 @@ describe('the key ring', () => {
       await writeRing({ ...whole, keys })
       await expect(open()).rejects.toThrow(message)
     }
+  })
+
+  it('refuses a private key that was changed where its public half does not show it', async () => {
+    await createKeyRing(directory, options)
+    const [jwt] = (await readRing()).keys
+    const file = path(jwt?.file ?? '')
+    const jwk = createPrivateKey(await readFile(file, 'utf8')).export({ format: 'jwk' })
+    const changed = { ...jwk, d: increased(jwk.d), dp: increased(jwk.dp) }
+    const damaged = createPrivateKey({ key: changed, format: 'jwk' })
+    await writeFile(file, damaged.export({ type: 'pkcs8', format: 'pem' }))
+    await expect(open()).rejects.toThrow(/is damaged: its private key does not sign for/)
   })
 
   it('refuses files that others can read, weak keys and foreign ones', async () => {

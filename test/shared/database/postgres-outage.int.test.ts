@@ -166,9 +166,11 @@ describe.skipIf(missing.length > 0)(title, () => {
     server.resume()
     await expectRecovery()
 
-    const wary = openPostgres(`${server.url}?sslmode=verify-full`)
-    await expect(wary.ping()).rejects.toMatchObject({ cause: { message: expect.stringContaining('self-signed') } })
-    await wary.close()
+    for (const mode of ['verify-ca', 'verify-full']) {
+      const wary = openPostgres(`${server.url}?sslmode=${mode}`)
+      await expect(wary.ping()).rejects.toMatchObject({ cause: { message: expect.stringContaining('self-signed') } })
+      await wary.close()
+    }
   })
 
   const endSessions = async (state: string): Promise<void> => {

@@ -4,7 +4,7 @@ import { connect as connectPlain } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect } from 'node:tls'
+import { connect, type SecureContextOptions } from 'node:tls'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readAuthConfig } from '../../../auth-server/config.ts'
 import { readDealConfig } from '../../../deal-server/config.ts'
@@ -121,6 +121,38 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
     expect(answer.toLowerCase()).toContain('content-type: application/problem+json')
     expect(answer.toLowerCase()).toContain('strict-transport-security: max-age=31536000; includesubdomains')
     expect(answer).toContain(`"code":"${code}"`)
+  })
+
+  it('takes TLS 1.3, of TLS 1.2 ephemeral keys with authenticated encryption alone, and nothing older; renewed, too', async () => {
+    const port = await serve('https://auth.example')
+    const version = (options: SecureContextOptions) =>
+      new Promise<string>((resolve, reject) => {
+        const ca = [one.certPem, other.certPem]
+        const socket = connect({ port, host: '127.0.0.1', ca, ...options }, () => {
+          resolve(String(socket.getProtocol()))
+          socket.destroy()
+        })
+        socket.on('error', reject)
+      })
+    const ofTls12 = (ciphers: string) => version({ maxVersion: 'TLSv1.2', ciphers })
+    const weak = [
+      'AES128-GCM-SHA256',
+      'AES256-SHA',
+      'ECDHE-RSA-AES128-SHA256',
+      'ECDHE-RSA-AES256-SHA',
+      'DHE-RSA-AES128-GCM-SHA256',
+    ]
+    const expectRules = async () => {
+      expect(await version({})).toBe('TLSv1.3')
+      expect(await ofTls12('ECDHE-RSA-AES128-GCM-SHA256')).toBe('TLSv1.2')
+      for (const suite of weak) await expect(ofTls12(suite), suite).rejects.toThrow(/handshake failure/)
+      const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const
+      await expect(version(old)).rejects.toThrow()
+    }
+    await expectRules()
+    write(other.certPem, other.keyPem)
+    await expect.poll(() => logged.join()).toContain('serving with the renewed certificate')
+    await expectRules()
   })
 
   it('closes what is no TLS, and goes on', async () => {
