@@ -35,11 +35,23 @@ export interface Snapshot {
 export const wasThere = (xid: number, { xmin, xmax, running }: Snapshot): boolean =>
   xid < xmin || (xid < xmax && !running.has(xid))
 
+/**
+ * Which run of which database a look was made in. When it changes, a crash or another server that took over may have given numbers of
+ * transactions out anew: what was concluded from the horizon or a snapshot of before is worth nothing.
+ */
+export type Incarnation = string
+
 /** A stretch of the log. */
 export interface EventPage {
   readonly events: readonly LoggedEvent[]
-  /** All events that will ever be before this place have been read. */
+  /**
+   * The last event that there was to read, else the place that the page was to begin after. An event that shows is durable, so, other
+   * than the horizon, this place stays right whatever crashes.
+   */
   readonly end: Place
+  /** With `isLast`: events of earlier transactions have all been read, and none can come in this incarnation. */
+  readonly horizon: number
+  readonly incarnation: Incarnation
   /** True when no further event shows at present. */
   readonly isLast: boolean
   /** The transaction of the first event that is there but does not show yet. */
@@ -56,9 +68,19 @@ export interface LogState {
   readonly isRestored: boolean
 }
 
+/** The present moment. */
+export interface Look {
+  readonly snapshot: Snapshot
+  readonly incarnation: Incarnation
+  /** The last event that shows; the beginning when there is none. */
+  readonly last: Place
+  /** The place of the event at the position that was asked for, if there is one. */
+  readonly place: Place | undefined
+}
+
 export interface EventLog {
-  /** The present moment; with the place of the event at `position`, if there is one. @throws Unavailable */
-  look(position?: number): Promise<{ readonly snapshot: Snapshot; readonly place: Place | undefined }>
+  /** @throws Unavailable */
+  look(position?: number): Promise<Look>
   /** At most `limit` events after the place, of one deal or of all. @throws Unavailable */
   read(after: Place, options: { readonly limit: number; readonly dealId?: string | undefined }): Promise<EventPage>
   /** @throws Unavailable */

@@ -22,7 +22,7 @@ export interface EncodedPage {
 export interface Follower {
   /** The next page; pages come in order and without gaps. */
   take(page: EncodedPage): void
-  /** The log went back behind what was read: whatever follows it must begin anew. */
+  /** The database crashed, or is another one: whatever follows the log must begin anew. */
   lose(): void
 }
 
@@ -50,8 +50,9 @@ export class EventReader {
   readonly #ports: ReaderPorts
   readonly #options: ReaderOptions
   readonly #followers = new Set<Follower>()
-  /** Everything before is read and handed on. Of no meaning while nobody follows. */
+  /** The last event that was read and handed on: nothing but events moves it. Of no meaning while nobody follows, as what stands below. */
   #place: Place = { xid: 0, position: 0 }
+  #incarnation = ''
   #isRunning = false
   #isNudged = false
   #heldBackLooks = 0
@@ -63,12 +64,14 @@ export class EventReader {
   }
 
   /**
-   * From now on hands every page to the follower, who has read everything before `place`; may also hand it events that it has read
-   * itself. False when the reader is ahead of the follower, who must read on alone.
+   * From now on hands every page to the follower, who has read up to the end of the log, with `page` as the last; may also hand it events
+   * that it has read itself. False when the reader is ahead of the follower, who must read on alone.
    */
-  join(follower: Follower, place: Place): boolean {
-    if (this.#followers.size === 0) this.#place = { ...place }
-    else if (isBefore(place, this.#place)) return false
+  join(follower: Follower, { end, horizon, incarnation }: EventPage): boolean {
+    if (this.#followers.size === 0) {
+      this.#place = { ...end }
+      this.#incarnation = incarnation
+    } else if (isBefore({ xid: horizon, position: 0 }, this.#place)) return false
     this.#followers.add(follower)
     if (!this.#isRunning) void this.#run()
     return true
@@ -105,8 +108,8 @@ export class EventReader {
       const page = await log.read(place, { limit: this.#options.pageSize })
       // All have left meanwhile, and another one has joined elsewhere: read again, from there.
       if (place !== this.#place) return { ...page, isLast: false }
-      lag.observe({ heldBack: page.heldBack, horizon: page.end.xid })
-      if (isBefore(page.end, place)) return this.#lose(page)
+      lag.observe(page)
+      if (page.incarnation !== this.#incarnation) return this.#lose(page)
       this.#place = page.end
       const encoded = { events: page.events.map((event) => ({ event, text: encode(event) })), end: page.end }
       for (const follower of [...this.#followers]) follower.take(encoded)
@@ -117,9 +120,9 @@ export class EventReader {
     }
   }
 
-  /** Transactions that were read are gone: a standby that had not received them took over. */
+  /** After a crash, or when a standby took over that had not received everything, streams begin anew: clients say after which event. */
   #lose(page: EventPage): EventPage {
-    this.#ports.logger.warn({ horizon: page.end.xid }, 'the event log went back: all streams are ended')
+    this.#ports.logger.warn('the database was restarted or is another one: all event streams are ended')
     const followers = [...this.#followers]
     this.#followers.clear()
     for (const follower of followers) follower.lose()

@@ -7,7 +7,14 @@ import type { Clock } from '../../shared/clock.ts'
 import { Refused, Unavailable } from '../../shared/errors.ts'
 import type { BodyStream } from '../../shared/http/stream.ts'
 import type { Log } from '../../shared/log.ts'
-import { type EventLog, isBefore, type LoggedEvent, type Place } from '../domain/event-log.ts'
+import {
+  type EventLog,
+  type EventPage,
+  type Incarnation,
+  isBefore,
+  type LoggedEvent,
+  type Place,
+} from '../domain/event-log.ts'
 import type { EncodedPage, EventReader, Follower } from './event-reader.ts'
 import type { StreamStart } from './stream-request.ts'
 
@@ -56,8 +63,10 @@ export class EventStream implements Follower {
   readonly #options: StreamOptions
   readonly #opened: OpenedStream
   readonly #body: BodyStream
-  /** Everything before has been sent. */
+  /** All that is wanted up to this event has been sent. */
   #place: Place
+  /** Known from the first look on. */
+  #incarnation: Incarnation | undefined
   #queue: Batch[] = []
   #waitingBytes = 0
   #isBehind = false
@@ -72,6 +81,7 @@ export class EventStream implements Follower {
     this.#opened = of.opened
     this.#body = of.body
     this.#place = of.opened.start.place
+    this.#incarnation = of.opened.start.incarnation
     this.#lastWrite = ports.clock.monotonic()
   }
 
@@ -106,7 +116,7 @@ export class EventStream implements Follower {
   }
 
   lose(): void {
-    this.#end('the log went back')
+    this.#end('the database was restarted or is another one')
   }
 
   #hasEnded(): boolean {
@@ -147,15 +157,20 @@ export class EventStream implements Follower {
       const events = page.events.filter((event) => this.#isWanted(event))
       await this.#send(events.map(encode))
       this.#place = page.end
-      if (page.isLast && reader.join(this, this.#place)) return
+      if (page.isLast && reader.join(this, page)) return
     }
   }
 
-  async #readPage() {
+  /** Undefined when the log cannot be read at present, or not on from here. */
+  async #readPage(): Promise<EventPage | undefined> {
     const { log, logger } = this.#ports
     const { pageSize: limit } = this.#options
     try {
-      return await log.read(this.#place, { limit, dealId: this.#opened.dealId })
+      const page = await log.read(this.#place, { limit, dealId: this.#opened.dealId })
+      this.#incarnation ??= page.incarnation
+      if (page.incarnation === this.#incarnation) return page
+      this.lose()
+      return undefined
     } catch (err) {
       if (!(err instanceof Unavailable)) logger.warn({ err }, 'the events could not be read')
       await pause(retryMs, this.#body.ended)

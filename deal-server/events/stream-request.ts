@@ -1,4 +1,12 @@
-import { beginning, type EventLog, isBefore, type LoggedEvent, type Place, wasThere } from '../domain/event-log.ts'
+import {
+  beginning,
+  type EventLog,
+  type Incarnation,
+  isBefore,
+  type LoggedEvent,
+  type Place,
+  wasThere,
+} from '../domain/event-log.ts'
 
 /** What a client wants to be told. */
 export interface StreamRequest {
@@ -12,8 +20,10 @@ export interface StreamRequest {
 
 /** Where a stream begins. */
 export interface StreamStart {
-  /** Everything before is no matter of this stream. */
+  /** An event, or the beginning: what is up to it is no matter of this stream. */
   readonly place: Place
+  /** What `includes` was worked out in; undefined where it needs no look. */
+  readonly incarnation: Incarnation | undefined
   /** Of what comes after, what belongs to the stream. */
   includes(event: LoggedEvent): boolean
 }
@@ -30,14 +40,13 @@ export async function findStart(
 ): Promise<StreamStart | undefined> {
   const isWanted = (event: LoggedEvent): boolean =>
     (dealId === undefined || event.dealId === dealId) && (types === undefined || types.has(event.type))
-  if (after === 0) return { place: beginning, includes: isWanted }
-  const { snapshot, place } = await log.look(after)
-  const horizon = { xid: snapshot.xmin, position: 0 }
+  if (after === 0) return { place: beginning, incarnation: undefined, includes: isWanted }
+  const { snapshot, incarnation, last, place } = await log.look(after)
   if (after === undefined) {
-    return { place: horizon, includes: (event) => !wasThere(event.xid, snapshot) && isWanted(event) }
+    return { place: last, incarnation, includes: (event) => !wasThere(event.xid, snapshot) && isWanted(event) }
   }
   if (place === undefined) return undefined
-  if (isBefore(place, horizon)) return { place, includes: isWanted }
+  if (place.xid < snapshot.xmin) return { place, incarnation, includes: isWanted }
   const isPast = (event: LoggedEvent) => !isBefore(place, event) && wasThere(event.xid, snapshot)
-  return { place: horizon, includes: (event) => !isPast(event) && isWanted(event) }
+  return { place: last, incarnation, includes: (event) => !isPast(event) && isWanted(event) }
 }

@@ -1,6 +1,14 @@
 /** The event table in the order in which it is safe to read. */
 import type { Database } from '../../shared/database/database.ts'
-import type { EventLog, EventPage, LoggedEvent, Place, Snapshot } from '../domain/event-log.ts'
+import {
+  beginning,
+  type EventLog,
+  type EventPage,
+  isBefore,
+  type LoggedEvent,
+  type Place,
+  type Snapshot,
+} from '../domain/event-log.ts'
 
 /** A row of `deals.events` as `json_agg` gives it: transaction numbers are texts there. */
 interface EventRow {
@@ -25,14 +33,24 @@ interface EventRow {
 const horizon = 'pg_snapshot_xmin(pg_current_snapshot())'
 const heldBack = `(select e.xid::text from deals.events e where e.xid >= ${horizon} order by e.xid, e.position limit 1)`
 
+/** Where the events end that show. */
+const lastShown = `(select json_build_object('xid', e.xid::text, 'position', e.position) from deals.events e
+    where e.xid < ${horizon} order by e.xid desc, e.position desc limit 1)`
+/**
+ * The statistics begin anew whenever the server recovers from a crash, also from that of a single session, which the server itself
+ * survives. All of it is 26 µs (measured).
+ */
+const incarnation = `concat_ws(' ', (pg_control_system()).system_identifier, (pg_control_checkpoint()).timeline_id,
+    extract(epoch from pg_postmaster_start_time()), extract(epoch from pg_stat_get_bgwriter_stat_reset_time()))`
+
 /** `$1`: a position or null. */
 const lookStatement = `
-  select pg_current_snapshot()::text as snapshot,
+  select pg_current_snapshot()::text as snapshot, ${incarnation} as incarnation, ${lastShown} as last,
     (select e.xid::text from deals.events e where e.position = $1::text::bigint) as xid`
 
-/** `$1`, `$2`: a place; `$3`: how many; `$4`, for one deal: its id. */
-const readStatement = (source: string): string => `
-  select ${horizon}::text as horizon, ${heldBack} as held_back, (
+/** `$1`, `$2`: a place; `$3`: how many; `$4`, for one deal: its id. Of all deals, the last event of the last page is the last there is. */
+const readStatement = (source: string, last = 'null::json'): string => `
+  select ${horizon}::text as horizon, ${heldBack} as held_back, ${incarnation} as incarnation, ${last} as last, (
     select json_agg(p order by p.xid, p.position) from (
       select * from ${source} e
       where (e.xid, e.position) > ($1::text::xid8, $2::text::bigint) and e.xid < ${horizon}
@@ -42,7 +60,7 @@ const readStatement = (source: string): string => `
 const readAllStatement = readStatement('deals.events')
 /** Has the events of the deal looked up first: a walk through all others until the limit is reached could take for ever. */
 const readDealStatement = `
-  with of_deal as materialized (select * from deals.events where deal_id = $4::text::uuid) ${readStatement('of_deal')}`
+  with of_deal as materialized (select * from deals.events where deal_id = $4::text::uuid) ${readStatement('of_deal', lastShown)}`
 
 const stateStatement = `
   select ${horizon}::text as horizon, ${heldBack} as held_back,
@@ -53,22 +71,39 @@ interface StateRow {
   readonly held_back: string | null
 }
 
+interface PlaceRow {
+  readonly xid: string
+  readonly position: number
+}
+
+interface PageRow extends StateRow {
+  readonly events: EventRow[] | null
+  readonly last: PlaceRow | null
+  readonly incarnation: string
+}
+
+interface LookRow {
+  readonly snapshot: string
+  readonly incarnation: string
+  readonly last: PlaceRow | null
+  readonly xid: string | null
+}
+
 /** The log over a database. */
 export const createEventLog = (database: Database): EventLog => ({
   look: async (position) => {
-    type Row = { snapshot: string; xid: string | null }
-    const [row] = await database.query<Row>(lookStatement, [position === undefined ? null : String(position)])
-    const place = position === undefined || row?.xid == null ? undefined : { xid: Number(row.xid), position }
-    return { snapshot: parseSnapshot(row?.snapshot ?? ''), place }
+    const [row] = await database.query<LookRow>(lookStatement, [position === undefined ? null : String(position)])
+    const { snapshot, incarnation, last, xid } = requireRow(row)
+    const place = position === undefined || xid === null ? undefined : { xid: Number(xid), position }
+    return { snapshot: parseSnapshot(snapshot), incarnation, last: last ? placeOfRow(last) : beginning, place }
   },
   read: async (after, { limit, dealId }) => {
     const parameters = [String(after.xid), String(after.position), String(limit)]
-    type Row = StateRow & { events: EventRow[] | null }
     const [row] =
       dealId === undefined
-        ? await database.query<Row>(readAllStatement, parameters)
-        : await database.query<Row>(readDealStatement, [...parameters, dealId])
-    return pageOf(row, { after, limit })
+        ? await database.query<PageRow>(readAllStatement, parameters)
+        : await database.query<PageRow>(readDealStatement, [...parameters, dealId])
+    return pageOf(requireRow(row), { after, limit })
   },
   state: async () => {
     const [row] = await database.query<StateRow & { is_restored: boolean }>(stateStatement)
@@ -88,18 +123,25 @@ function parseSnapshot(text: string): Snapshot {
   return { xmin: Number(xmin), xmax: Number(xmax), running: new Set(running.split(',').filter(Boolean).map(Number)) }
 }
 
-function pageOf(
-  row: (StateRow & { events: EventRow[] | null }) | undefined,
-  { after, limit }: { after: Place; limit: number },
-): EventPage {
-  const events = (row?.events ?? []).map(eventOfRow)
-  const last = events.at(-1)
+function pageOf(row: PageRow, { after, limit }: { after: Place; limit: number }): EventPage {
+  const events = (row.events ?? []).map(eventOfRow)
+  const read = placeOf(events.at(-1) ?? after)
   const isLast = events.length < limit
-  const end = isLast ? { xid: Number(row?.horizon), position: 0 } : placeOf(last ?? after)
-  return { events, end, isLast, heldBack: transaction(row?.held_back) }
+  const last = row.last && placeOfRow(row.last)
+  const end = isLast && last && isBefore(read, last) ? last : read
+  const { horizon, held_back, incarnation } = row
+  return { events, end, horizon: Number(horizon), isLast, heldBack: transaction(held_back), incarnation }
 }
 
 const placeOf = ({ xid, position }: Place): Place => ({ xid, position })
+
+const placeOfRow = ({ xid, position }: PlaceRow): Place => ({ xid: Number(xid), position })
+
+/** Every statement here gives one row. */
+function requireRow<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw new TypeError('a look into the event log gave no row')
+  return row
+}
 
 const eventOfRow = (row: EventRow): LoggedEvent => ({
   position: row.position,

@@ -34,18 +34,20 @@ export class PostgresServer {
   readonly #folder: string
   readonly #port: number
   readonly #binaries: string
+  readonly #settings: Readonly<Record<string, string>>
   #server: ChildProcess | undefined
 
-  private constructor(binaries: string, port: number) {
+  private constructor(binaries: string, port: number, settings: Readonly<Record<string, string>>) {
     this.#binaries = binaries
+    this.#settings = settings
     this.#port = port
     this.#folder = mkdtempSync(join(tmpdir(), 'keyhold-postgres-'))
     this.url = `postgres://postgres@127.0.0.1:${port}/postgres`
   }
 
-  /** Makes an empty cluster and starts it. `remove` must be called in the end. */
-  static async create(binaries: string): Promise<PostgresServer> {
-    const server = new PostgresServer(binaries, await freePort())
+  /** Makes an empty cluster and starts it, with further settings. `remove` must be called in the end. */
+  static async create(binaries: string, settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+    const server = new PostgresServer(binaries, await freePort(), settings)
     const { uid, gid } = owner()
     if (uid !== undefined && gid !== undefined) chownSync(server.#folder, uid, gid)
     const options = ['-D', server.#data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C']
@@ -67,8 +69,8 @@ export class PostgresServer {
   }
 
   async #startOnce(): Promise<void> {
-    const settings = { port: this.#port, listen_addresses: '127.0.0.1', unix_socket_directories: '', fsync: 'off' }
-    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const own = { port: this.#port, listen_addresses: '127.0.0.1', unix_socket_directories: '', fsync: 'off' }
+    const args = Object.entries({ ...own, ...this.#settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const server = spawn(join(this.#binaries, 'postgres'), ['-D', this.#data, ...args], {
       ...owner(),
       cwd: this.#folder,

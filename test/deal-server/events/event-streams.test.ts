@@ -146,6 +146,42 @@ describe('event streams', () => {
     expect(next.positions()).toEqual([position])
   })
 
+  it('lose nothing when a crashed server gives the numbers of rolled-back transactions out again', async () => {
+    const [client, fromNow] = [await follow(), await follow(fromNowOn)]
+    const first = happen()
+    await pass(10)
+    for (let count = 0; count < 3; count += 1) log.rollBack(log.begin())
+    await pass(1_000)
+    log.crash()
+    // As many as were rolled back, so that no look sees the log go back.
+    const written = [1, 2, 3].map(() => {
+      const xid = log.begin()
+      const position = log.write(xid)
+      log.commit(xid)
+      return position
+    })
+    await pass(1_000)
+    for (const each of [client, fromNow]) {
+      expect(each.isOpen()).toBe(false)
+      await each.open(streams, { ...fromTheBeginning, after: first })
+    }
+    await pass(1_000)
+    for (const each of [client, fromNow]) expect(each.positions()).toEqual([first, ...written])
+  })
+
+  it('end after a crash while they catch up', async () => {
+    for (let count = 0; count < 150; count += 1) happen()
+    const waits = [0, 0, 50, 50]
+    log.delay = () => new Promise((resolve) => setTimeout(resolve, waits.shift() ?? 0))
+    const client = new SimulatedClient()
+    await client.open(streams, fromTheBeginning)
+    await pass(10)
+    log.crash()
+    await pass(1_000)
+    expect(client.isOpen()).toBe(false)
+    expect(client.positions()).toHaveLength(100)
+  })
+
   it('begin after a position that does not show yet with what was not there when it was named', async () => {
     const older = log.begin()
     const late = log.write(older)

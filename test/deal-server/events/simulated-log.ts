@@ -1,11 +1,12 @@
 import {
+  beginning,
   type EventLog,
   type EventPage,
   isBefore,
   type LoggedEvent,
   type LogState,
+  type Look,
   type Place,
-  type Snapshot,
 } from '../../../deal-server/domain/event-log.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 
@@ -25,6 +26,7 @@ export class SimulatedLog implements EventLog {
   readonly #running = new Map<number, Transaction>()
   #nextXid = 10
   #nextPosition = 1
+  #incarnation = 1
 
   begin(): number {
     const xid = this.#nextXid
@@ -53,10 +55,18 @@ export class SimulatedLog implements EventLog {
     this.#running.delete(xid)
   }
 
+  /** The server dies and is started again: of numbers of transactions it knows those alone that committed ones have. */
+  crash(): void {
+    this.#nextXid = Math.max(9, ...this.committed.map(({ xid }) => xid)) + 1
+    this.#running.clear()
+    this.#incarnation += 1
+  }
+
   /** A standby that had received nothing after `xid` takes over. */
   fallBackTo(xid: number): void {
     this.#nextXid = xid
     this.#running.clear()
+    this.#incarnation += 1
     this.committed.splice(0, this.committed.length, ...this.committed.filter((event) => event.xid < xid))
   }
 
@@ -65,12 +75,14 @@ export class SimulatedLog implements EventLog {
     return [...this.committed].sort((a, b) => (isBefore(a, b) ? -1 : 1))
   }
 
-  async look(position?: number): Promise<{ snapshot: Snapshot; place: Place | undefined }> {
+  async look(position?: number): Promise<Look> {
     await this.#arrive()
     const snapshot = { xmin: this.#horizon(), xmax: this.#nextXid, running: new Set(this.#running.keys()) }
     const place = this.committed.find((event) => event.position === position)
+    const last = this.inOrder().findLast(({ xid }) => xid < snapshot.xmin) ?? beginning
+    const incarnation = String(this.#incarnation)
     await this.delay()
-    return { snapshot, place: place && { xid: place.xid, position: place.position } }
+    return { snapshot, incarnation, last, place: place && { xid: place.xid, position: place.position } }
   }
 
   async read(after: Place, { limit, dealId }: { limit: number; dealId?: string | undefined }): Promise<EventPage> {
@@ -81,10 +93,11 @@ export class SimulatedLog implements EventLog {
       .filter((event) => isBefore(after, event) && event.xid < horizon && (!dealId || event.dealId === dealId))
       .slice(0, limit)
     const isLast = events.length < limit
-    const end = isLast ? { xid: horizon, position: 0 } : (events.at(-1) ?? after)
-    const heldBack = this.#heldBack()
+    const lastShown = this.inOrder().findLast(({ xid }) => xid < horizon) ?? beginning
+    const end = isLast && isBefore(after, lastShown) ? lastShown : (events.at(-1) ?? after)
+    const [heldBack, incarnation] = [this.#heldBack(), String(this.#incarnation)]
     await this.delay()
-    return { events, isLast, end, heldBack }
+    return { events, isLast, end, horizon, heldBack, incarnation }
   }
 
   async state(): Promise<LogState> {

@@ -115,6 +115,28 @@ describeBackends('the event log', (openBackend) => {
     expect((await log.look(position + 1)).place).toBeUndefined()
   })
 
+  it('ends with the last event that shows, whatever has been rolled back since, and in one incarnation', async () => {
+    const deal = randomUUID()
+    await writeAlone(deal)
+    const position = await writeAlone()
+    const undone = new Error('undone')
+    const rollBack = database.transaction(async (transaction) => {
+      await write(transaction)
+      throw undone
+    })
+    await rollBack.catch((error: unknown) => expect(error).toBe(undone))
+    await untilNothingIsHeldBack()
+    const log = createEventLog(database)
+    const { last, incarnation } = await log.look()
+    const pages = [await log.read(beginning, { limit: 5 }), await log.read(beginning, { limit: 5, dealId: deal })]
+    expect(last.position).toBe(position)
+    for (const page of pages) {
+      expect(page).toMatchObject({ end: last, incarnation })
+      expect(page.horizon).toBeGreaterThan(last.xid)
+    }
+    expect(await log.read(last, { limit: 5 })).toMatchObject({ events: [], end: last })
+  })
+
   it('tells of a table from another cluster, until its transactions are set to 0', async () => {
     const log = createEventLog(database)
     await writeAlone()

@@ -1,0 +1,119 @@
+/** Streams over a PostgreSQL that crashes just after transactions that were rolled back: it gives their numbers out again. */
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { EventLog } from '../../deal-server/domain/event-log.ts'
+import { createEventStreams } from '../../deal-server/events/event-streams.ts'
+import { createEventLog } from '../../deal-server/store/event-log.ts'
+import { events } from '../../deal-server/store/schema.ts'
+import { systemClock } from '../../shared/clock.ts'
+import type { Database } from '../../shared/database/database.ts'
+import { migrateDatabase } from '../../shared/database/migrate.ts'
+import { openPostgres } from '../../shared/database/postgres.ts'
+import { fromNowOn, fromTheBeginning, SimulatedClient } from '../deal-server/events/simulated-client.ts'
+import { eventually } from '../support/eventually.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/postgres-server.ts'
+
+/** `npm run test:event-crashes` has 30. */
+const rounds = Number(process.env.CRASH_ROUNDS ?? 3)
+const binaries = findPostgresBinaries()
+const canRun = process.env.TEST_DATABASE_URL !== undefined && binaries !== undefined
+const title = canRun ? '' : ' (skipped: TEST_DATABASE_URL, or programs of PostgreSQL, are missing)'
+const migrationsFolder = join(import.meta.dirname, '../../deal-server/store/migrations')
+const logger = { warn: () => undefined, debug: () => undefined }
+
+describe.skipIf(!canRun)(`streams over a PostgreSQL that crashes${title}`, () => {
+  let postgres: PostgresServer
+  /** Of the server with the streams, and of another one. */
+  let here: Database
+  let there: Database
+  let reads = 0
+
+  beforeAll(async () => {
+    // Else what is rolled back is written down within moments.
+    postgres = await PostgresServer.create(binaries ?? '', { wal_writer_delay: '10s' })
+    here = openPostgres(postgres.url)
+    there = openPostgres(postgres.url)
+    await migrateDatabase(there, { migrationsFolder, schema: 'deals' })
+  })
+  afterAll(async () => {
+    await Promise.all([here.close(), there.close()])
+    await postgres.remove()
+  })
+
+  /** Writes an event as a commit at the other server does, as soon as the database is there; gives its position. */
+  async function write(): Promise<number> {
+    const row = { id: randomUUID(), dealId: randomUUID(), sequence: 1, dealVersion: 1, type: 'deal.held', data: {} }
+    const context = { currency: 'EUR', occurredAt: '2026-01-01T00:00:00Z', actor: 'alice', useCase: 'HoldDeal' }
+    const values = { ...row, ...context, style: 'resource', correlationId: randomUUID() }
+    for (let tries = 0; tries < 100; tries += 1) {
+      try {
+        const position = sql<string>`${events.position}::text`
+        const [written] = await there.drizzle.insert(events).values(values).returning({ position })
+        return Number(written?.position)
+      } catch {
+        await pause(100)
+      }
+    }
+    throw new Error('no event could be written')
+  }
+
+  const undone = new Error('undone')
+  /** Takes the number of a transaction and leaves no trace of it. */
+  const rollBack = () =>
+    there
+      .transaction(async (transaction) => {
+        await transaction.execute(sql`select pg_current_xact_id()`)
+        throw undone
+      })
+      .catch((error: unknown) => expect(error).toBe(undone))
+
+  /** Streams whose reader looks when it is told to, at no other time. */
+  function openStreams() {
+    const log: EventLog = createEventLog(here)
+    const counted: EventLog = {
+      ...log,
+      read: (...parameters) =>
+        log.read(...parameters).finally(() => {
+          reads += 1
+        }),
+    }
+    const represent = ({ position }: { position: number }) => ({ position })
+    const ports = { log: counted, represent, clock: systemClock, logger }
+    const streams = createEventStreams(ports, { pollMs: 600_000, recheckMs: 100 })
+    const look = async () => {
+      const before = reads
+      streams.nudge()
+      await eventually(async () => expect(reads).toBeGreaterThan(before))
+    }
+    return { ...streams, look }
+  }
+
+  it(`end and lose nothing, in ${rounds} rounds`, async () => {
+    for (let round = 0; round < rounds; round += 1) {
+      const streams = openStreams()
+      const client = new SimulatedClient()
+      await client.open(streams, fromNowOn)
+      const before = await write()
+      await streams.look()
+      await eventually(async () => expect(client.positions()).toEqual([before]))
+      const rolledBack = 1 + (round % 3)
+      for (let count = 0; count < rolledBack; count += 1) await rollBack()
+      await streams.look()
+      await postgres.kill()
+      await postgres.start()
+      // As many as were rolled back: then no number says that the database went back.
+      const after: number[] = []
+      for (let count = 0; count < rolledBack + 1; count += 1) after.push(await write())
+      await eventually(() => {
+        streams.nudge()
+        expect(client.isOpen()).toBe(false)
+      })
+      expect(await client.open(streams, { ...fromTheBeginning, after: before })).toBe(true)
+      await eventually(async () => expect(client.positions()).toEqual([before, ...after]))
+      await client.leave()
+    }
+  })
+})
