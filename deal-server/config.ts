@@ -23,6 +23,16 @@ export const dealSettings = {
     min: 0,
     max: 86_400,
   }),
+  EVENT_STREAMS_PER_USER: integer('live event streams that one user may have open on a deal server', {
+    fallback: 16,
+    min: 1,
+    max: 100_000,
+  }),
+  EVENT_STREAMS: integer('live event streams that a deal server may have open in all', {
+    fallback: 2_000,
+    min: 1,
+    max: 100_000,
+  }),
   REQUIRE_PRECONDITION: flag('refuse a whole-deal PUT without If-Match or version (428)', false),
   DEFAULT_CURRENCY: text('the currency of deals created without one', 'EUR', {
     expected: 'an ISO 4217 code',
@@ -60,6 +70,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     authUrl,
     databaseUrl: DEAL_DATABASE_URL,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
+    eventStreams: { maxOfPrincipal: values.EVENT_STREAMS_PER_USER, maxInAll: values.EVENT_STREAMS },
     requirePrecondition: values.REQUIRE_PRECONDITION,
     defaultCurrency: values.DEFAULT_CURRENCY,
   }

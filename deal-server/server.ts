@@ -117,7 +117,8 @@ function createParts(config: DealConfig, resources: DealResources, metrics: Metr
     observe: observeAuthentications(metrics, 'deal'),
   })
   const eventLog = createEventLog(database)
-  const events = createEventStreams({ log: eventLog, represent: representEvent, clock, logger: log }, eventStreams)
+  const streamOptions = { ...config.eventStreams, ...eventStreams }
+  const events = createEventStreams({ log: eventLog, represent: representEvent, clock, logger: log }, streamOptions)
   const nudges = createNudges({ cache, ids, installationId: () => feed.installationId(), onNudge: events.nudge })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
   const dependencies = dependenciesOf(resources, { keys, feed, events })

@@ -10,6 +10,7 @@ import type { EventLog, LoggedEvent } from '../domain/event-log.ts'
 import { EventLag } from './event-lag.ts'
 import { EventReader } from './event-reader.ts'
 import { EventStream, type StreamOptions } from './event-stream.ts'
+import { StreamLimits, type StreamLimitsOptions } from './stream-limits.ts'
 import { findStart, type StreamRequest } from './stream-request.ts'
 
 export interface EventStreamsPorts {
@@ -20,7 +21,7 @@ export interface EventStreamsPorts {
   readonly logger: Pick<Log, 'warn' | 'debug'>
 }
 
-export interface EventStreamsOptions extends StreamOptions {
+export interface EventStreamsOptions extends StreamOptions, StreamLimitsOptions {
   /** How often to look for events without being nudged, in milliseconds. */
   readonly pollMs: number
 }
@@ -32,13 +33,23 @@ export interface EventsHealth {
   readonly lagMs: number
 }
 
+/** Who follows. */
+export interface StreamClient {
+  /** The user's immutable id. */
+  readonly principalId: string
+  /** Asked before anything is sent, and each second; when it throws, the stream ends. @throws Refused, Unavailable */
+  mayRead(): Promise<void>
+}
+
 export interface EventStreams {
   /**
-   * The body of a stream; undefined when there is no event at the position that it is to continue after. `mayRead` is asked before
-   * anything is sent, and each second; when it throws, the stream ends.
-   * @throws Unavailable
+   * The body of a stream; undefined when there is no event at the position that it is to continue after. It counts as open until it
+   * has run, so it must be run.
+   * @throws Refused `too-many-streams`, Unavailable
    */
-  open(request: StreamRequest, mayRead: () => Promise<void>): Promise<StreamBody | undefined>
+  open(request: StreamRequest, client: StreamClient): Promise<StreamBody | undefined>
+  /** Whether such a stream could begin. @throws Unavailable */
+  canBegin(request: StreamRequest): Promise<boolean>
   /** There may be new events. */
   nudge(): void
   health(): EventsHealth
@@ -56,6 +67,8 @@ const defaults: EventStreamsOptions = {
   maxWaitingBytes: 256 * 1024,
   pageSize: 100,
   pollMs: 1_000,
+  maxOfPrincipal: 16,
+  maxInAll: 2_000,
 }
 
 /** Readiness complains of a lag beyond this, in milliseconds. */
@@ -70,21 +83,22 @@ export function createEventStreams(
   const lag = new EventLag(clock)
   const encode = (event: LoggedEvent) => encodeEvent(event, represent(event))
   const reader = new EventReader({ log, encode, clock, lag, logger }, options)
-  let streams = 0
+  const limits = new StreamLimits(options)
   return {
-    open: async (request, mayRead) => {
-      const start = await findStart(log, request)
-      if (!start) return undefined
-      return async (body) => {
-        streams += 1
-        const opened = { start, dealId: request.dealId, mayRead }
-        await new EventStream({ log, reader, encode, clock, logger }, options, { opened, body }).run().finally(() => {
-          streams -= 1
-        })
-      }
+    open: async (request, { principalId, mayRead }) => {
+      const release = limits.take(principalId)
+      const start = await findStart(log, request).catch((error: unknown) => {
+        release()
+        throw error
+      })
+      if (!start) return void release()
+      const opened = { start, dealId: request.dealId, mayRead }
+      const ports = { log, reader, encode, clock, logger }
+      return (body) => new EventStream(ports, options, { opened, body }).run().finally(release)
     },
+    canBegin: async (request) => (await findStart(log, request)) !== undefined,
     nudge: () => reader.nudge(),
-    health: () => ({ streams, lagMs: lag.ms() }),
+    health: () => ({ streams: limits.inAll, lagMs: lag.ms() }),
     check: async () => {
       const state = await log.state()
       lag.observe(state)

@@ -6,7 +6,7 @@ import type { Describe } from '../../shared/openapi/operation.ts'
 import type { Caller } from '../../shared/schemes/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { CommandOutcome, CommandRecord, DealRepository } from '../domain/repository.ts'
-import type { EventStreams } from '../events/event-streams.ts'
+import type { EventStreams, StreamClient } from '../events/event-streams.ts'
 import type { BoundCommand } from '../use-cases/define-use-case.ts'
 import type { Preconditions } from './preconditions.ts'
 
@@ -78,6 +78,6 @@ export interface QueryInvocation {
 export interface StreamInvocation {
   readonly kind: 'stream'
   readonly rights: readonly string[]
-  /** `mayRead` throws once the caller's credential has ended or a right is gone. */
-  open(events: Pick<EventStreams, 'open'>, mayRead: () => Promise<void>): Promise<Answer>
+  /** The client's `mayRead` throws once the caller's credential has ended or a right is gone. */
+  open(events: Pick<EventStreams, 'open' | 'canBegin'>, client: StreamClient): Promise<Answer>
 }

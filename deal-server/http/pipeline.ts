@@ -35,7 +35,7 @@ export interface PipelinePorts {
   readonly authenticate: Authenticate
   readonly recheck: Recheck
   readonly repository: DealRepository
-  readonly events: Pick<EventStreams, 'open'>
+  readonly events: Pick<EventStreams, 'open' | 'canBegin'>
   readonly findEmployees: FindEmployees
   readonly queue: KeyedQueue
   readonly clock: Clock
@@ -70,7 +70,8 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     if (invocation.kind === 'stream') {
       const { rights } = invocation
       requireRights(caller, rights) // right: 403; and again while the answer goes on
-      return invocation.open(ports.events, async () => requireRights(await ports.recheck(caller), rights))
+      const mayRead = async () => requireRights(await ports.recheck(caller), rights)
+      return invocation.open(ports.events, { principalId: caller.userId, mayRead })
     }
     requireRights(caller, invocation.bound.rights) // right: 403
     const undertaking = undertake(ports, { call, caller, route, invocation })

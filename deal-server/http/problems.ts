@@ -15,6 +15,7 @@ type DealProblemCode =
   | 'command-in-progress'
   | 'deal-mismatch'
   | 'precondition-failed'
+  | 'too-many-streams'
   | 'unknown-version'
 
 const table = { ...sharedProblems, ...dealProblems } satisfies Record<DealProblemCode | SharedProblemCode, ProblemEntry>

@@ -27,6 +27,14 @@ const callProblems = {
     meaning: 'The path behind /query/ does not begin with a kind of record that can be asked for.',
     remedy: 'Use one of the kinds that detail lists, with capitals as there.',
   },
+  'too-many-streams': {
+    status: 429,
+    title: 'Too many live streams are open',
+    meaning:
+      'One user may follow live events in so many streams at once, and a server has so many in all; detail says which it is.',
+    remedy:
+      'End a stream that is not needed, or try again after the seconds that Retry-After says. One stream tells of all deals.',
+  },
   'unknown-version': {
     status: 404,
     title: 'This version of the interface does not exist',

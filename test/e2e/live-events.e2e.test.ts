@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { describeBackends } from '../support/backends.ts'
 import { type EventClient, type EventClientOptions, openEvents } from '../support/event-client.ts'
+import { eventually } from '../support/eventually.ts'
 import { expectProblem } from '../support/http-client.ts'
 import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
 
@@ -167,6 +168,19 @@ describeBackends('live events', (openBackend) => {
     expect(reply.status).toBe(200)
     expect(reply.headers.get('content-type')).toBe('text/event-stream')
     expectProblem(await stack.deal.send('/rest/v1/events', { token: alice, method: 'POST' }), 405, 'method-not-allowed')
+  })
+
+  it('has 16 streams a user, counts no HEAD, and is free again when one ends', async () => {
+    const { token } = await newUser(['viewer'])
+    for (let count = 0; count < 20; count += 1) await stack.deal.send('/rest/v1/events', { token, method: 'HEAD' })
+    const clients = await Promise.all(Array.from({ length: 16 }, () => follow({ token })))
+    expect(clients.map(({ status }) => status)).toEqual(Array(16).fill(200))
+    const refused = await stack.deal.send('/rest/v1/events', { token })
+    expectProblem(refused, 429, 'too-many-streams')
+    expect(refused.headers.get('retry-after')).toBe('10')
+    expect((await follow()).status).toBe(200)
+    clients[0]?.close()
+    await eventually(async () => expect((await follow({ token })).status).toBe(200))
   })
 
   it('shows that it lives when nothing happens', async () => {

@@ -94,7 +94,7 @@ positions. A comment every 15 seconds shows that the stream lives. It ends when 
       schema: { type: 'string' },
     },
   },
-  problems: [...callerProblems, 'invalid-parameter', 'missing-right'],
+  problems: [...callerProblems, 'invalid-parameter', 'missing-right', 'too-many-streams'],
 })
 
 /** GET of the state that a hold is. */

@@ -4,6 +4,7 @@ import { Refused } from '../../../shared/errors.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import { readQuery } from '../../../shared/http/query-parameters.ts'
 import { dealEventTypes } from '../../domain/events.ts'
+import type { EventStreams } from '../../events/event-streams.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
 import { uuid } from '../../use-cases/parameters.ts'
 import { dealHistoryQuery } from '../../use-cases/queries.ts'
@@ -55,13 +56,17 @@ function decodeEvents(call: HttpCall): Invocation {
   return {
     kind: 'stream',
     rights: [dealHistoryQuery.right],
-    open: async (events, mayRead) => {
-      const body = await events.open(request, mayRead)
+    open: async (events, client) => {
+      // The answer to HEAD has no body, which would end the count.
+      const body = call.method === 'HEAD' ? await headOf(events, request) : await events.open(request, client)
       if (!body) throw invalidPosition(name, 'There is no event at this position.')
       return { status: 200, headers, body }
     },
   }
 }
+
+const headOf = async (events: Pick<EventStreams, 'canBegin'>, request: StreamRequest) =>
+  (await events.canBegin(request)) ? async () => undefined : undefined
 
 function positionOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined

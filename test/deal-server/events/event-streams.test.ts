@@ -72,6 +72,31 @@ describe('event streams', () => {
     expect(streams.health().streams).toBe(0)
   })
 
+  it('are as many as one user and all together may have, and free when they have ended or cannot begin', async () => {
+    streams = createEventStreams({ log, represent: () => ({}), clock, logger }, { maxOfPrincipal: 2, maxInAll: 3 })
+    const clientOf = (principalId: string) => Object.assign(new SimulatedClient(), { principalId })
+    const openAll = async (...ids: string[]) => {
+      const clients = ids.map(clientOf)
+      for (const client of clients) await client.open(streams, fromNowOn)
+      return clients
+    }
+    const tooMany = { code: 'too-many-streams', headers: { 'retry-after': '10' } }
+    const [first] = await openAll('alice', 'alice')
+    await expect(openAll('alice')).rejects.toMatchObject(tooMany)
+    const [other] = await openAll('bob')
+    await expect(openAll('bob')).rejects.toMatchObject(tooMany)
+    await first?.leave()
+    expect(await clientOf('bob').open(streams, { ...fromTheBeginning, after: 9 })).toBe(false)
+    log.isAway = true
+    await expect(openAll('bob')).rejects.toThrow(Unavailable)
+    log.isAway = false
+    expect(streams.health().streams).toBe(2)
+    const [third] = await openAll('bob')
+    await expect(openAll('alice')).rejects.toMatchObject(tooMany)
+    await Promise.all([other?.leave(), third?.leave()])
+    await openAll('alice')
+  })
+
   it('answer many nudges with few looks', async () => {
     const client = await follow()
     const before = log.reads

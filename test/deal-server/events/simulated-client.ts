@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { EventStreams } from '../../../deal-server/events/event-streams.ts'
 import type { StreamRequest } from '../../../deal-server/events/stream-request.ts'
 import type { BodyStream } from '../../../shared/http/stream.ts'
@@ -9,6 +10,8 @@ export const fromNowOn: StreamRequest = { after: undefined, dealId: undefined, t
 
 /** A client of a stream without a network: what it has received, and how it reads. */
 export class SimulatedClient {
+  /** A user of its own, unless set otherwise. */
+  principalId: string = randomUUID()
   received = ''
   wasCut = false
   /** What the stream's run came to. */
@@ -21,7 +24,7 @@ export class SimulatedClient {
   async open(streams: EventStreams, request: StreamRequest, mayRead = async () => {}): Promise<boolean> {
     const ending = new AbortController()
     this.#ending = ending
-    const body = await streams.open(request, mayRead)
+    const body = await streams.open(request, { principalId: this.principalId, mayRead })
     if (body) this.run = body(this.#stream(ending)).finally(() => ending.abort())
     return body !== undefined
   }
