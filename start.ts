@@ -110,9 +110,9 @@ const authServer = createAuthServer(auth.config, {
 })
 const [serviceSecret = ''] = serviceSecrets
 const dealServer = createDealServer(deal.config, { ...resources, database: dealDatabase, serviceSecret })
-requireSettings(await demoUserProblems(auth.config, authServer))
+requireSettings(await prepareDatabase('AUTH_DATABASE_URL', () => demoUserProblems(auth.config, authServer)))
 authServer.start()
-await createFirstUsers()
+await prepareDatabase('AUTH_DATABASE_URL', createFirstUsers)
 const { host, publicOrigin, publicOrigins, metricsPort } = auth.config
 const metricsPlace = { host, origin: publicOrigin, publicOrigins, ids, log, clock }
 const endMetrics =

@@ -50,9 +50,11 @@ const server = createAuthServer(config, {
   serviceSecrets,
   secretsKeys,
 })
-requireSettings(await demoUserProblems(config, server))
+requireSettings(await prepareDatabase('AUTH_DATABASE_URL', () => demoUserProblems(config, server)))
 server.start()
-if (await server.users.isEmpty()) await createFirstAdmin({ users: server.users, ids, config })
+await prepareDatabase('AUTH_DATABASE_URL', async () => {
+  if (await server.users.isEmpty()) await createFirstAdmin({ users: server.users, ids, config })
+})
 const { host, port, publicOrigin: origin, publicOrigins, metricsPort } = config
 const place = { host, origin, publicOrigins, ids, log }
 const endMetrics =

@@ -2,10 +2,13 @@ import { Unavailable } from '../errors.ts'
 import { OperatorError } from '../operator-error.ts'
 import { DatabaseError } from './database.ts'
 
-/** Brings a database to where a server can begin. @throws OperatorError that names its setting, when it is away or refuses */
-export async function prepareDatabase(setting: string, work: () => Promise<void>): Promise<void> {
+/**
+ * Does what must be done with a database before a server can begin. All of a start goes through it: a database may go away at any
+ * statement. @throws OperatorError that names its setting, when it is away or refuses
+ */
+export async function prepareDatabase<Result>(setting: string, work: () => Promise<Result>): Promise<Result> {
   try {
-    await work()
+    return await work()
   } catch (cause) {
     if (!(cause instanceof Unavailable || cause instanceof DatabaseError)) throw cause
     throw new OperatorError(`${setting}: the database cannot be reached or prepared: ${reasonOf(cause)}`, {

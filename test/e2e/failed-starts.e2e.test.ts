@@ -69,7 +69,7 @@ describe('a start that cannot be', () => {
     const wrong = { REDIS_URL: 'redis://127.0.0.1/x', AUTH_DATABASE_URL: `${away}?sslmode=no` }
     const { code, output } = await failed(wrong, 'auth-server/main.ts')
     expect(output).toMatch(/^ {2}REDIS_URL: expected redis:\/\/host:port /m)
-    expect(output).toMatch(/^ {2}AUTH_DATABASE_URL: expected .* disable, prefer, require, verify-full$/m)
+    expect(output).toMatch(/^ {2}AUTH_DATABASE_URL: expected .* disable, prefer, require, verify-ca, verify-full$/m)
     expect(output.split('\n').length).toBe(4)
     expect(code).toBe(2)
   }, 60_000)
