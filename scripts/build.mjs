@@ -1,5 +1,5 @@
 // `npm run build`: compiles the servers into dist/, or into another folder that is named, with what they need beside their code:
-// the migrations, the files of pages and the module type.
+// the migrations, the known passwords, the files of pages and the module type.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -21,7 +21,12 @@ const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'
 })
 if (status !== 0) process.exit(status ?? 1)
 
-for (const beside of ['auth-server/store/migrations/', 'deal-server/store/migrations/', 'shared/pages/assets/']) {
+for (const beside of [
+  'auth-server/passwords/common-passwords.bin',
+  'auth-server/store/migrations/',
+  'deal-server/store/migrations/',
+  'shared/pages/assets/',
+]) {
   cpSync(new URL(beside, root), new URL(beside, dist), { recursive: true })
 }
 const { name, version, type, engines } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))

@@ -32,7 +32,7 @@ export interface OwnPasswordChange {
 /** New passwords. Each change has been announced when its promise resolves. Both throw Unavailable. */
 export interface PasswordChanges {
   /** Refuses what no password can be, as `change` and `reset` do. @throws Refused `invalid-value` */
-  refuseImpossible(newPassword: string): void
+  refuseImpossible(change: { readonly username: string; readonly newPassword: string }): void
   /** By the user, against the old one; ends the user's other logins. @throws Refused `invalid-value`, `wrong-password`, `too-many-attempts` */
   change(change: OwnPasswordChange): Promise<void>
   /**
@@ -44,15 +44,16 @@ export interface PasswordChanges {
 
 /** Changing passwords over these ports. */
 export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChanges {
-  const refuseImpossible = (newPassword: string) => refuseProblems(passwordProblems(newPassword, '/newPassword'))
+  const refuseImpossible: PasswordChanges['refuseImpossible'] = ({ username, newPassword: password }) =>
+    refuseProblems(passwordProblems({ username, password }, '/newPassword'))
   return {
     refuseImpossible,
     async change(change) {
-      refuseImpossible(change.newPassword)
+      refuseImpossible(change)
       await ports.publisher.settle(await changeOwn(ports, change))
     },
     async reset({ username, newPassword }) {
-      refuseImpossible(newPassword)
+      refuseImpossible({ username, newPassword })
       if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no password')
       const { changeNumber } = await store(ports, { username, passwordHash: await ports.hashing.hash(newPassword) })
       await ports.publisher.settle(changeNumber)

@@ -93,7 +93,7 @@ export function createUsers(ports: UsersPorts): Users {
 export function refuseImpossibleUser({ username, password, roles, rights }: UserRequest): void {
   refuseProblems([
     ...usernameProblems(username),
-    ...passwordProblems(password, '/password'),
+    ...passwordProblems({ username, password }, '/password'),
     ...grantProblems(username, roles, rights),
   ])
 }

@@ -29,6 +29,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/http/stream.ts': 'open streams',
   'deal-server/events/event-reader.ts': 'open streams',
   'shared/limits/count-guesses.ts': 'under way, and counted',
+  'shared/limits/flood-filter.ts': 'refusals of the last minute, 2,000 of them',
   'shared/principals/held-credentials.ts': 'under way',
   'shared/schemes/key-signed-password.ts': 'under way',
   // Named by the servers themselves.

@@ -196,7 +196,15 @@ const overBody = (): Strain => ({
 
 /** A body in chunks of one byte: for each of them Node.js calls back. */
 export const inCrumbs = (server: ServerName, line: string): CostlyRequest => {
-  const head = [`${line} HTTP/1.1`, 'host: localhost', 'connection: close', ...json, 'transfer-encoding: chunked', '', '']
+  const head = [
+    `${line} HTTP/1.1`,
+    'host: localhost',
+    'connection: close',
+    ...json,
+    'transfer-encoding: chunked',
+    '',
+    '',
+  ]
   return { name: line, server, bytes: `${head.join('\r\n')}${times('1\r\n0\r\n', 6 * bodyRoom)}0\r\n\r\n` }
 }
 

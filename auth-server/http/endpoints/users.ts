@@ -116,7 +116,7 @@ async function changePassword(
   const about = { call, caller, action: 'user.password-changed', target: username }
   if (foldUsername(username) !== foldUsername(caller.username)) {
     await audited(audit, about, async () => {
-      passwords.refuseImpossible(newPassword)
+      passwords.refuseImpossible({ username, newPassword })
       requireRights(caller, [administration])
       await passwords.reset({ username, newPassword })
     })

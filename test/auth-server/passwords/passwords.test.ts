@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { commonPasswordCount, isCommonPassword } from '../../../auth-server/passwords/common-passwords.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
 import { exceedsPasswordLimit, passwordProblems } from '../../../auth-server/passwords/password-policy.ts'
 import { Unavailable } from '../../../shared/errors.ts'
@@ -6,35 +7,64 @@ import { Unavailable } from '../../../shared/errors.ts'
 const cheap = { memoryKib: 64, passes: 1, lanes: 1 }
 
 describe('the password policy', () => {
+  const problemsOf = (password: string, username = 'alice') => passwordProblems({ password, username }, '/newPassword')
+
   it.each([
-    ['eight bytes', '8 bytes!'],
+    ['eight characters', '8 chars!'],
     ['letters of two bytes', 'pässwörter'],
     ['1024 bytes', 'x'.repeat(1024)],
     ['blanks', '        '],
-    ['two characters of four bytes', '🔑🔑'],
+    ['eight characters of four bytes', '🔑🔑🔒🔒🗝🗝🔐🔐'],
+    ['words with the name among them', 'alice-demo-password'],
+    ['words with the product’s name among them', 'in keyhold we trust'],
   ])('accepts %s', (_what, password) => {
-    expect(passwordProblems(password, '/password')).toEqual([])
+    expect(problemsOf(password)).toEqual([])
   })
 
   it.each([
     ['nothing', '', 'password-too-short'],
-    ['seven bytes', 'seven77', 'password-too-short'],
+    ['seven characters', 'seven77', 'password-too-short'],
+    ['two characters of eight bytes', '🔑🔑', 'password-too-short'],
+    ['seven characters that are more when decomposed', 'pässwör'.normalize('NFD'), 'password-too-short'],
     ['1025 bytes', 'x'.repeat(1025), 'password-too-long'],
     ['513 letters of two bytes', 'é'.repeat(513), 'password-too-long'],
     ['a common one', 'iloveyou', 'password-common'],
     ['a common one in capitals', 'PassWord1', 'password-common'],
+    ['a common one with punctuation', 'Password1!', 'password-common'],
+    ['the product’s name with a digit', 'keyhold1', 'password-name'],
+    ['the product’s name amid punctuation', '--KeyHold--', 'password-name'],
+    ['the user’s name with a year', 'Alice2026!', 'password-name'],
+    ['the user’s name twice', 'alice.alice', 'password-name'],
+    ['the user’s name and the product’s', 'alice@keyhold', 'password-name'],
     ['NUL', 'with\0 NUL inside', 'password-characters'],
     ['a lone surrogate', 'lone \ud800 surrogate', 'password-characters'],
   ])('refuses %s, and does not repeat it', (_what, password, code) => {
-    const problems = passwordProblems(password, '/newPassword')
+    const problems = problemsOf(password)
     expect(problems).toMatchObject([{ pointer: '/newPassword', code }])
     if (password) expect(JSON.stringify(problems)).not.toContain(password)
   })
 
   it('counts the bytes of the composed form', () => {
-    expect(passwordProblems('e\u0301'.repeat(512), '/password')).toEqual([])
+    expect(problemsOf('e\u0301'.repeat(512))).toEqual([])
     expect(exceedsPasswordLimit('e\u0301'.repeat(512))).toBe(false)
     expect(exceedsPasswordLimit('x'.repeat(1025))).toBe(true)
+  })
+})
+
+describe('the passwords known from breaches', () => {
+  it('are more than 100,000, and cost little memory', () => {
+    isCommonPassword('the list is read by now')
+    expect(commonPasswordCount()).toBeGreaterThan(100_000)
+    expect(commonPasswordCount() * 5).toBeLessThan(2_000_000)
+  })
+
+  it.each(['password1!', 'qwertyuiop', 'liverpool1', 'abcdefgh1', '123456789a', 'charlie1'])('have %s', (password) => {
+    expect(isCommonPassword(password)).toBe(true)
+  })
+
+  it('have few others: of a thousand made up none', () => {
+    const madeUp = Array.from({ length: 1_000 }, (_, at) => `made up for this test, number ${at}`)
+    expect(madeUp.filter(isCommonPassword)).toEqual([])
   })
 })
 
