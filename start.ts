@@ -22,6 +22,7 @@ import { ensureAnonymous } from './auth-server/users/create-user.ts'
 import { readDealConfig } from './deal-server/config.ts'
 import { createDealServer } from './deal-server/server.ts'
 import { openCache } from './shared/cache/open-cache.ts'
+import { reportForgeries } from './shared/cache/report-forgeries.ts'
 import { systemClock as clock } from './shared/clock.ts'
 import { isLoopbackHost, sharedPort } from './shared/common-settings.ts'
 import { lockDataFolder } from './shared/database/data-lock.ts'
@@ -77,7 +78,14 @@ const ids = createIdSource(clock)
 const serviceSecrets = auth.config.serviceSecrets ?? [await generatedSecret(dataDir, 'service-secret')]
 const secretsKeys = auth.config.secretsKeys ?? [await generatedSecret(dataDir, 'secrets-key')]
 const keyRing = await openRing()
-const cache = openCache({ redisUrl: auth.config.redisUrl, clock, onListenerError: (err) => log.error({ err }) })
+const forgeries = reportForgeries({ log, clock })
+const cache = openCache({
+  redisUrl: auth.config.redisUrl,
+  clock,
+  secrets: serviceSecrets,
+  onListenerError: (err) => log.error({ err }),
+  onForgery: forgeries.note,
+})
 
 const needsEngine = auth.config.databaseUrl === undefined || deal.config.databaseUrl === undefined
 // Not installed where only built servers run.
@@ -100,6 +108,7 @@ await prepareDatabase('DEAL_DATABASE_URL', () =>
 )
 
 const metrics = createMetrics()
+forgeries.observe(metrics, 'auth')
 const resources = { cache, clock, ids, log, metrics }
 const authServer = createAuthServer(auth.config, {
   ...resources,

@@ -1,6 +1,7 @@
 /** The process of one auth server on PostgreSQL and Redis: read the configuration, create, listen, drain on a signal. */
 import { join } from 'node:path'
 import { openCache } from '../shared/cache/open-cache.ts'
+import { reportForgeries } from '../shared/cache/report-forgeries.ts'
 import { systemClock } from '../shared/clock.ts'
 import { migrateDatabase } from '../shared/database/migrate.ts'
 import { openPostgres } from '../shared/database/postgres.ts'
@@ -31,14 +32,22 @@ const certificate = await openCertificate(config.tls, { log })
 const clock = systemClock
 const keyRing = await openRing()
 const database = openPostgres(config.databaseUrl ?? '')
-const cache = openCache({ redisUrl: config.redisUrl, clock, onListenerError: (err) => log.error({ err }) })
+const serviceSecrets = config.serviceSecrets ?? [await generatedSecret(config.dataDir, 'service-secret')]
+const forgeries = reportForgeries({ log, clock })
+const cache = openCache({
+  redisUrl: config.redisUrl,
+  clock,
+  secrets: serviceSecrets,
+  onListenerError: (err) => log.error({ err }),
+  onForgery: forgeries.note,
+})
 await prepareDatabase('AUTH_DATABASE_URL', async () => {
   await migrateDatabase(database, { migrationsFolder: join(import.meta.dirname, 'store/migrations'), schema: 'auth' })
   await ensureAnonymous({ database, clock, ids })
 })
-const serviceSecrets = config.serviceSecrets ?? [await generatedSecret(config.dataDir, 'service-secret')]
 const secretsKeys = config.secretsKeys ?? [await generatedSecret(config.dataDir, 'secrets-key')]
 const metrics = createMetrics()
+forgeries.observe(metrics, 'auth')
 const server = createAuthServer(config, {
   database,
   cache,

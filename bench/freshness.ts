@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { createAuthClient } from '../deal-server/access/auth-client.ts'
 import { createKeyStore } from '../deal-server/access/key-store.ts'
 import { createPrincipalFeed } from '../deal-server/access/principal-feed.ts'
 import { createPrincipalRecords } from '../deal-server/access/principal-records.ts'
 import { createDealRepository } from '../deal-server/store/deals.ts'
-import type { PrincipalRecord } from '../shared/principals/record.ts'
+import { createCacheSeals } from '../shared/cache/cache-seals.ts'
+import { type PrincipalRecord, parsePrincipalRecord, principalKey } from '../shared/principals/record.ts'
 import { type Authenticate, createAuthentication, type Principals } from '../shared/schemes/authenticate.ts'
 import { createBearerScheme } from '../shared/schemes/bearer.ts'
 import { keyDocuments } from '../shared/tokens/key-set.ts'
@@ -45,6 +47,25 @@ export async function compareRecords(bench: Bench): Promise<Comparison> {
     unit: 'operations',
     floor: repeated('Map.get', () => records.get(username)),
     subjects: [repeated('a record as fresh as promised', () => principals.get(username))],
+    close: stop,
+  }
+}
+
+/** What the HMAC of what stands in Redis costs where it is read or written: at a load of a record, never at a call that finds it in memory. */
+export async function compareSeals(bench: Bench): Promise<Comparison> {
+  const { username, follow } = bench.servers
+  const { record, stop } = await followPrincipals(bench)
+  const seals = createCacheSeals({ secrets: [follow.secret], clock: follow.clock })
+  const [key, version, value] = [principalKey(randomUUID(), username), 7, JSON.stringify(record)]
+  const sealed = seals.sealEntry(key, { version, value }, 3_600)
+  return {
+    title: `A principal record of ${value.length} bytes from Redis, once it is there`,
+    unit: 'operations',
+    floor: repeated('parsing it', () => parsePrincipalRecord(value)),
+    subjects: [
+      repeated('checking its HMAC', () => typeof seals.openEntry(key, { version, value: sealed }) === 'object'),
+      repeated('making its HMAC', () => seals.sealEntry(key, { version, value }, 3_600)),
+    ],
     close: stop,
   }
 }

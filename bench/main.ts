@@ -2,7 +2,7 @@
 import { compare } from './compare.ts'
 import { makeDeals } from './deals.ts'
 import { NotPossible, openEnvironment } from './environment.ts'
-import { compareFreshness, compareRecords } from './freshness.ts'
+import { compareFreshness, compareRecords, compareSeals } from './freshness.ts'
 import { holdDeals } from './hold-deals.ts'
 import { measureKeyRing } from './key-ring.ts'
 import { verifyKeySigned } from './key-signed.ts'
@@ -54,6 +54,7 @@ async function main(filter: string): Promise<void> {
       'named-styles': compareNamedStyles,
       freshness: compareFreshness,
       'freshness-alone': compareRecords,
+      'freshness-seals': compareSeals,
       ...listComparisons(openLists),
     }
     for (const [name, comparison] of Object.entries(comparisons)) {

@@ -47,7 +47,7 @@ export async function startServers({ database: { url }, redisUrl }: Environment)
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-'))
   const variables = { ...secrets, AUTH_DATABASE_URL: url, DEAL_DATABASE_URL: url, REDIS_URL: redisUrl }
   const database = openPostgres(url)
-  const cache = openCache({ redisUrl, clock })
+  const cache = openCache({ redisUrl, clock, secrets: [secrets.SERVICE_SECRET] })
   const auth = await startAuth({ ...variables, KEYS_DIR: folder }, { database, cache })
   const deal = await startDeals({ ...variables, AUTH_PUBLIC_ORIGIN: auth.origin }, { database, cache })
   const accessToken = await logIn(auth.origin, user)

@@ -1,6 +1,7 @@
 /** The process of one deal server on PostgreSQL and Redis: read the configuration, create, listen, drain on a signal. */
 import { join } from 'node:path'
 import { openCache } from '../shared/cache/open-cache.ts'
+import { reportForgeries } from '../shared/cache/report-forgeries.ts'
 import { systemClock } from '../shared/clock.ts'
 import { migrateDatabase } from '../shared/database/migrate.ts'
 import { openPostgres } from '../shared/database/postgres.ts'
@@ -25,13 +26,21 @@ warnOfUnverifiedWays(log, { databases: { DEAL_DATABASE_URL: config.databaseUrl }
 const ids = createIdSource(systemClock)
 const certificate = await openCertificate(config.tls, { log })
 const database = openPostgres(config.databaseUrl ?? '')
-const onListenerError = (err: unknown) => log.error({ err })
-const cache = openCache({ redisUrl: config.redisUrl, clock: systemClock, onListenerError })
+const serviceSecrets = config.serviceSecrets ?? [await generatedSecret(config.dataDir, 'service-secret')]
+const forgeries = reportForgeries({ log, clock: systemClock })
+const cache = openCache({
+  redisUrl: config.redisUrl,
+  clock: systemClock,
+  secrets: serviceSecrets,
+  onListenerError: (err) => log.error({ err }),
+  onForgery: forgeries.note,
+})
 await prepareDatabase('DEAL_DATABASE_URL', async () => {
   await migrateDatabase(database, { migrationsFolder: join(import.meta.dirname, 'store/migrations'), schema: 'deals' })
 })
-const serviceSecret = config.serviceSecrets?.[0] ?? (await generatedSecret(config.dataDir, 'service-secret'))
+const [serviceSecret = ''] = serviceSecrets
 const metrics = createMetrics()
+forgeries.observe(metrics, 'deal')
 const server = createDealServer(config, { database, cache, clock: systemClock, ids, log, metrics, serviceSecret })
 await server.start()
 const { host, port, publicOrigin: origin, publicOrigins, metricsPort } = config

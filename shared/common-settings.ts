@@ -53,7 +53,7 @@ export const commonSettings = {
     expected: 'redis://host:port or rediss://host:port, several with commas between',
     test: isRedisUrl,
   }),
-  SERVICE_SECRET: secrets("authenticates the deal server at the auth server's /internal", {
+  SERVICE_SECRET: secrets("authenticates the deal server at the auth server's /internal, and what servers write to Redis", {
     expected: 'at least 32 characters without comma',
     test: (secret) => Buffer.byteLength(secret) >= 32,
   }),

@@ -1,7 +1,7 @@
 /**
  * Follows the feed of principal changes and knows how far it can be trusted. Current: a message told of a look into the database
- * at most 800 ms ago. Complete: each
- * message began where those before had ended. What was loaded before a gap belongs to an earlier epoch and is not believed any more.
+ * at most 800 ms ago, the time included that it may have been on its way, and the connection answers. Complete: each message began
+ * where those before had ended. What was loaded before a gap belongs to an earlier epoch and is not believed any more.
  *
  * Whose feed it is, the auth server says; until it has, there is none to follow. When its database is replaced, all that was followed
  * is forgotten.
@@ -105,11 +105,12 @@ class FollowedFeed implements PrincipalFeed {
   }
 
   isCurrent(): boolean {
-    return this.ageMs() <= feedMaxAgeMs
+    return this.ageMs() <= feedMaxAgeMs && !this.#ports.cache.isSilent()
   }
 
   lastCurrentAt(): number {
-    return this.isCurrent() ? this.#ports.clock.monotonic() : this.#lastLookAt + feedMaxAgeMs
+    const now = this.#ports.clock.monotonic()
+    return this.isCurrent() ? now : Math.min(now, this.#lastLookAt + feedMaxAgeMs)
   }
 
   epoch(): number {
@@ -156,8 +157,8 @@ class FollowedFeed implements PrincipalFeed {
     this.#floors.clear()
     this.#epoch += 1
     for (const listener of this.#installationListeners) listener()
-    this.#subscription = this.#ports.cache.subscribe(feedChannel(installationId), (text) => {
-      if (this.#installationId === installationId) this.#hear(text)
+    this.#subscription = this.#ports.cache.subscribe(feedChannel(installationId), (text, heldUpMs) => {
+      if (this.#installationId === installationId) this.#hear(text, heldUpMs)
     })
     this.#subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'the principal feed cannot be followed'))
   }
@@ -168,7 +169,7 @@ class FollowedFeed implements PrincipalFeed {
     await subscription?.then((unsubscribe) => unsubscribe()).catch(() => undefined)
   }
 
-  #hear(text: string): void {
+  #hear(text: string, heldUpMs: number): void {
     const { clock, log } = this.#ports
     const message = parseMessage(text)
     if (!message) {
@@ -179,7 +180,7 @@ class FollowedFeed implements PrincipalFeed {
     if (this.#followedUpTo === undefined || message.after > this.#followedUpTo) this.#epoch += 1
     this.#followedUpTo = Math.max(this.#followedUpTo ?? 0, message.upTo)
     this.#raiseFloors(message, now)
-    this.#lastLookAt = Math.max(this.#lastLookAt, now - message.ageMs)
+    this.#lastLookAt = Math.max(this.#lastLookAt, now - heldUpMs - message.ageMs)
     for (const listener of this.#keysListeners) listener(message.keys)
   }
 

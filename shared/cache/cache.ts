@@ -6,6 +6,8 @@
  * when it takes over, may be older than what was once written; nothing here believes anything across incarnations.
  */
 
+import type { Listener } from './channel-listeners.ts'
+
 /** A value together with the version that decides which of two is newer. */
 export interface Versioned {
   readonly version: number
@@ -99,8 +101,12 @@ export interface Cache {
   /**
    * Calls `listener` with every message of `channel` from now on, in the order of publication, across reconnections, until the
    * returned function is called. Resolves when subscribed, or at once when the cache cannot be reached: it then keeps trying.
+   * With the message goes how long it was on its way at most, in milliseconds.
    */
-  subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>>
+  subscribe(channel: string, listener: Listener): Promise<() => Promise<void>>
+
+  /** True while the connection of the subscriptions does not answer: what is published now may arrive late. Costs next to nothing. */
+  isSilent(): boolean
 
   /** Resolves when the cache answers. @throws Unavailable */
   ping(): Promise<void>

@@ -1,6 +1,9 @@
+/** Hears a message, and how long it was on its way at most, in milliseconds. */
+export type Listener = (message: string, heldUpMs: number) => void
+
 /** One `subscribe` call: a listener and whether it still wants messages. */
 interface Subscription {
-  readonly listener: (message: string) => void
+  readonly listener: Listener
   active: boolean
 }
 
@@ -22,7 +25,7 @@ export class ChannelListeners {
   }
 
   /** Adds a listener; one function added twice hears everything twice. The returned function removes it again. */
-  add(channel: string, listener: (message: string) => void): () => void {
+  add(channel: string, listener: Listener): () => void {
     const subscription: Subscription = { listener, active: true }
     const present = this.#channels.get(channel) ?? new Set()
     this.#channels.set(channel, present.add(subscription))
@@ -34,17 +37,16 @@ export class ChannelListeners {
   }
 
   /** Fixes who hears a message now; the returned function delivers it to those of them that have not left by then. */
-  addressees(channel: string): (message: string) => void {
+  addressees(channel: string): Listener {
     const present = [...(this.#channels.get(channel) ?? [])]
-    return (message) => {
-      for (const subscription of present) this.#deliver(subscription, message)
+    return (message, heldUpMs) => {
+      for (const { active, listener } of present) if (active) this.#deliver(listener, message, heldUpMs)
     }
   }
 
-  #deliver(subscription: Subscription, message: string): void {
-    if (!subscription.active) return
+  #deliver(listener: Listener, message: string, heldUpMs: number): void {
     try {
-      subscription.listener(message)
+      listener(message, heldUpMs)
     } catch (error) {
       this.#onListenerError(error)
     }

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import { Unavailable } from '../errors.ts'
 import { AttemptCounts } from './attempt-counts.ts'
 import type { AttemptVerdict, Cache, CacheMoment, LimitedKey, NumberUse, PutOptions, Versioned } from './cache.ts'
-import { ChannelListeners } from './channel-listeners.ts'
+import { ChannelListeners, type Listener } from './channel-listeners.ts'
 import { firstOfWindow, type NumberWindow, useInWindow } from './number-window.ts'
 import { assertVersion, lifetimeMs } from './versions.ts'
 
@@ -106,13 +106,17 @@ class MemoryCache implements Cache {
     const ageMs = this.#ageOf(since)
     if (ageMs === undefined || ageMs < 0 || ageMs > maxAgeMs) return false
     const deliver = this.#listeners.addressees(channel)
-    queueMicrotask(() => deliver(message))
+    queueMicrotask(() => deliver(message, 0))
     return true
   }
 
-  async subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
+  async subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
     const remove = this.#listeners.add(channel, listener)
     return async () => remove()
+  }
+
+  isSilent(): boolean {
+    return false
   }
 
   async ping(): Promise<void> {

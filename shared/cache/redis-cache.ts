@@ -1,3 +1,5 @@
+import { Availability } from '../availability.ts'
+import type { Clock } from '../clock.ts'
 import { Unavailable } from '../errors.ts'
 import {
   type AttemptVerdict,
@@ -9,36 +11,51 @@ import {
   type PutOptions,
   type Versioned,
 } from './cache.ts'
-import { ChannelListeners } from './channel-listeners.ts'
-import { withDeadline } from './deadline.ts'
+import { type CacheSeals, createCacheSeals, type Opened } from './cache-seals.ts'
+import { ChannelListeners, type Listener } from './channel-listeners.ts'
+import { DeadlinePassed, withDeadline } from './deadline.ts'
 import { connectRedis, type RedisConnections } from './redis-connections.ts'
+import type { CacheScripts } from './redis-scripts.ts'
 import { RedisSubscriber } from './redis-subscriber.ts'
+import type { Forgery } from './report-forgeries.ts'
 import { assertVersion, lifetimeMs } from './versions.ts'
 
 export interface RedisCacheOptions {
+  /** Measures what arrives and says how long it is good; Redis has its own clock for the rest. */
+  readonly clock: Clock
+  /** SERVICE_SECRET: what is written carries an HMAC under the first, what is read must carry one under any (`cache-seals.ts`). */
+  readonly secrets: readonly string[]
   /** The longest wait for an answer of Redis, in milliseconds; 300 when left out. */
   readonly commandTimeoutMs?: number
   /** Hears what a listener of a channel threw. */
   readonly onListenerError?: (error: unknown) => void
+  /** Hears of what was not written by a server with these secrets, and is not believed. */
+  readonly onForgery?: (forgery: Forgery) => void
 }
+
+/** Pause between two looks whether a Redis that fell silent answers again, in milliseconds. */
+const probeIntervalMs = 100
 
 /** Names the node whose incarnation and clock are meant, in a Cluster: the one of every `{keyhold}…` key. */
 const nodeOfKeyhold = '{keyhold}:moment'
 
 /**
  * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`) or, given several nodes separated by commas, a Redis Cluster.
- * Opening returns at once; while Redis is away every call fails within `commandTimeoutMs`, and the same object works again when it
- * is back. In a Cluster, keys and channels must begin with `{keyhold}`, so that one incarnation answers for them all.
+ * Opening returns at once; while Redis is away calls fail, at first within `commandTimeoutMs`, then at once, and the same object works again
+ * when it is back. In a Cluster, keys and channels must begin with `{keyhold}`, so that one incarnation answers for them all.
  * @throws Error when `url` is not an address of Redis
  */
-export function openRedisCache(url: string, options: RedisCacheOptions = {}): Cache {
+export function openRedisCache(url: string, options: RedisCacheOptions): Cache {
   return new RedisCache(url, options)
 }
 
 class RedisCache implements Cache {
   readonly #connections: RedisConnections
   readonly #subscriber: RedisSubscriber
+  readonly #seals: CacheSeals
+  readonly #availability: Availability
   readonly #timeoutMs: number
+  readonly #onForgery: (forgery: Forgery) => void
   /** Why the last attempt to connect failed: tells more than that a command found no connection. */
   #connectionError: Error | undefined
 
@@ -47,10 +64,15 @@ class RedisCache implements Cache {
       this.#connectionError = error
     }
     this.#timeoutMs = options.commandTimeoutMs ?? 300
+    this.#seals = createCacheSeals(options)
+    this.#onForgery = options.onForgery ?? (() => undefined)
+    this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
     this.#connections = connectRedis(url, onError)
     this.#subscriber = new RedisSubscriber({
       connections: this.#connections,
       listeners: new ChannelListeners(options.onListenerError ?? (() => undefined)),
+      open: (channel, text) => this.#believed(this.#seals.openMessage(channel, text), 'message'),
+      clock: options.clock,
       timeoutMs: this.#timeoutMs,
       onError,
     })
@@ -58,47 +80,53 @@ class RedisCache implements Cache {
 
   async beginAttempt(keys: readonly LimitedKey[], id: string): Promise<AttemptVerdict> {
     const argv = [...redisKeysOf(keys), ...countsOf(keys), id, String(attemptLifeMs)]
-    return verdictOf(await this.#ask(this.#connections.commands.keyholdBeginAttempt(2 * keys.length, ...argv)))
+    return verdictOf(await this.#ask((redis) => redis.keyholdBeginAttempt(2 * keys.length, ...argv)))
   }
 
   async endAttempt(keys: readonly LimitedKey[], { id, failed }: { id: string; failed: boolean }): Promise<void> {
     const windows = keys.map(({ limit }) => String(limit.seconds * 1000))
     const argv = [...redisKeysOf(keys), ...windows, id, failed ? '1' : '0']
-    await this.#ask(this.#connections.commands.keyholdEndAttempt(2 * keys.length, ...argv))
+    await this.#ask((redis) => redis.keyholdEndAttempt(2 * keys.length, ...argv))
   }
 
   async allowsAttempt(keys: readonly LimitedKey[]): Promise<AttemptVerdict> {
     const argv = [...redisKeysOf(keys), ...countsOf(keys)]
-    return verdictOf(await this.#ask(this.#connections.commands.keyholdAllowsAttempt(2 * keys.length, ...argv)))
+    return verdictOf(await this.#ask((redis) => redis.keyholdAllowsAttempt(2 * keys.length, ...argv)))
   }
 
   async useNumber(key: string, { number, ttlSeconds }: NumberUse): Promise<'used' | 'refused' | 'unknown'> {
     const argv = [String(number), String(lifetimeMs(ttlSeconds))]
-    const answer = await this.#ask(this.#connections.commands.keyholdUseNumber(key, ...argv))
+    const answer = await this.#ask((redis) => redis.keyholdUseNumber(key, ...argv))
     if (answer < 0) return 'unknown'
     return answer === 1 ? 'used' : 'refused'
   }
 
   async startNumbers(key: string, { number, ttlSeconds }: NumberUse): Promise<void> {
     const argv = [String(number), String(lifetimeMs(ttlSeconds))]
-    await this.#ask(this.#connections.commands.keyholdStartNumbers(key, ...argv))
+    await this.#ask((redis) => redis.keyholdStartNumbers(key, ...argv))
   }
 
-  async putVersioned(key: string, { version, value }: Versioned, options: PutOptions): Promise<boolean> {
-    assertVersion(version)
+  async putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean> {
+    assertVersion(entry.version)
+    const sealed = this.#seals.sealEntry(key, entry, options.ttlSeconds)
     const conditions = [options.ifAbsent ? '1' : '0', options.since ?? '']
-    const lifetime = String(lifetimeMs(options.ttlSeconds))
-    const { commands } = this.#connections
-    return (await this.#ask(commands.keyholdPutVersioned(key, String(version), value, lifetime, ...conditions))) === 1
+    const argv = [String(entry.version), sealed, String(lifetimeMs(options.ttlSeconds)), ...conditions]
+    return (await this.#ask((redis) => redis.keyholdPutVersioned(key, ...argv))) === 1
   }
 
   async getVersioned(key: string): Promise<Versioned | undefined> {
-    const stored = await this.#ask(this.#connections.commands.keyholdGetVersioned(key))
-    return stored === null ? undefined : { version: Number(stored[0]), value: stored[1] }
+    const stored = await this.#ask((redis) => redis.keyholdGetVersioned(key))
+    if (stored === null) return undefined
+    const version = Number(stored[0])
+    const opened = this.#seals.openEntry(key, { version, value: stored[1] })
+    // It would stand in the way of a right one of a lower version.
+    if (opened === 'forged') await this.#ask((redis) => redis.keyholdRemoveVersion(key, stored[0]))
+    const value = this.#believed(opened, 'entry')
+    return value === undefined ? undefined : { version, value }
   }
 
   async moment(): Promise<CacheMoment> {
-    return this.#ask(this.#connections.commands.keyholdMoment(nodeOfKeyhold))
+    return this.#ask((redis) => redis.keyholdMoment(nodeOfKeyhold))
   }
 
   async publish(
@@ -106,12 +134,16 @@ class RedisCache implements Cache {
     message: string,
     { since, maxAgeMs }: { since: CacheMoment; maxAgeMs: number },
   ): Promise<boolean> {
-    const { commands } = this.#connections
-    return (await this.#ask(commands.keyholdPublish(nodeOfKeyhold, channel, message, since, String(maxAgeMs)))) === 1
+    const argv = [channel, this.#seals.sealMessage(channel, message), since, String(maxAgeMs)]
+    return (await this.#ask((redis) => redis.keyholdPublish(nodeOfKeyhold, ...argv))) === 1
   }
 
-  subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
+  subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
     return this.#subscriber.subscribe(channel, listener)
+  }
+
+  isSilent(): boolean {
+    return this.#subscriber.isSilent
   }
 
   async ping(): Promise<void> {
@@ -119,16 +151,30 @@ class RedisCache implements Cache {
   }
 
   async close(): Promise<void> {
+    this.#availability.stop(new Unavailable('cache'))
     this.#subscriber.close()
     this.#connections.commands.disconnect()
   }
 
-  async #ask<T>(answer: Promise<T>): Promise<T> {
+  #believed(opened: Opened, what: Forgery): string | undefined {
+    if (opened === 'forged') this.#onForgery(what)
+    return typeof opened === 'object' ? opened.value : undefined
+  }
+
+  /** Nobody waits for a Redis that has just left somebody without an answer. */
+  async #ask<T>(command: (redis: CacheScripts) => Promise<T>): Promise<T> {
+    this.#availability.check()
     try {
-      return await withDeadline(answer, this.#timeoutMs)
+      return await withDeadline(command(this.#connections.commands), this.#timeoutMs)
     } catch (error) {
-      throw new Unavailable('cache', { cause: this.#explain(error) })
+      const reason = new Unavailable('cache', { cause: this.#explain(error) })
+      if (error instanceof DeadlinePassed) this.#availability.suspend(reason)
+      throw reason
     }
+  }
+
+  async #probe(): Promise<void> {
+    await withDeadline(this.#connections.commands.keyholdMoment(nodeOfKeyhold), this.#timeoutMs)
   }
 
   // The errors of ioredis carry the command with its arguments, and those of Redis may quote them: only the words go on.

@@ -46,6 +46,13 @@ if incarnationThen ~= incarnation() then return false end
 return {version, stored:sub(last + 1)}
 `
 
+// KEYS: the entry. ARGV: the version to remove. An empty text is no entry, and gone at once.
+const removeVersion = `
+local version = (redis.call('GET', KEYS[1]) or ''):match('^%S+ (%d+) ')
+if version == ARGV[1] then redis.call('SET', KEYS[1], '', 'PX', 1) end
+return 1
+`
+
 // KEYS: any key of the node asked.
 const moment = `${prelude}
 return incarnation() .. ':' .. string.format('%.0f', milliseconds())
@@ -136,6 +143,7 @@ return 1
 export const cacheScripts = {
   keyholdPutVersioned: { lua: putVersioned, numberOfKeys: 1 },
   keyholdGetVersioned: { lua: getVersioned, numberOfKeys: 1 },
+  keyholdRemoveVersion: { lua: removeVersion, numberOfKeys: 1 },
   keyholdMoment: { lua: moment, numberOfKeys: 1 },
   keyholdPublish: { lua: publish, numberOfKeys: 1 },
   keyholdUseNumber: { lua: useNumber, numberOfKeys: 1 },
@@ -149,6 +157,7 @@ export const cacheScripts = {
 export interface CacheScripts {
   keyholdPutVersioned(key: string, ...argv: string[]): Promise<number>
   keyholdGetVersioned(key: string): Promise<[version: string, value: string] | null>
+  keyholdRemoveVersion(key: string, version: string): Promise<number>
   keyholdMoment(key: string): Promise<string>
   keyholdPublish(key: string, ...argv: string[]): Promise<number>
   keyholdUseNumber(key: string, ...argv: string[]): Promise<number>

@@ -3,10 +3,10 @@
  * and the query builder borrow sessions of a pool. Nobody waits for a server that is known to be away, and no restart is needed
  * when it is back.
  */
+import { Availability } from '../availability.ts'
 import type { Database, Drizzle, Parameter } from './database.ts'
 import { unavailable } from './driver-errors.ts'
 import { parameterText } from './parameter-text.ts'
-import { Availability } from './postgres-availability.ts'
 import { checkUrl, type PostgresClient } from './postgres-client.ts'
 import { adaptToDrizzle, drizzleOver } from './postgres-drizzle.ts'
 import { runExclusively, runExclusivelyIfFree } from './postgres-exclusive.ts'

@@ -2,12 +2,12 @@
 import { describe } from 'vitest'
 import type { Cache } from '../../shared/cache/cache.ts'
 import { createMemoryCache } from '../../shared/cache/memory-cache.ts'
-import { openRedisCache } from '../../shared/cache/redis-cache.ts'
 import { systemClock } from '../../shared/clock.ts'
 import type { Mode } from '../../shared/common-settings.ts'
 import type { Database } from '../../shared/database/database.ts'
 import { openPostgres } from '../../shared/database/postgres.ts'
 import { openTestEngine } from './embedded-engine.ts'
+import { cacheSecret, openTestCache } from './redis-cache.ts'
 import { type RedisServer, redisServerInstalled, startRedisServer } from './redis-server.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
@@ -18,8 +18,8 @@ export interface Backend {
   readonly environment: Readonly<Record<string, string>>
   /** A database as one more server opens it. */
   openDatabase(): Database
-  /** The cache as one more server opens it. */
-  openCache(): Cache
+  /** The cache as one more server opens it, by its SERVICE_SECRET: all that it accepts. */
+  openCache(secrets?: readonly string[]): Cache
   /** To be stopped and started; undefined where the cache is in this process. */
   readonly redis: RedisServer | undefined
   /** Call it when all that was opened has been closed. */
@@ -43,6 +43,7 @@ export async function openEmbedded(): Promise<Backend> {
     moment: () => cache.moment(),
     publish: (...args) => cache.publish(...args),
     subscribe: (...args) => cache.subscribe(...args),
+    isSilent: () => cache.isSilent(),
     ping: () => cache.ping(),
     close: async () => undefined,
   }
@@ -67,7 +68,7 @@ export async function openPostgresAndRedis(serverUrl: string): Promise<Backend> 
     environment: { AUTH_DATABASE_URL: scratch.url, DEAL_DATABASE_URL: scratch.url, REDIS_URL: redis.restrictedUrl },
     openDatabase: () => openPostgres(scratch.url),
     // A long wait for an answer only says that the machine is busy; a Redis that is away is noticed at once.
-    openCache: () => openRedisCache(redis.restrictedUrl, { commandTimeoutMs: 1000 }),
+    openCache: (secrets = [cacheSecret]) => openTestCache(redis.restrictedUrl, { secrets, commandTimeoutMs: 1000 }),
     redis,
     close: async () => {
       await redis.dispose()

@@ -7,7 +7,7 @@ export const withCacheOf = async (other: Backend, open: OpenBackend): Promise<Ba
   return {
     ...own,
     environment: { ...own.environment, ...(REDIS_URL && { REDIS_URL }) },
-    openCache: () => other.openCache(),
+    openCache: (secrets) => other.openCache(secrets),
     redis: other.redis,
   }
 }

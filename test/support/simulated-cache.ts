@@ -1,6 +1,7 @@
 /** A Redis in virtual time: one server that can be killed and started from a dump, and clients whose connections can fail. */
 import { AttemptCounts } from '../../shared/cache/attempt-counts.ts'
 import type { AttemptVerdict, Cache, CacheMoment, LimitedKey, PutOptions, Versioned } from '../../shared/cache/cache.ts'
+import type { Listener } from '../../shared/cache/channel-listeners.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { SimulatedLink } from './simulated-link.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -125,7 +126,10 @@ export class SimulatedCacheClient implements Cache {
   readonly link: SimulatedLink
   readonly #time: VirtualTime
   readonly #server: SimulatedCacheServer
-  readonly #listeners = new Map<string, (message: string) => void>()
+  readonly #listeners = new Map<string, Listener>()
+  /** Whether the subscription's connection does not answer. */
+  silent = false
+  #slownessMs = 0
   #deafUntil = 0
   #reads = 0
 
@@ -147,8 +151,19 @@ export class SimulatedCacheClient implements Cache {
     this.#time.after(milliseconds, this.#connect)
   }
 
+  /** From now on messages take so much longer to arrive, in milliseconds. */
+  slowDown(milliseconds: number): void {
+    this.#slownessMs = milliseconds
+  }
+
+  isSilent(): boolean {
+    return this.silent
+  }
+
   heal(): void {
     this.link.heal()
+    this.#slownessMs = 0
+    this.silent = false
     this.#deafUntil = 0
     this.#connect()
   }
@@ -191,7 +206,7 @@ export class SimulatedCacheClient implements Cache {
     return this.link.call(() => this.#server.publish(channel, message, fresh))
   }
 
-  async subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>> {
+  async subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
     this.#listeners.set(channel, listener)
     this.#connect()
     return async () => {
@@ -218,6 +233,7 @@ export class SimulatedCacheClient implements Cache {
   }
 
   readonly #hear = (channel: string, message: string): void => {
-    this.#time.after(1, () => this.#listeners.get(channel)?.(message))
+    const onItsWayMs = 1 + this.#slownessMs
+    this.#time.after(onItsWayMs, () => this.#listeners.get(channel)?.(message, onItsWayMs))
   }
 }

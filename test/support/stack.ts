@@ -162,7 +162,11 @@ export async function startAuthServer({ backend, clock, log, environment }: Comm
   const { config, problems } = readAuthConfig(backend.mode, environment)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
-  const [database, cache, ids] = [backend.openDatabase(), backend.openCache(), createIdSource(clock)]
+  const [database, cache, ids] = [
+    backend.openDatabase(),
+    backend.openCache(config.serviceSecrets),
+    createIdSource(clock),
+  ]
   await ensureAnonymous({ database, clock, ids })
   const secrets = { serviceSecrets: config.serviceSecrets ?? [], secretsKeys: config.secretsKeys ?? [] }
   const server = createAuthServer(config, { database, cache, clock, ids, log, keyRing, ...secrets })
@@ -193,7 +197,11 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
   const { clock = common.clock, ...others } = own
   const { config, problems } = readDealConfig(backend.mode, environment)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
-  const [database, cache, ids] = [backend.openDatabase(), backend.openCache(), createIdSource(clock)]
+  const [database, cache, ids] = [
+    backend.openDatabase(),
+    backend.openCache(config.serviceSecrets),
+    createIdSource(clock),
+  ]
   const [serviceSecret = ''] = config.serviceSecrets ?? []
   const server = createDealServer(config, { database, cache, clock, ids, log, serviceSecret, eventStreams, ...others })
   await server.start()

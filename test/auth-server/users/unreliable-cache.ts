@@ -56,6 +56,7 @@ export async function createUnreliableCache(
     moment: () => call((real) => real.moment()),
     publish: (channel, message, fresh) => call((real) => real.publish(channel, message, fresh)),
     subscribe: (channel, listener) => inner.subscribe(channel, listener),
+    isSilent: () => inner.isSilent(),
     ping: () => call((real) => real.ping()),
     close: () => inner.close(),
   }

@@ -90,6 +90,32 @@ describe('while the feed is not current', () => {
     expect(at.asked()).toBe(2)
   })
 
+  it('counts the time that messages may have been on their way: a connection that slows down hides no change', async () => {
+    await at.rights('alice')
+    for (let slownessMs = 0; slownessMs < 2_500; slownessMs += 50) {
+      at.deal.cache.slowDown(slownessMs)
+      await at.time.pass(100)
+    }
+    await at.time.until(at.world.change(at.first, 'alice', () => mayNothing))
+    await at.time.pass(1_000)
+    expect(at.deal.feed.isCurrent()).toBe(false)
+    expect(await at.rights('alice')).toEqual([])
+    at.deal.cache.slowDown(0)
+    await at.time.pass(500)
+    expect(at.deal.feed.isCurrent()).toBe(true)
+  })
+
+  it('believes nothing while the connection does not answer, however young the last message is', async () => {
+    await at.rights('alice')
+    at.deal.cache.silent = true
+    expect(at.deal.feed.isCurrent()).toBe(false)
+    await at.rights('alice')
+    expect(at.asked()).toBe(1)
+    at.deal.cache.silent = false
+    await at.rights('alice')
+    expect(at.asked()).toBe(1)
+  })
+
   it('gives no further 500 ms to what it took from the cache', async () => {
     at.deal.cache.deafen(10_000)
     await at.time.pass(400)

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
 import { openCache } from '../../../shared/cache/open-cache.ts'
-import { openRedisCache } from '../../../shared/cache/redis-cache.ts'
 import { eventually } from '../../support/eventually.ts'
+import { cacheSecret, openTestCache } from '../../support/redis-cache.ts'
 import { describeCache } from './cache.conformance.ts'
 
 const redisUrl = process.env.TEST_REDIS_URL
@@ -30,7 +30,7 @@ if (redisUrl === undefined) {
 } else {
   describeCache('Redis', async () => {
     // Long waits here only say that the machine is busy.
-    const [cache, other] = [redisUrl, redisUrl].map((url) => openRedisCache(url, { commandTimeoutMs: 5000 }))
+    const [cache, other] = [redisUrl, redisUrl].map((url) => openTestCache(url, { commandTimeoutMs: 5000 }))
     if (cache === undefined || other === undefined) throw new Error('unreachable')
     for (const client of [cache, other]) await eventually(() => client.ping())
     return { cache, other, pass: async (milliseconds) => sleep(milliseconds) }
@@ -76,6 +76,7 @@ describe('the cache in this process', () => {
     const cache = openCache({
       redisUrl: undefined,
       clock: movableClock(),
+      secrets: [cacheSecret],
       onListenerError: (error) => errors.push(error),
     })
     const failure = new Error('a listener failed')

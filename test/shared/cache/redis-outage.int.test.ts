@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Cache } from '../../../shared/cache/cache.ts'
-import { openRedisCache } from '../../../shared/cache/redis-cache.ts'
 import { deadAfterMs, keyholdSlot } from '../../../shared/cache/redis-connections.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 import { eventually } from '../../support/eventually.ts'
+import { openTestCache } from '../../support/redis-cache.ts'
 import {
   type RedisServer,
   redisServerInstalled,
@@ -30,7 +30,7 @@ const rejections: unknown[] = []
 const onRejection = (reason: unknown): void => void rejections.push(reason)
 
 function open(url: string): Cache {
-  const cache = openRedisCache(url)
+  const cache = openTestCache(url)
   closers.push(() => cache.close())
   return cache
 }
@@ -259,7 +259,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     await expect(writer.publish(channel, 'held up', { since, maxAgeMs })).rejects.toThrow(Unavailable)
     await sleep(pauseMs - 300)
     redis.resume()
-    await eventually(async () => expect(await callsOf(redis, 'eval(?:sha)?')).toBe(before + 1))
+    await eventually(async () => expect(await callsOf(redis, 'eval(?:sha)?')).toBeGreaterThan(before))
     expect(await callsOf(redis, 'publish')).toBe(0)
     await heardAgain(writer, heard)
     expect(heard).not.toContain('held up')

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Cache } from '../../../shared/cache/cache.ts'
 import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
-import { openRedisCache } from '../../../shared/cache/redis-cache.ts'
 import { systemClock } from '../../../shared/clock.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 import { createIdSource } from '../../../shared/ids.ts'
 import { type CountGuessesOptions, createGuesses } from '../../../shared/limits/count-guesses.ts'
 import type { Guesses } from '../../../shared/limits/guesses.ts'
 import { eventually } from '../../support/eventually.ts'
+import { openTestCache } from '../../support/redis-cache.ts'
 import { type RedisServer, redisServerInstalled, startRedisServer } from '../../support/redis-server.ts'
 
 const ids = createIdSource(systemClock)
@@ -213,7 +213,7 @@ if (redisUrl === undefined) {
   it.skip('limits on guessing: Redis (TEST_REDIS_URL is not set)', () => undefined)
 } else {
   describeGuesses('Redis', async () => {
-    const cache = openRedisCache(redisUrl, { commandTimeoutMs: 5000 })
+    const cache = openTestCache(redisUrl, { commandTimeoutMs: 5000 })
     await eventually(() => cache.ping())
     return cache
   })
@@ -230,7 +230,7 @@ describe.skipIf(!possible)('limits on guessing while Redis fails (needs TEST_RED
   async function open(): Promise<{ redis: RedisServer; caches: Cache[]; working: () => Promise<void> }> {
     const redis = await startRedisServer()
     closers.push(() => redis.dispose())
-    const open = () => openRedisCache(redis.url, { commandTimeoutMs: 1000 })
+    const open = () => openTestCache(redis.url, { commandTimeoutMs: 1000 })
     const caches = [open(), open()]
     for (const cache of caches) closers.push(() => cache.close())
     const working = async () => {

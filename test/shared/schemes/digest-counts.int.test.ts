@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { digestCounts } from '../../../auth-server/store/schema.ts'
 import type { Cache } from '../../../shared/cache/cache.ts'
 import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
-import { openRedisCache } from '../../../shared/cache/redis-cache.ts'
 import { systemClock } from '../../../shared/clock.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 import { createHousekeeping } from '../../../shared/housekeeping.ts'
@@ -13,6 +12,7 @@ import { createDigestCounts, rememberedMs } from '../../../shared/schemes/digest
 import type { DigestNonce } from '../../../shared/schemes/digest-nonce.ts'
 import { describeOnDatabases, type TestDatabase } from '../../auth-server/support/auth-database.ts'
 import { eventually } from '../../support/eventually.ts'
+import { openTestCache } from '../../support/redis-cache.ts'
 import { redisServerInstalled, startRedisServer } from '../../support/redis-server.ts'
 
 const newNonce = (issuedAt = Date.now()): DigestNonce => ({
@@ -171,7 +171,7 @@ describeOnDatabases('counts of Digest nonces', (open) => {
     () => {
       it('are not used again after a restart from an old dump, a flush, or an eviction', async () => {
         const redis = await startRedisServer()
-        const cache = openRedisCache(redis.url, { commandTimeoutMs: 5000 })
+        const cache = openTestCache(redis.url, { commandTimeoutMs: 5000 })
         try {
           const counts = createDigestCounts({ cache, database: opened.database, schema: 'auth' })
           await eventually(() => cache.ping())

@@ -1,8 +1,8 @@
 /**
- * Whether the PostgreSQL server can be reached. While it cannot, callers are refused at once and one probe alone knocks, so
+ * Whether a server that this one depends on can be reached. While it cannot, callers are refused at once and one probe alone knocks, so
  * that an outage costs nobody a time-out and the server is not met by a crowd when it is back.
  */
-import type { Unavailable } from '../errors.ts'
+import type { Unavailable } from './errors.ts'
 
 export interface AvailabilityOptions {
   /** Resolves when the server answers. */
