@@ -60,7 +60,8 @@ export interface DealResources {
 export function createDealServer(config: DealConfig, resources: DealResources) {
   const { database, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
   const parts = createParts(config, resources, metrics)
-  const { keys, feed, principals, events, nudges, housekeeping, refusalReports, authenticate, recheck } = parts
+  const { authClient, keys, feed, principals, events, nudges, housekeeping, refusalReports, authenticate, recheck } =
+    parts
   const app = createDealApp(config, {
     openRoutes: openRoutes(config, parts, metrics),
     observe: observeRequests(metrics, 'deal'),
@@ -89,6 +90,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
       await nudges.stop()
       await housekeeping.stop()
       await feed.stop()
+      authClient.stop()
     },
   }
 }

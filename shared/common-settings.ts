@@ -53,10 +53,13 @@ export const commonSettings = {
     expected: 'redis://host:port or rediss://host:port, several with commas between',
     test: isRedisUrl,
   }),
-  SERVICE_SECRET: secrets("authenticates the deal server at the auth server's /internal, and what servers write to Redis", {
-    expected: 'at least 32 characters without comma',
-    test: (secret) => Buffer.byteLength(secret) >= 32,
-  }),
+  SERVICE_SECRET: secrets(
+    "authenticates the deal server at the auth server's /internal, and what servers write to Redis",
+    {
+      expected: 'at least 32 characters without comma',
+      test: (secret) => Buffer.byteLength(secret) >= 32,
+    },
+  ),
   AUTH_SCHEMES: listOf<SchemeName>('authentication schemes that are served and advertised', {
     expected: `some of ${schemeNames.join(',')}`,
     fallback: schemeNames,

@@ -1,4 +1,4 @@
-/** What the deal server asks of the auth server over the network: its public documents, and everything at `/internal`. Every call has a deadline. */
+/** What the deal server asks of the auth server over the network: its public documents, and everything at `/internal`. Every call has a deadline, and a shorter one where the auth server is frozen. */
 import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { type Traced, traceparent } from '../../shared/http/trace.ts'
@@ -12,6 +12,7 @@ import {
 } from '../../shared/principals/installation.ts'
 import { principalRecordSchema } from '../../shared/principals/record.ts'
 import { keySetHeader } from '../../shared/tokens/key-set.ts'
+import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 
 export interface AuthClient {
   /** The record as the database has it now, and which installation that is. @throws Unavailable */
@@ -22,6 +23,8 @@ export interface AuthClient {
   document(path: string): Promise<unknown>
   /** Asks below `/internal`; a body goes as JSON. @throws Unavailable when nothing answers, or something that is not JSON */
   ask(question: InternalQuestion): Promise<InternalAnswer>
+  /** From now on it is not asked any more. */
+  stop(): void
 }
 
 export interface InternalQuestion {
@@ -55,38 +58,32 @@ export interface AuthClientPorts {
   readonly onPublishedKeys?: (keys: string) => void
 }
 
-/** How long the auth server may take, in milliseconds. */
+/** How long an auth server that is not frozen may take, in milliseconds. */
 const usualDeadlineMs = 3_000
 
-interface RequestOptions {
+interface AuthRequest {
+  /** Path and query. */
+  readonly target: string
   readonly method: string
   readonly headers: Headers
   readonly body?: string
   readonly deadlineMs?: number | undefined
 }
 
+/** A document that is never far: whether documents come is asked by it. */
+const lightDocument = '/.well-known/jwks.json'
+
 /** A client of the auth server at AUTH_URL. */
 export function createAuthClient(ports: AuthClientPorts): AuthClient {
-  const { authUrl, secret, clock, ids, fetch } = ports
-  const send = async (target: string, { deadlineMs = usualDeadlineMs, ...init }: RequestOptions) => {
-    try {
-      const signal = AbortSignal.timeout(deadlineMs)
-      const response = await fetch(authUrl + target, { ...init, signal, redirect: 'error' })
-      return { status: response.status, headers: response.headers, text: await response.text() }
-    } catch (cause) {
-      throw new Unavailable('auth-server', { cause })
-    }
-  }
-  const request = failFast(send)
-  // Caches may stand before the documents: that they do not come says nothing of whether questions are answered.
-  const requestDocument = failFast(send)
-  const ask = async ({
+  const { secret, clock, ids } = ports
+  const send = createSend(ports)
+  const requestOf = ({
     method,
     target: behind,
     body: value,
     onBehalfOf,
     deadlineMs,
-  }: InternalQuestion): Promise<InternalAnswer> => {
+  }: InternalQuestion): AuthRequest => {
     const target = `/internal${behind}`
     const body = value === undefined ? '' : JSON.stringify(value)
     const nonce = ids.secret(18)
@@ -95,14 +92,23 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       authorization: signInternalRequest({ method, target, body }, { secret, clock, nonce }),
       ...(value === undefined ? {} : { 'content-type': 'application/json' }),
     })
-    const answer = await request(target, { method, headers, deadlineMs, ...(value === undefined ? {} : { body }) })
-    const { status, text } = answer
-    const keys = answer.headers.get(keySetHeader)
+    return { target, method, headers, deadlineMs, ...(value === undefined ? {} : { body }) }
+  }
+  // Caches may stand before the documents: that they do not come says nothing of whether questions are answered.
+  const questions = refuseWhileFrozen(send, () => requestOf({ method: 'GET', target: '/feed' }))
+  const documents = refuseWhileFrozen(send, () => documentRequest(lightDocument))
+  const [request, requestDocument] = [failFast(questions.ask), failFast(documents.ask)]
+  const ask = async (question: InternalQuestion): Promise<InternalAnswer> => {
+    const { status, headers, text } = await request(requestOf(question))
+    const keys = headers.get(keySetHeader)
     if (keys !== null) ports.onPublishedKeys?.(keys)
-    return { status, headers: answer.headers, body: text === '' ? undefined : parseJson(text) }
+    return { status, headers, body: text === '' ? undefined : parseJson(text) }
   }
   return {
     ask,
+    stop: () => {
+      for (const part of [questions, documents]) part.stop()
+    },
     principal: async (username, onBehalfOf) => {
       const target = `/principals/${encodeURIComponent(username)}`
       const { status, headers, body } = await ask({ method: 'GET', target, onBehalfOf })
@@ -118,13 +124,29 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       throw new Unavailable('auth-server', { cause: new Error(`/internal/feed answered ${status}`) })
     },
     document: async (path) => {
-      // A cache on the way may have it as it was (RFC 9111 §5.2.1.4).
-      const headers = new Headers({ 'cache-control': 'no-cache' })
-      const { status, text } = await requestDocument(path, { method: 'GET', headers })
+      const { status, text } = await requestDocument(documentRequest(path))
       if (status === 200) return parseJson(text)
       throw new Unavailable('auth-server', { cause: new Error(`${path} answered ${status}`) })
     },
   }
+}
+
+/** @throws Unavailable when no answer has come by the deadline, or before the signal */
+function createSend({ authUrl, fetch }: AuthClientPorts) {
+  return async ({ target, deadlineMs = usualDeadlineMs, ...init }: AuthRequest, signal: AbortSignal) => {
+    try {
+      const signals = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
+      const response = await fetch(authUrl + target, { ...init, signal: signals, redirect: 'error' })
+      return { status: response.status, headers: response.headers, text: await response.text() }
+    } catch (cause) {
+      throw new Unavailable('auth-server', { cause })
+    }
+  }
+}
+
+/** A cache on the way may have it as it was (RFC 9111 §5.2.1.4). */
+const documentRequest = (target: string): AuthRequest => {
+  return { target, method: 'GET', headers: new Headers({ 'cache-control': 'no-cache' }) }
 }
 
 /** After a failure only one caller at a time waits for the auth server, until it answers; the others need not. */

@@ -18,6 +18,12 @@ export interface PostgresSessionOptions {
   readonly prepare: (client: PostgresClient) => void
   /** Told when the session was lost because the server could not be reached, does not take sessions, or fell silent. */
   readonly onUnreachable: (reason: Unavailable) => void
+  /** Told when a statement begins. */
+  readonly onAsked?: () => void
+  /** Told when the server has answered one, in whatever way. */
+  readonly onAnswered?: () => void
+  /** Told when the session has ended. */
+  readonly onLost?: () => void
 }
 
 /** Silence is counted in ticks and not read from a clock: a process that was itself held up must not blame the server. */
@@ -51,6 +57,16 @@ export class PostgresSession {
     return this.#lost !== undefined
   }
 
+  /** True while somebody waits here for an answer that may not take as long as it likes. */
+  get isAwaited(): boolean {
+    return this.#underWay.size > 0 && !this.#patient
+  }
+
+  /** The server was found to be frozen: ends the session, unless it is one that may take as long as it likes. */
+  giveUp(reason: Unavailable): void {
+    if (!this.#patient) this.#lose(reason)
+  }
+
   /** From now on statements may take as long as they like. */
   async liftTimeLimits(): Promise<void> {
     await this.run((client) => client.unsafe('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0'))
@@ -66,6 +82,7 @@ export class PostgresSession {
     return new Promise((resolve, reject) => {
       if (this.#lost !== undefined) return reject(this.#lost)
       this.#underWay.add(reject)
+      this.#options.onAsked?.()
       work(this.#client).then(
         (result) => {
           this.#answer(reject, true)
@@ -97,6 +114,7 @@ export class PostgresSession {
     this.#underWay.delete(statement)
     this.#answered = true
     this.#established ||= established
+    if (established) this.#options.onAnswered?.()
   }
 
   #fail(reject: (reason: Error) => void, error: unknown): void {
@@ -123,6 +141,7 @@ export class PostgresSession {
     this.#client.end({ timeout: 0 }).catch(() => {})
     for (const reject of this.#underWay) reject(reason)
     this.#underWay.clear()
+    this.#options.onLost?.()
     if (!this.#established) this.#options.onUnreachable(reason)
   }
 

@@ -4,6 +4,7 @@
  * when it is back.
  */
 import { Availability } from '../availability.ts'
+import { frozenAfterMs, Liveness } from '../liveness.ts'
 import type { Database, Drizzle, Parameter } from './database.ts'
 import { unavailable } from './driver-errors.ts'
 import { parameterText } from './parameter-text.ts'
@@ -20,8 +21,9 @@ export interface PostgresOptions {
   /** Sessions for transactions and the query builder. */
   readonly sessions?: number
   /**
-   * How long a silent server is waited for, in milliseconds. Single statements end at four fifths of it. A write which rejects
-   * with Unavailable may or may not have taken effect: only a statement that can be repeated may be retried.
+   * How long a session waits for an answer while others have theirs, in milliseconds; a server that answers nobody is given up after
+   * `frozenAfterMs`. Single statements end at four fifths of it. A write which rejects with Unavailable may or may not have taken effect:
+   * only a statement that can be repeated may be retried.
    */
   readonly answerTimeoutMs?: number
 }
@@ -49,13 +51,23 @@ class PostgresDatabase implements Database {
   readonly #availability: Availability
   readonly #pipelines: (PostgresSession | undefined)[]
   readonly #pool: SessionPool
+  readonly #liveness: Liveness
+  readonly #sessions = new Set<PostgresSession>()
+  /** Asks whether the server lives while others wait. */
+  #light: PostgresSession | undefined
   #next = 0
 
   constructor(url: string, { pipelines = 4, sessions = 8, answerTimeoutMs = 5000 }: PostgresOptions) {
     this.#url = url
     this.#answerTimeoutMs = answerTimeoutMs
     this.#pipelines = new Array(pipelines).fill(undefined)
-    this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs: PROBE_INTERVAL_MS })
+    this.#availability = new Availability({ probe: () => this.#knock(), probeIntervalMs: PROBE_INTERVAL_MS })
+    this.#liveness = new Liveness({
+      isAwaited: () => [...this.#sessions].some((session) => session.isAwaited),
+      probe: () => this.#askLight(),
+      onFrozen: () => this.#giveUp(),
+      onRest: () => this.#restLight(),
+    })
     this.#pool = new SessionPool({
       open: () => this.#open(adaptToDrizzle),
       size: sessions,
@@ -63,7 +75,11 @@ class PostgresDatabase implements Database {
     })
     this.drizzle = drizzleOver(async (work) => {
       this.#availability.check()
-      return this.#pool.lend(work)
+      return this.#pool.lend((session) => {
+        // It may have gone away while others had the session.
+        this.#availability.check()
+        return work(session)
+      })
     })
   }
 
@@ -95,6 +111,7 @@ class PostgresDatabase implements Database {
 
   async close(): Promise<void> {
     this.#availability.stop(unavailable('closed'))
+    this.#restLight()
     await Promise.all([this.#pool.close(), ...this.#pipelines.map((session) => session?.close())])
   }
 
@@ -118,21 +135,41 @@ class PostgresDatabase implements Database {
   }
 
   #open(prepare: (client: PostgresClient) => void): PostgresSession {
-    return new PostgresSession({
+    const session: PostgresSession = new PostgresSession({
       url: this.#url,
       answerTimeoutMs: this.#answerTimeoutMs,
       prepare,
       onUnreachable: (reason) => this.#availability.suspend(reason),
+      onAsked: () => this.#liveness.watch(),
+      onAnswered: () => this.#liveness.heard(),
+      onLost: () => this.#sessions.delete(session),
     })
+    this.#sessions.add(session)
+    return session
   }
 
-  async #probe(): Promise<void> {
-    const session = this.#open(() => {})
-    try {
-      await session.run((client) => client.unsafe('select 1'))
-    } finally {
-      session.discard()
-    }
+  /** Whether the server is back. */
+  async #knock(): Promise<void> {
+    await this.#askLight()
+    this.#restLight()
+  }
+
+  /** On a session where nothing else is under way. */
+  async #askLight(): Promise<void> {
+    if (this.#light === undefined || this.#light.lost) this.#light = this.#open(() => {})
+    await this.#light.run((client) => client.unsafe('select 1'))
+  }
+
+  #restLight(): void {
+    this.#light?.discard()
+    this.#light = undefined
+  }
+
+  /** The server is frozen: nobody waits any more. */
+  #giveUp(): void {
+    const reason = unavailable(`no answer to anything for ${frozenAfterMs} ms`)
+    this.#availability.suspend(reason)
+    for (const session of [...this.#sessions]) session.giveUp(reason)
   }
 }
 

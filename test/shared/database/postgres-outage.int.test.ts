@@ -102,6 +102,28 @@ describe.skipIf(missing.length > 0)(title, () => {
     await expectRecovery()
   })
 
+  it('waits for a statement that takes its time: a server that answers others is not silent', async () => {
+    const patient = openPostgres(server.url)
+    const slow = [1, 2].map(() => patient.query('select pg_sleep(2.5)'))
+    const inTransaction = patient.transaction((transaction) => transaction.execute(sql`select pg_sleep(2.5)`))
+    expect(await Promise.all([...slow, inTransaction])).toHaveLength(3)
+    await patient.close()
+  })
+
+  it('refuses everybody after a second when the server falls silent, however long a statement may take', async () => {
+    const patient = openPostgres(server.url, { answerTimeoutMs: 60_000, sessions: 2 })
+    await patient.ping()
+    server.pause()
+    const began = performance.now()
+    const transactions = Array.from({ length: 6 }, () => patient.transaction(async () => undefined))
+    const settled = await Promise.allSettled([patient.ping(), patient.query('select 1'), ...transactions])
+    expect(settled.map(({ status }) => status)).toEqual(settled.map(() => 'rejected'))
+    expect(performance.now() - began).toBeLessThan(10_000)
+    server.resume()
+    await eventually(() => patient.ping())
+    await patient.close()
+  })
+
   it('recovers when a silent server is replaced by another one', async () => {
     server.pause()
     await expectAllUnavailable(ANSWER_TIMEOUT_MS * 2)
