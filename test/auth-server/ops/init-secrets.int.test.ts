@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { afterAll, expect, it } from 'vitest'
 import { redisRights } from '../../../auth-server/ops/redis-acl.ts'
 import type { Cache } from '../../../shared/cache/cache.ts'
-import { openRedisCache } from '../../../shared/cache/redis-cache.ts'
+import { openTestCache } from '../../support/redis-cache.ts'
 import { redisServerInstalled, startRedisServer } from '../../support/redis-server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-secrets-'))
@@ -52,7 +52,7 @@ it.skipIf(!redisServerInstalled)(
     const redis = await startRedisServer(['--aclfile', acl], `operator:${read('redis/OPERATOR_PASSWORD')}`)
     const { username, password } = new URL(read('deal/REDIS_URL'))
     const address = `redis://${username}:${password}@127.0.0.1:${redis.port}`
-    const cache = openRedisCache(address, { commandTimeoutMs: 5000 })
+    const cache = openTestCache(address, { commandTimeoutMs: 5000 })
     await expect
       .poll(() =>
         cache.ping().then(
