@@ -4,6 +4,7 @@ import { Unavailable } from '../../shared/errors.ts'
 import { type Traced, traceparent } from '../../shared/http/trace.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import { signInternalRequest } from '../../shared/internal-requests.ts'
+import { frozenAfterMs } from '../../shared/liveness.ts'
 import {
   feedAnswerSchema,
   type InstalledPrincipal,
@@ -95,8 +96,8 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     return { target, method, headers, deadlineMs, ...(value === undefined ? {} : { body }) }
   }
   // Caches may stand before the documents: that they do not come says nothing of whether questions are answered.
-  const questions = refuseWhileFrozen(send, () => requestOf({ method: 'GET', target: '/feed' }))
-  const documents = refuseWhileFrozen(send, () => documentRequest(lightDocument))
+  const questions = refuseWhileFrozen(send, () => light(requestOf({ method: 'GET', target: '/feed' })))
+  const documents = refuseWhileFrozen(send, () => light(documentRequest(lightDocument)))
   const [request, requestDocument] = [failFast(questions.ask), failFast(documents.ask)]
   const ask = async (question: InternalQuestion): Promise<InternalAnswer> => {
     const { status, headers, text } = await request(requestOf(question))
@@ -131,15 +132,17 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
   }
 }
 
-/** @throws Unavailable when no answer has come by the deadline, or before the signal */
+/** @throws Unavailable when no answer has come by the deadline, or before it is aborted */
 function createSend({ authUrl, fetch }: AuthClientPorts) {
-  return async ({ target, deadlineMs = usualDeadlineMs, ...init }: AuthRequest, signal: AbortSignal) => {
+  return async ({ target, deadlineMs = usualDeadlineMs, ...init }: AuthRequest, abort: AbortController) => {
+    const deadline = setTimeout(() => abort.abort(new Error(`no answer in ${deadlineMs} ms`)), deadlineMs)
     try {
-      const signals = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
-      const response = await fetch(authUrl + target, { ...init, signal: signals, redirect: 'error' })
+      const response = await fetch(authUrl + target, { ...init, signal: abort.signal, redirect: 'error' })
       return { status: response.status, headers: response.headers, text: await response.text() }
     } catch (cause) {
       throw new Unavailable('auth-server', { cause })
+    } finally {
+      clearTimeout(deadline)
     }
   }
 }
@@ -148,6 +151,8 @@ function createSend({ authUrl, fetch }: AuthClientPorts) {
 const documentRequest = (target: string): AuthRequest => {
   return { target, method: 'GET', headers: new Headers({ 'cache-control': 'no-cache' }) }
 }
+
+const light = (request: AuthRequest): AuthRequest => ({ ...request, deadlineMs: frozenAfterMs })
 
 /** After a failure only one caller at a time waits for the auth server, until it answers; the others need not. */
 function failFast<Parameters extends unknown[], Result>(

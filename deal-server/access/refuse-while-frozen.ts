@@ -2,8 +2,8 @@ import { Availability } from '../../shared/availability.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { frozenAfterMs, Liveness } from '../../shared/liveness.ts'
 
-/** Sends something and waits for its answer; gives up when the signal says so. */
-export type Send<Question, Answer> = (question: Question, signal: AbortSignal) => Promise<Answer>
+/** Sends something and waits for its answer; gives up by a deadline of its own, or when it is aborted. */
+export type Send<Question, Answer> = (question: Question, abort: AbortController) => Promise<Answer>
 
 /** Pause between two looks whether a server that was frozen answers again, in milliseconds. */
 const probeIntervalMs = 100
@@ -27,7 +27,7 @@ export function refuseWhileFrozen<Question, Answer>(
   light: () => Question,
 ): Questions<Question, Answer> {
   const waiting = new Map<AbortController, (reason: Unavailable) => void>()
-  const probe = () => send(light(), AbortSignal.timeout(frozenAfterMs))
+  const probe = () => send(light(), new AbortController())
   const availability = new Availability({ probe: async () => void (await probe()), probeIntervalMs })
   const onFrozen = () => {
     const reason = new Unavailable('auth-server', { cause: new Error(`no answer to anything for ${frozenAfterMs} ms`) })
@@ -48,7 +48,7 @@ export function refuseWhileFrozen<Question, Answer>(
         liveness.heard()
         resolve(answer)
       }
-      send(question, controller.signal)
+      send(question, controller)
         .then(answered, reject)
         .finally(() => waiting.delete(controller))
     })

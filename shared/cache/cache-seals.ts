@@ -6,7 +6,7 @@
  * What it does not show is that an entry is the newest one: who can write to Redis can put back an older one that was true once.
  */
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../bounded-cache.ts'
 import type { Clock } from '../clock.ts'
 import type { Versioned } from './cache.ts'
 import { lifetimeMs } from './versions.ts'
@@ -81,7 +81,7 @@ export function createCacheSeals({ secrets, clock }: CacheSealsOptions): CacheSe
 
 /** Senders number their messages: none is heard twice, nor after a later one. */
 function createOrder(): (sender: string, number: number) => boolean {
-  const last = new LRUCache<string, number>({ max: maxSenders })
+  const last = createBoundedCache<number>({ maxEntries: maxSenders, maxBytes: 1_000_000 })
   return (sender, number) => {
     if (number <= (last.get(sender) ?? 0)) return false
     last.set(sender, number)
