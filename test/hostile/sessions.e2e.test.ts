@@ -96,8 +96,8 @@ describeBackends('hostile sessions', (openBackend) => {
     ['username=carol&password=%00', 401],
     ['username=%00&password=x', 401],
     ['username=%ED%A0%80&password=x', 400],
-    [`username=${'x'.repeat(100_000)}&password=${'y'.repeat(100_000)}`, 401],
-    ['&'.repeat(100_000), 400],
+    [`username=${'x'.repeat(100_000)}&password=${'y'.repeat(100_000)}`, 413],
+    ['&'.repeat(100_000), 413],
     [`x=${'y'.repeat(300_000)}`, 413],
   ])('answers the form %.40s clearly', async (body, status) => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -98,18 +98,18 @@ describeBackends('signed requests that somebody else gets hold of', (openBackend
   })
 
   it.each([
-    ['a dot segment', (target: string) => target.replace('/hold', '/./hold')],
-    ['a segment that goes up', (target: string) => target.replace('/hold', '/x/../hold')],
+    ['a dot segment', (target: string) => target.replace('/hold', '/./hold'), [400]],
+    ['a segment that goes up', (target: string) => target.replace('/hold', '/x/../hold'), [400]],
     ['two slashes', (target: string) => target.replace('/hold', '//hold')],
     ['a slash at the end', (target: string) => target.replace('/hold?', '/hold/?')],
     ['an encoded letter', (target: string) => target.replace('/hold', '/%68old')],
     ['capitals', (target: string) => target.replace('/rest', '/REST')],
     ['a path parameter', (target: string) => target.replace('/hold', ';a/hold')],
-  ])('are good for the path as it was signed only, not with %s', async (_, change) => {
+  ])('are good for the path as it was signed only, not with %s', async (_, change, statuses = [401, 404]) => {
     const deal = await makeDeal()
     const url = sign({ method: 'POST', url: `${deal}/hold` })
     const reply = await askRaw(url, 'POST', change)
-    expect([401, 404]).toContain(reply.status)
+    expect(statuses).toContain(reply.status)
     expect(await readVersion(deal)).toBe(1)
   })
 
