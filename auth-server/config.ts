@@ -47,6 +47,11 @@ export const authSettings = {
     max: 4096,
     among: [2048, 3072, 4096],
   }),
+  RSA_PAIRS_PER_MINUTE: integer('RSA pairs that are made for the API keys of one user in a minute', {
+    fallback: 10,
+    min: 1,
+    max: 1000,
+  }),
   KEY_MAX_AGE_DAYS: integer('days after which keys rotate replaces a key', { fallback: 30, min: 1, max: 3650 }),
 }
 
@@ -87,6 +92,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     keyBits: values.KEY_BITS,
     firstPasswordFile: values.FIRST_PASSWORD_FILE,
     keyMaxAgeDays: values.KEY_MAX_AGE_DAYS,
+    rsaPairsPerMinute: values.RSA_PAIRS_PER_MINUTE,
     secretsKeys: SECRETS_KEY,
     accessTokenTtlSeconds: values.ACCESS_TOKEN_TTL,
     refreshTokenTtlSeconds: values.REFRESH_TOKEN_TTL,

@@ -63,6 +63,7 @@ import { createKeySignedLogin } from './logins/key-signed-login.ts'
 import { createLoginLists } from './logins/list-logins.ts'
 import { createLogIn } from './logins/login.ts'
 import { createLogOut } from './logins/logout.ts'
+import { createRecentProof } from './logins/recent-proof.ts'
 import { createRefresh } from './logins/refresh.ts'
 import { createSessionStore } from './logins/session-store.ts'
 import { createStartSession } from './logins/start-session.ts'
@@ -153,7 +154,10 @@ function createParts(config: AuthConfig, resources: AuthResources, metrics: Metr
   keyRing.onChange(() => void publisher.flush())
   const logins = createLogins(config, resources, publisher)
   const audit = createChainedLog({ database, clock, log, secretsKeys: logins.secretsKeys })
-  const apiKeys = createApiKeys({ database, clock, ids, sealing: logins.sealing, publisher })
+  const apiKeys = createApiKeys({
+    ...{ database, clock, ids, sealing: logins.sealing, publisher },
+    pairsPerMinute: config.rsaPairsPerMinute,
+  })
   const users = createUsers({ database, clock, ids, hashing: logins.hashing, publisher })
   const refuseCrossSite = createCrossSiteRule(config)
   const principals = { get: (username: string) => readPrincipalRecord({ database, clock }, username) }
@@ -196,8 +200,8 @@ const callersRoutes = (
 ): Route[] => [
   meRoute({ authenticate, rolesOf: async (username) => (await users.read(username)).roles }),
   ...usersRoutes({ authenticate, users, passwords: logins.passwords, lists, audit }),
-  ...apiKeysRoutes({ authenticate, apiKeys, lists, audit }),
-  digestSecretRoute({ authenticate, digestSecrets: logins.digestSecrets, audit }),
+  ...apiKeysRoutes({ ...logins, authenticate, apiKeys, lists, audit }),
+  digestSecretRoute({ ...logins, authenticate, audit }),
   keyStatusRoute({ authenticate, keyRing }),
   auditRoute({ authenticate, origin, readEntries: (page) => readEntries(database, page) }),
 ]
@@ -331,6 +335,7 @@ function createLogins(
     refresh: createRefresh(ports),
     logOut: createLogOut(ports),
     passwords: createPasswordChanges(ports),
+    requireRecentProof: createRecentProof(ports),
     digestSecrets: createDigestSecrets(ports),
   }
 }

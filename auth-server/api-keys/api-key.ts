@@ -4,10 +4,9 @@
  *
  * Here: what a key is, and the rules that hold for each alone. Knows no database.
  */
-import { Refused } from '../../shared/errors.ts'
 import { isAnonymous } from '../../shared/principals/record.ts'
 import type { MemberError } from '../../shared/problems.ts'
-import { distinct, grantProblems, refuseProblems } from '../users/user.ts'
+import { grantProblems, refuseProblems } from '../users/user.ts'
 import { publicKeyProblem } from './rsa-keys.ts'
 
 /** `hmac`: a secret that both sides hold. `rsa`: the public half of a key pair. */
@@ -75,20 +74,4 @@ function materialProblems({ kind, publicKeyPem }: ApiKeyRequest): MemberError[] 
   if (publicKeyPem === undefined) return []
   const problem = kind === 'rsa' ? publicKeyProblem(publicKeyPem) : 'only a key of kind rsa has a public key'
   return problem === undefined ? [] : [{ pointer: '/publicKeyPem', code: 'public-key', message: problem }]
-}
-
-/**
- * What a key may do that is made with a credential which itself lets only some rights through (undefined: all of them): no more than
- * that credential. @throws Refused `missing-right`
- */
-export function rightsWithin(
-  rights: readonly string[] | undefined,
-  carried: readonly string[] | undefined,
-): readonly string[] | undefined {
-  if (carried === undefined) return rights && distinct(rights)
-  const missing = (rights ?? []).filter((right) => !carried.includes(right))
-  if (missing.length === 0) return distinct(rights ?? carried)
-  throw new Refused('missing-right', 'A credential of narrowed rights makes no API key that may do more.', {
-    members: { missingRight: missing[0], missingRights: missing },
-  })
 }

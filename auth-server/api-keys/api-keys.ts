@@ -1,6 +1,7 @@
 /** What can be done with API keys. Every change has been announced when its promise resolves. */
 import type { Page, PageRequest } from '../../shared/pages.ts'
 import type { StoredSigningKey } from '../../shared/schemes/signing-key.ts'
+import type { Giver } from '../users/gifts.ts'
 import type { Changed } from '../users/principal-change.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 import { type ApiKey, type ApiKeyRequest, type NewApiKey, refuseImpossible } from './api-key.ts'
@@ -9,14 +10,18 @@ import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-ap
 import { hasSecret, readMaterial } from './key-material.ts'
 import { keepForTokens } from './key-tokens.ts'
 import { noteUse } from './key-usage.ts'
+import { createPairLimit } from './pair-limit.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
 
 /** Everything that is asynchronous throws Unavailable. */
 export interface ApiKeys {
   /** Refuses what no key can be, as `create` does. @throws Refused `invalid-value` */
   refuseImpossible(request: ApiKeyRequest): void
-  /** @throws Refused `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys` */
-  create(request: ApiKeyRequest): Promise<NewApiKey>
+  /**
+   * A key for `giver`, who is its owner or has the rights that it carries. Without `giver`: for the server itself.
+   * @throws Refused `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`, `too-many-key-pairs`
+   */
+  create(request: ApiKeyRequest, giver?: Giver): Promise<NewApiKey>
   list(page: PageRequest & OfOwner): Promise<Page<ApiKey>>
   /** @throws Refused `not-found` */
   read(id: string, owner: OfOwner): Promise<ApiKey>
@@ -35,8 +40,15 @@ export interface ApiKeys {
   noteUse(id: string): Promise<void>
 }
 
+/** The same for callers: what they give, they must have. */
+export interface ApiKeysForCallers extends Omit<ApiKeys, 'create'> {
+  create(request: ApiKeyRequest, giver: Giver): Promise<NewApiKey>
+}
+
 /** What API keys need. */
 export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'> {
+  /** So many RSA pairs are made for one user in a minute. */
+  readonly pairsPerMinute: number
   readonly publisher: Pick<PrincipalPublisher, 'settle'>
 }
 
@@ -44,6 +56,7 @@ export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'
 export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const { database, publisher } = ports
   const changing = { ...ports, generateRsaPair: createRsaGenerator() }
+  const countPair = createPairLimit(ports)
   const settled = async <Result>(change: Promise<Changed<Result>>): Promise<Result> => {
     const { result, changeNumber } = await change
     await publisher.settle(changeNumber)
@@ -51,7 +64,10 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   }
   return {
     refuseImpossible: (request) => refuseImpossible(request, ports.clock.now()),
-    create: (request) => settled(insertApiKey(changing, request)),
+    create: async (request, giver) => {
+      if (giver && request.kind === 'rsa' && request.publicKeyPem === undefined) countPair(giver.userId)
+      return settled(insertApiKey(changing, request, giver))
+    },
     list: (page) => listApiKeys(database, page),
     read: (id, owner) => readApiKey(database.drizzle, id, owner),
     revoke: (id, owner) => settled(revokeApiKey(ports, id, owner)),

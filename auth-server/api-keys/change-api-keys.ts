@@ -5,6 +5,7 @@ import { Refused } from '../../shared/errors.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import { apiKeys } from '../store/schema.ts'
 import type { Sealing } from '../store/sealing.ts'
+import { type Giver, requireToMakeKey, rightsOfNewKey } from '../users/gifts.ts'
 import { type Changed, changePrincipal } from '../users/principal-change.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type ApiKey, type ApiKeyRequest, maxLiveKeys, type NewApiKey, refuseImpossible } from './api-key.ts'
@@ -23,8 +24,15 @@ export interface ChangeApiKeysPorts {
 
 const secretBytes = 32
 
-/** Stores a new key. @throws Refused `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`; Unavailable */
-export async function insertApiKey(ports: ChangeApiKeysPorts, request: ApiKeyRequest): Promise<Changed<NewApiKey>> {
+/**
+ * Stores a new key, which carries no more than `giver` has (`rightsOfNewKey`).
+ * @throws Refused `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`; Unavailable
+ */
+export async function insertApiKey(
+  ports: ChangeApiKeysPorts,
+  request: ApiKeyRequest,
+  giver?: Giver,
+): Promise<Changed<NewApiKey>> {
   const { database, clock, ids } = ports
   refuseImpossible(request, clock.now())
   const id = ids.uuid()
@@ -35,24 +43,26 @@ export async function insertApiKey(ports: ChangeApiKeysPorts, request: ApiKeyReq
     kind: request.kind,
     name: request.name ?? null,
     requireBodyHash: request.requireBodyHash ?? true,
-    rights: request.rights === undefined ? null : [...request.rights],
     createdAt: new Date(createdAt),
     expiresAt: request.expiresAt === undefined ? null : new Date(request.expiresAt),
     ...stored,
   }
   return changePrincipal(database, request.username, async (transaction, { userId, usernameFolded }) => {
-    const { username } = await userRow(transaction, userId)
+    const owner = await userRow(transaction, userId)
+    const rights = await rightsOfNewKey(transaction, giver, { asked: request.rights, owner })
     await refuseTooMany(transaction, userId, row.createdAt)
-    await transaction.insert(apiKeys).values({ ...row, userId, usernameFolded })
+    await transaction.insert(apiKeys).values({ ...row, rights, userId, usernameFolded })
     const key: ApiKey = {
       ...row,
-      username,
+      rights,
+      username: owner.username,
       createdAt,
       expiresAt: request.expiresAt ?? null,
       publicKeyPem: stored.publicKeyPem ?? null,
       lastUsedAt: null,
     }
-    return { result: { key, ...shown }, change: {} }
+    const verify = (source: Drizzle) => requireToMakeKey(source, giver, { rights, owner })
+    return { result: { key, ...shown }, change: { verify } }
   })
 }
 

@@ -1,9 +1,11 @@
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../shared/clock.ts'
+import type { Drizzle } from '../../shared/database/database.ts'
 import { Refused, Unavailable } from '../../shared/errors.ts'
 import { isAnonymous } from '../../shared/principals/record.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { users } from '../store/schema.ts'
+import { type Giver, requireToHandOver } from '../users/gifts.ts'
 import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 import { refuseProblems } from '../users/user.ts'
@@ -36,10 +38,10 @@ export interface PasswordChanges {
   /** By the user, against the old one; ends the user's other logins. @throws Refused `invalid-value`, `wrong-password`, `too-many-attempts` */
   change(change: OwnPasswordChange): Promise<void>
   /**
-   * By an administrator; ends everything the user holds.
-   * @throws Refused `invalid-value`, `reserved-user`, `not-found`
+   * By an administrator, who must have every right of the user; ends everything the user holds. Without `giver`: by the server itself.
+   * @throws Refused `invalid-value`, `reserved-user`, `not-found`, `missing-right`
    */
-  reset(change: { readonly username: string; readonly newPassword: string }): Promise<void>
+  reset(change: { readonly username: string; readonly newPassword: string; readonly giver?: Giver }): Promise<void>
 }
 
 /** Changing passwords over these ports. */
@@ -52,10 +54,11 @@ export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChang
       refuseImpossible(change)
       await ports.publisher.settle(await changeOwn(ports, change))
     },
-    async reset({ username, newPassword }) {
+    async reset({ username, newPassword, giver }) {
       refuseImpossible({ username, newPassword })
       if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no password')
-      const { changeNumber } = await store(ports, { username, passwordHash: await ports.hashing.hash(newPassword) })
+      const passwordHash = await ports.hashing.hash(newPassword)
+      const { changeNumber } = await store(ports, { username, passwordHash, giver })
       await ports.publisher.settle(changeNumber)
     },
   }
@@ -79,19 +82,22 @@ interface StoredPassword {
   /** Store it only in place of this hash. */
   readonly replaces?: string
   readonly login?: LoginGeneration | null
+  /** Who must have every right of the user. */
+  readonly giver?: Giver | undefined
 }
 
 function store(
   { database, clock }: ChangePasswordPorts,
   stored: StoredPassword,
 ): Promise<Changed<'stored' | 'outdated'>> {
-  const { username, passwordHash, replaces, login } = stored
+  const { username, passwordHash, replaces, login, giver } = stored
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
     if (replaces !== undefined && before.passwordHash !== replaces) return { result: 'outdated' }
     const updatedAt = new Date(clock.now())
     await transaction.update(users).set({ passwordHash, updatedAt }).where(eq(users.id, before.id))
     const keptLogin = login && isCurrent(principal, login) ? login : null
-    return { result: 'stored', change: { raiseGeneration: { keptLogin } } }
+    const verify = (source: Drizzle) => requireToHandOver(source, giver, before)
+    return { result: 'stored', change: { raiseGeneration: { keptLogin }, verify } }
   })
 }

@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import type { Clock } from '../../shared/clock.ts'
 import type { Database } from '../../shared/database/database.ts'
 import { users } from '../store/schema.ts'
+import { type Giver, requireToGive, rightsAdded } from './gifts.ts'
 import { type Changed, changePrincipal, type PrincipalChange } from './principal-change.ts'
 import { distinct, type User } from './user.ts'
 import { isEnabledAdmin, toUser, userRow, verifyAdminLeft } from './user-rows.ts'
@@ -17,12 +18,12 @@ const endEverything = { raiseGeneration: { keptLogin: null } } as const satisfie
 
 /**
  * Replaces roles, direct rights or enabled. Disabling ends everything the user holds.
- * @throws Refused `not-found`, `last-admin`
+ * @throws Refused `not-found`, `last-admin`, `missing-right` when it gives more than `giver` has
  */
 export function changeUser(
   { database, clock }: { database: Database; clock: Clock },
   username: string,
-  patch: UserPatch,
+  { patch, giver }: { patch: UserPatch; giver?: Giver | undefined },
 ): Promise<Changed<User>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
@@ -38,7 +39,10 @@ export function changeUser(
     await transaction.update(users).set({ roles, rights, enabled, updatedAt }).where(eq(users.id, before.id))
     const change: PrincipalChange = {
       ...(before.enabled && !after.enabled && endEverything),
-      ...(isEnabledAdmin(before) && !isEnabledAdmin(after) && { verify: verifyAdminLeft }),
+      verify: async (source) => {
+        await requireToGive(source, giver, { rights: rightsAdded(before, after), before })
+        if (isEnabledAdmin(before) && !isEnabledAdmin(after)) await verifyAdminLeft(source)
+      },
     }
     return { result: toUser(after), change }
   })

@@ -1,9 +1,10 @@
 import type { Clock } from '../../shared/clock.ts'
-import { type Database, violates } from '../../shared/database/database.ts'
+import { type Database, type Drizzle, violates } from '../../shared/database/database.ts'
 import { Refused } from '../../shared/errors.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import { anonymousUsername, foldUsername } from '../../shared/principals/record.ts'
 import { principals, users } from '../store/schema.ts'
+import { type Giver, requireToGive, rightsGiven } from './gifts.ts'
 import { type Changed, numberChange } from './principal-change.ts'
 import { distinct, type User } from './user.ts'
 import { toUser } from './user-rows.ts'
@@ -29,9 +30,9 @@ export interface CreateUserPorts {
 
 /**
  * Stores a new user together with its principal, whose row may be left over from a deleted user of the same name: generation and
- * version then go on counting. @throws Refused `user-exists`
+ * version then go on counting. @throws Refused `user-exists`, `missing-right` when the user gets more than `giver` has
  */
-export async function insertUser(ports: CreateUserPorts, user: NewUser): Promise<Changed<User>> {
+export async function insertUser(ports: CreateUserPorts, user: NewUser, giver?: Giver): Promise<Changed<User>> {
   const now = new Date(ports.clock.now())
   const row = {
     ...user,
@@ -51,7 +52,8 @@ export async function insertUser(ports: CreateUserPorts, user: NewUser): Promise
         .values({ usernameFolded, username, userId })
         .onConflictDoUpdate({ target: principals.usernameFolded, set: { username, userId } })
       await transaction.insert(users).values(row)
-      return numberChange(transaction, usernameFolded, {})
+      const verify = (source: Drizzle) => requireToGive(source, giver, { rights: rightsGiven(row) })
+      return numberChange(transaction, usernameFolded, { verify })
     })
     return { result: toUser(row), changeNumber }
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
+import type { Database, Drizzle } from '../../shared/database/database.ts'
 import { Refused } from '../../shared/errors.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import { foldUsername, isAnonymous } from '../../shared/principals/record.ts'
@@ -7,6 +7,7 @@ import type { DigestPorts, DigestSecret } from '../../shared/schemes/digest.ts'
 import { digestHa1, digestUserhash } from '../../shared/schemes/digest-response.ts'
 import { digestSecrets } from '../store/schema.ts'
 import type { Sealing } from '../store/sealing.ts'
+import { type Giver, requireToHandOver } from './gifts.ts'
 import { changePrincipal } from './principal-change.ts'
 import type { PrincipalPublisher } from './principal-publisher.ts'
 import { isUsername } from './user.ts'
@@ -26,6 +27,8 @@ export interface DigestSecrets {
    * @throws Refused `not-found`, `reserved-user`; Unavailable
    */
   renew(username: string, secret?: string): Promise<NewDigestSecret>
+  /** The same for a caller. @throws Refused also `missing-right` when the user may do more than `giver` */
+  renewFor(username: string, giver: Giver): Promise<NewDigestSecret>
   readonly find: DigestPorts['find']
 }
 
@@ -60,13 +63,15 @@ export const digestSecretPlace = (userId: string) => ({ purpose: 'digest-ha1', r
 /** Digest secrets in this database. */
 export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
   const { database, ids, sealing, publisher } = ports
+  const renew = async (username: string, secret: string, giver?: Giver) => {
+    if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no secret')
+    const { result, changeNumber } = await store(ports, username, { secret, giver })
+    await publisher.settle(changeNumber)
+    return { username: result, secret }
+  }
   return {
-    renew: async (username, secret = ids.secret(digestSecretBytes)) => {
-      if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no secret')
-      const { result, changeNumber } = await store(ports, username, secret)
-      await publisher.settle(changeNumber)
-      return { username: result, secret }
-    },
+    renew: (username, secret = ids.secret(digestSecretBytes)) => renew(username, secret),
+    renewFor: (username, giver) => renew(username, ids.secret(digestSecretBytes), giver),
     find: async (user) => {
       const rows = await ('userhash' in user
         ? database.query<SecretRow>(byHashSql, [user.userhash])
@@ -86,7 +91,11 @@ const toSecret = ({ ha1Sealed, version, ...row }: SecretRow, sealing: Sealing): 
 })
 
 /** The name as created, with the number of the change. */
-const store = ({ database, clock, sealing }: DigestSecretsPorts, username: string, secret: string) =>
+const store = (
+  { database, clock, sealing }: DigestSecretsPorts,
+  username: string,
+  { secret, giver }: { secret: string; giver: Giver | undefined },
+) =>
   changePrincipal(database, username, async (transaction, principal) => {
     const user = await userRow(transaction, principal.userId)
     const stored = {
@@ -98,5 +107,6 @@ const store = ({ database, clock, sealing }: DigestSecretsPorts, username: strin
       .insert(digestSecrets)
       .values({ userId: user.id, usernameFolded: user.usernameFolded, ...stored })
       .onConflictDoUpdate({ target: digestSecrets.userId, set: stored })
-    return { result: user.username, change: {} }
+    const verify = (source: Drizzle) => requireToHandOver(source, giver, user)
+    return { result: user.username, change: { verify } }
   })

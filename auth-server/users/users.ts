@@ -12,6 +12,7 @@ import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { changeUser, deleteUser, endAllLogins, type UserPatch } from './change-user.ts'
 import { type CreateUserPorts, insertUser } from './create-user.ts'
+import type { Giver } from './gifts.ts'
 import type { Changed } from './principal-change.ts'
 import type { PrincipalPublisher } from './principal-publisher.ts'
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
@@ -32,14 +33,17 @@ export interface UserRequest {
  * name that no user has.
  */
 export interface Users {
-  /** @throws Refused `invalid-value` with `errors`, `user-exists` */
-  create(request: UserRequest): Promise<User>
+  /** @throws Refused `invalid-value` with `errors`, `user-exists`, `missing-right` when `giver` has less than the user is to get */
+  create(request: UserRequest, giver?: Giver): Promise<User>
   /** As `create`, and marks the user for good: production refuses to start while there is one. */
   createForDemo(request: UserRequest): Promise<User>
   read(username: string): Promise<User>
   list(page: PageRequest): Promise<Page<User>>
-  /** Replaces each member that is there. Disabling ends everything the user holds. @throws Refused `invalid-value`, `last-admin` */
-  patch(username: string, patch: UserPatch): Promise<User>
+  /**
+   * Replaces each member that is there. Disabling ends everything the user holds.
+   * @throws Refused `invalid-value`, `last-admin`, `missing-right` when it gives more than `giver` has
+   */
+  patch(username: string, patch: UserPatch, giver?: Giver): Promise<User>
   /** @throws Refused `last-admin`, `reserved-user` */
   delete(username: string): Promise<void>
   /** Ends every token, key-signed token and session of the user. */
@@ -50,6 +54,12 @@ export interface Users {
   findMadeByDemo(): Promise<string | undefined>
   /** True on a server that has just been set up. */
   isEmpty(): Promise<boolean>
+}
+
+/** The same for callers: what they give, they must have. */
+export interface UsersForCallers extends Omit<Users, 'create' | 'patch'> {
+  create(request: UserRequest, giver: Giver): Promise<User>
+  patch(username: string, patch: UserPatch, giver: Giver): Promise<User>
 }
 
 /** What users need. */
@@ -67,13 +77,13 @@ export function createUsers(ports: UsersPorts): Users {
     return result
   }
   return {
-    create: (request) => settled(createUser(ports, request, { madeByDemo: false })),
+    create: (request, giver) => settled(createUser(ports, request, { madeByDemo: false, giver })),
     createForDemo: (request) => settled(createUser(ports, request, { madeByDemo: true })),
     read: (username) => readUser(database, username),
     list: (page) => listUsers(database, page),
-    patch: async (username, patch) => {
+    patch: async (username, patch, giver) => {
       refuseProblems(grantProblems(username, patch.roles, patch.rights))
-      return settled(changeUser(ports, username, patch))
+      return settled(changeUser(ports, username, { patch, giver }))
     },
     delete: async (username) => {
       if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user cannot be deleted')
@@ -101,10 +111,10 @@ export function refuseImpossibleUser({ username, password, roles, rights }: User
 async function createUser(
   ports: UsersPorts,
   request: UserRequest,
-  { madeByDemo }: { readonly madeByDemo: boolean },
+  { madeByDemo, giver }: { readonly madeByDemo: boolean; readonly giver?: Giver | undefined },
 ): Promise<Changed<User>> {
   refuseImpossibleUser(request)
   const { username, password, roles = [], rights = [], enabled = true } = request
   const passwordHash = await ports.hashing.hash(password)
-  return insertUser(ports, { username, passwordHash, roles, rights, enabled, madeByDemo })
+  return insertUser(ports, { username, passwordHash, roles, rights, enabled, madeByDemo }, giver)
 }

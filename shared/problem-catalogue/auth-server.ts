@@ -13,9 +13,24 @@ export const authProblems = {
   },
   'wrong-password': {
     status: 403,
-    title: 'The old password is not right',
-    meaning: 'To change their own password, users prove that they know the old one, and this was not it.',
-    remedy: 'Send the present password as oldPassword; if it is lost, an administrator can set a new one.',
+    title: 'The password is not right',
+    meaning:
+      'A new password of their own, an API key and a Digest secret are for users who know their present password, and this was not it.',
+    remedy:
+      'Send your present password, as oldPassword with a new one, else as password; if it is lost, an administrator can set a new one.',
+  },
+  'recent-login-required': {
+    status: 403,
+    title: 'The password or a recent login is required',
+    meaning:
+      'An API key or a Digest secret outlives the login that makes it, so a token or a key alone is not enough to make one.',
+    remedy: 'Send your password in the member password, or log in again and repeat the request within five minutes.',
+  },
+  'narrowed-credential': {
+    status: 403,
+    title: 'A credential of narrowed rights does not act for the account of its user',
+    meaning: 'An API key or a token that lets only some of the rights of its user through cannot see or end logins.',
+    remedy: 'Log in as the user, or use a key without rights of its own.',
   },
   'last-admin': {
     status: 409,
@@ -34,6 +49,12 @@ export const authProblems = {
     title: 'The user has as many API keys as one may have',
     meaning: 'Each user may have 100 API keys that have neither been revoked nor expired.',
     remedy: 'Revoke keys that are no longer used, then try again.',
+  },
+  'too-many-key-pairs': {
+    status: 429,
+    title: 'Too many RSA pairs were made for this user within a minute',
+    meaning: 'To make a pair costs much computing time, so one user may have only some made in a minute.',
+    remedy: 'Wait as many seconds as Retry-After says, or make the pair yourself and send its publicKeyPem.',
   },
   'user-exists': {
     status: 409,

@@ -261,8 +261,12 @@ export function requireRights(caller: Caller, rights: readonly string[]): void {
 }
 
 /** The refusal of a caller who lacks these rights. */
-export const missingRights = (caller: Caller, missing: readonly string[]): Refused<'missing-right'> =>
-  new Refused('missing-right', `This needs the right ${missing.join(' and ')}.`, {
+export const missingRights = (
+  caller: Pick<Caller, 'scheme'>,
+  missing: readonly string[],
+  detail = `This needs the right ${missing.join(' and ')}.`,
+): Refused<'missing-right'> =>
+  new Refused('missing-right', detail, {
     members: { missingRight: missing[0], missingRights: missing },
     headers: caller.scheme === 'bearer' ? { 'www-authenticate': [insufficientScope] } : {},
   })

@@ -101,12 +101,16 @@ function requireRight(isRight: boolean, credential: VerifiedCredential): Verifie
   throw new Refused('invalid-credentials', 'The password is not the one of the token.', { headers })
 }
 
-const credentialOf = ({ sub, gen, jti, exp }: KeySignedClaims, recheck: Use['recheck']): VerifiedCredential => ({
+const credentialOf = (
+  { sub, gen, jti, exp, passwordHash }: KeySignedClaims,
+  recheck: Use['recheck'],
+): VerifiedCredential => ({
   username: sub ?? anonymousUsername,
   generation: gen,
   // It belongs to no login: a change of the own password keeps none of these tokens alive.
   loginId: undefined,
   tokenId: jti,
   expiresAt: exp * 1000,
+  carriesPassword: passwordHash !== null,
   recheck,
 })

@@ -35,6 +35,8 @@ export interface VerifiedCredential {
   readonly expiresAt: number | undefined
   /** All that it may do of what its user may; undefined: everything. */
   readonly rights?: readonly string[] | undefined
+  /** True when the request carried the user's password with it. */
+  readonly carriesPassword?: boolean | undefined
   readonly signature?: RequestSignature | undefined
   /**
    * Asked from time to time while an answer goes on: rejects with Refused once the credential is no longer good for a reason that the

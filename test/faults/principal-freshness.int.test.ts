@@ -47,7 +47,8 @@ describePostgresAndRedis('principal records of three deal servers behind two aut
     const running = authParts.filter((part) => part.isOpen())
     const part = running[round % running.length]
     if (!part) throw new Error('no auth server is open')
-    const { changeNumber } = await changeUser({ database: part.database, clock: systemClock }, 'alice', { rights })
+    const patch = { rights }
+    const { changeNumber } = await changeUser({ database: part.database, clock: systemClock }, 'alice', { patch })
     await part.publisher.settle(changeNumber)
   }
 

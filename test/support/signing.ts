@@ -75,13 +75,15 @@ export async function makeKey(stack: Stack, username: string, request: KeyReques
     json: { kind: 'hmac', ...request },
   })
   if (status !== 201) throw new Error(`/api-keys answered ${status}: ${text}`)
-  const key = {
-    id: String(body.id),
-    ...secretOf(body.secret, 'secret'),
-    ...secretOf(body.privateKeyPem, 'privateKeyPem'),
-  }
-  return key
+  return clientKeyOf(body)
 }
+
+/** The key that the server has shown in this body. */
+export const clientKeyOf = (body: Readonly<Record<string, unknown>>): ClientKey => ({
+  id: String(body.id),
+  ...secretOf(body.secret, 'secret'),
+  ...secretOf(body.privateKeyPem, 'privateKeyPem'),
+})
 
 function secretOf<Name extends string>(value: unknown, name: Name): Partial<Record<Name, string>> {
   if (typeof value !== 'string') return {}

@@ -15,6 +15,11 @@ const nameText = z
   })
   .meta({ minLength: 1, maxLength: 100 })
 
+/** The caller's own password, with what makes a credential that lasts. */
+export const provingPassword = z.string().optional().meta({
+  description: 'Your own password. May be left out when your login is younger than five minutes, or with Basic.',
+})
+
 /** A key to be made. */
 export const apiKeySchema = z.strictObject({
   kind: z.enum(['hmac', 'rsa']),
@@ -29,12 +34,12 @@ export const apiKeySchema = z.strictObject({
     default: true,
     description: 'Signatures must bind the body, or where there is none the method.',
   }),
-  rights: z
-    .array(z.string())
-    .max(100)
-    .optional()
-    .meta({ description: 'All that the key may do of what its owner may; everything when left out.' }),
+  rights: z.array(z.string()).max(100).optional().meta({
+    description:
+      'All that the key may do of what its owner may; everything when left out. A key for another user carries no right that you lack.',
+  }),
   expiresAt: z.iso.datetime({ offset: true }).optional(),
+  password: provingPassword,
 })
 
 /** Which keys are listed. */

@@ -9,17 +9,20 @@ import type { Method, Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import { foldUsername } from '../../../shared/principals/record.ts'
 import { type Authenticate, type Caller, requireRights } from '../../../shared/schemes/authenticate.ts'
-import { type ApiKey, rightsWithin } from '../../api-keys/api-key.ts'
+import type { ApiKey } from '../../api-keys/api-key.ts'
 import type { OfOwner } from '../../api-keys/api-key-rows.ts'
-import type { ApiKeys } from '../../api-keys/api-keys.ts'
+import type { ApiKeysForCallers } from '../../api-keys/api-keys.ts'
 import type { Audit } from '../../audit/audit.ts'
+import type { RequireRecentProof } from '../../logins/recent-proof.ts'
+import { isOwnAccount, requireAccount } from '../../users/own-account.ts'
 import { audited } from '../audited.ts'
 import { describeApiKeysRoute } from '../openapi/api-key-operations.ts'
 import { apiKeyListParameters, apiKeySchema } from './api-key-bodies.ts'
 
 export interface ApiKeysEndpointPorts {
   readonly authenticate: Authenticate
-  readonly apiKeys: ApiKeys
+  readonly apiKeys: ApiKeysForCallers
+  readonly requireRecentProof: RequireRecentProof
   readonly lists: Lists
   readonly audit: Audit
 }
@@ -56,20 +59,25 @@ export function apiKeysRoutes(ports: ApiKeysEndpointPorts): Route[] {
 
 const idOf = (call: HttpCall): string => (call.pathParameters.id ?? '').toLowerCase()
 
-const isSelf = (caller: Caller, username: string): boolean => foldUsername(username) === foldUsername(caller.username)
+/** The keys of other users are not there for a caller who may not manage them. @throws Refused `missing-right` */
+function reachOf(caller: Caller): OfOwner {
+  const { rights, username } = caller
+  if (rights.has(administration)) return {}
+  requireAccount(caller, username, administration)
+  return { username }
+}
 
-/** Another's key is not there for those who may not manage it. */
-const reachOf = ({ rights, username }: Caller): OfOwner => (rights.has(administration) ? {} : { username })
-
-async function create(call: HttpCall, caller: Caller, { apiKeys, audit }: ApiKeysEndpointPorts): Promise<Answer> {
-  const { expiresAt, ...sent } = await readBodyAs(call, apiKeySchema)
+async function create(call: HttpCall, caller: Caller, ports: ApiKeysEndpointPorts): Promise<Answer> {
+  const { apiKeys, audit, requireRecentProof } = ports
+  const { expiresAt, password, ...sent } = await readBodyAs(call, apiKeySchema)
   const { username = caller.username } = sent
   const asked = { ...sent, username, expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt) }
   const about = { call, caller, action: 'api-key.created', target: username }
   const made = await audited(audit, about, async () => {
     apiKeys.refuseImpossible(asked) // values: 422, before any right
-    if (!isSelf(caller, username)) requireRights(caller, [administration])
-    return apiKeys.create({ ...asked, rights: rightsWithin(asked.rights, caller.credential.rights) })
+    if (!isOwnAccount(caller, username)) requireRights(caller, [administration, ...(asked.rights ?? [])])
+    await requireRecentProof(caller, { password, clientAddress: call.peer.address })
+    return apiKeys.create(asked, caller)
   })
   const { key, ...shownOnce } = made
   return jsonAnswer(201, { ...represent(key), ...shownOnce }, { ...noStore, location: `/api-keys/${key.id}` })
@@ -77,11 +85,11 @@ async function create(call: HttpCall, caller: Caller, { apiKeys, audit }: ApiKey
 
 async function list(call: HttpCall, caller: Caller, { apiKeys, lists }: ApiKeysEndpointPorts): Promise<Answer> {
   const { username, ...parameters } = readQuery(call, apiKeyListParameters)
-  const owner = username === undefined ? reachOf(caller) : { username }
-  const query = { username: owner.username === undefined ? null : foldUsername(owner.username) }
+  const named = username ?? (caller.rights.has(administration) ? undefined : caller.username)
+  const query = { username: named === undefined ? null : foldUsername(named) }
   const opened = lists.open(call, { list: 'api-keys', query }, parameters)
-  if (username !== undefined && !isSelf(caller, username)) requireRights(caller, [administration])
-  return opened.answer(await apiKeys.list({ ...opened.page, ...owner }), { represent, headers: noStore })
+  if (named !== undefined) requireAccount(caller, named, administration)
+  return opened.answer(await apiKeys.list({ ...opened.page, username: named }), { represent, headers: noStore })
 }
 
 const represent = ({ createdAt, expiresAt, lastUsedAt, publicKeyPem, ...key }: ApiKey) => ({

@@ -3,24 +3,26 @@ import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
 import { readBodyAs } from '../../../shared/http/json-body.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
-import { foldUsername } from '../../../shared/principals/record.ts'
-import { type Authenticate, type Caller, requireRights } from '../../../shared/schemes/authenticate.ts'
+import type { Authenticate } from '../../../shared/schemes/authenticate.ts'
 import { realm } from '../../../shared/schemes/scheme.ts'
 import type { Audit } from '../../audit/audit.ts'
+import type { RequireRecentProof } from '../../logins/recent-proof.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'
+import { requireAccount } from '../../users/own-account.ts'
 import { audited } from '../audited.ts'
 import { describeUsersRoute } from '../openapi/user-operations.ts'
 import { digestSecretSchema } from './user-bodies.ts'
 
 export interface DigestSecretEndpointPorts {
   readonly authenticate: Authenticate
-  readonly digestSecrets: Pick<DigestSecrets, 'renew'>
+  readonly digestSecrets: Pick<DigestSecrets, 'renewFor'>
+  readonly requireRecentProof: RequireRecentProof
   readonly audit: Audit
 }
 
 const path = '/users/:username/digest-secret'
 
-export const digestSecretRoute = ({ authenticate, digestSecrets, audit }: DigestSecretEndpointPorts): Route => ({
+export const digestSecretRoute = ({ authenticate, audit, ...ports }: DigestSecretEndpointPorts): Route => ({
   methods: ['PUT'],
   path,
   describe: () => [describeUsersRoute('PUT', path)],
@@ -28,17 +30,14 @@ export const digestSecretRoute = ({ authenticate, digestSecrets, audit }: Digest
     await call.readBody()
     requireSecureTransport(call.peer)
     const caller = await authenticate(call)
-    await readBodyAs(call, digestSecretSchema)
+    const { password } = await readBodyAs(call, digestSecretSchema)
     const target = call.pathParameters.username ?? ''
     const about = { call, caller, action: 'user.digest-secret-made', target }
     const { username, secret } = await audited(audit, about, async () => {
-      if (!actsForItself(caller, target)) requireRights(caller, ['user.manage'])
-      return digestSecrets.renew(target)
+      requireAccount(caller, target, 'user.manage')
+      await ports.requireRecentProof(caller, { password, clientAddress: call.peer.address })
+      return ports.digestSecrets.renewFor(target, caller)
     })
     return jsonAnswer(200, { username, realm, secret }, noStore)
   },
 })
-
-/** A credential with fewer rights than its user must not make one that has them all. */
-const actsForItself = ({ username, credential }: Caller, target: string): boolean =>
-  foldUsername(target) === foldUsername(username) && credential.rights === undefined

@@ -13,6 +13,7 @@ import type { SessionCookie } from '../../../shared/schemes/session-cookie.ts'
 import { isSessionKey, sessionKeyHash } from '../../../shared/schemes/session-times.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { SessionOwner } from '../../logins/session-store.ts'
+import { requireOwnAccount } from '../../users/own-account.ts'
 import { type AuditedWork, eventOf } from '../audited.ts'
 import type { ReturnOrigins } from '../return-to.ts'
 import { readEndingReturn } from './session-bodies.ts'
@@ -45,6 +46,7 @@ export function createEndSession(ports: EndSessionPorts): Route['handle'] {
       ? await targetOfKey(call, param, ports)
       : (param === 'current' && (await targetOfCookie(call, ports))) || (await targetOfCaller(call, param, ports))
     const returnTo = await readEndingReturn(call, ports.origins)
+    if (target.about.caller) requireOwnAccount(target.about.caller)
     await end(call, target, ports)
     return answerTo(call, target, { returnTo, ports })
   }

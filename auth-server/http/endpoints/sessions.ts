@@ -9,6 +9,7 @@ import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import type { LoginLists } from '../../logins/list-logins.ts'
 import type { StartSession } from '../../logins/start-session.ts'
+import { requireOwnAccount } from '../../users/own-account.ts'
 import { audited, eventOf } from '../audited.ts'
 import { bearerChallenge } from '../bearer-credential.ts'
 import { nameCaller } from '../name-caller.ts'
@@ -79,8 +80,10 @@ function challenged(error: unknown): never {
 async function listOwn(call: HttpCall, { authenticate, loginLists, lists }: SessionsEndpointPorts): Promise<Answer> {
   await call.readBody()
   requireSecureTransport(call.peer)
-  const { userId, credential } = await authenticate(call)
+  const caller = await authenticate(call)
+  const { userId, credential } = caller
   const list = lists.open(call, { list: 'logins', query: { userId } }, readQuery(call, pageParameters))
+  requireOwnAccount(caller)
   const page = await loginLists.list(userId, list.page)
   return list.answer(page, { represent: representLogin(credential.loginId), headers: noStore })
 }

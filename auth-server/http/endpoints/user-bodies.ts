@@ -1,5 +1,6 @@
 /** What the routes below `/users` are sent. */
 import { z } from 'zod'
+import { provingPassword } from './api-key-bodies.ts'
 
 const names = z.array(z.string()).max(100)
 
@@ -19,4 +20,4 @@ export const patchSchema = creationSchema.pick({ roles: true, rights: true, enab
 export const passwordSchema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })
 
 /** A new Digest secret: there is nothing to choose. */
-export const digestSecretSchema = z.strictObject({})
+export const digestSecretSchema = z.strictObject({ password: provingPassword })

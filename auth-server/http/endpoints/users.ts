@@ -8,19 +8,20 @@ import type { Lists } from '../../../shared/http/lists.ts'
 import { pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import type { Method, Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
-import { foldUsername } from '../../../shared/principals/record.ts'
 import { type Authenticate, type Caller, requireRights } from '../../../shared/schemes/authenticate.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { OwnPasswordChange, PasswordChanges } from '../../logins/change-password.ts'
+import { rightsGiven } from '../../users/gifts.ts'
+import { isOwnAccount } from '../../users/own-account.ts'
 import { grantProblems, refuseProblems, type User } from '../../users/user.ts'
-import { refuseImpossibleUser, type Users } from '../../users/users.ts'
+import { refuseImpossibleUser, type UsersForCallers } from '../../users/users.ts'
 import { type AuditedWork, audited } from '../audited.ts'
 import { describeUsersRoute } from '../openapi/user-operations.ts'
 import { creationSchema, passwordSchema, patchSchema } from './user-bodies.ts'
 
 export interface UsersEndpointPorts {
   readonly authenticate: Authenticate
-  readonly users: Users
+  readonly users: UsersForCallers
   readonly passwords: PasswordChanges
   readonly lists: Lists
   readonly audit: Audit
@@ -67,7 +68,10 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
       const request = await readBodyAs(call, creationSchema)
       const check = () => refuseImpossibleUser(request)
       const about = { call, caller, action: 'user.created', target: request.username, check }
-      const user = await administered(about, () => users.create(request))
+      const user = await administered(about, async () => {
+        requireRights(caller, rightsGiven(request))
+        return users.create(request, caller)
+      })
       return jsonAnswer(201, represent(user), { ...noStore, location: `/users/${encodeURIComponent(user.username)}` })
     }),
     administer('GET', '/users/:username', async (call) =>
@@ -77,7 +81,8 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
       const patch = await readBodyAs(call, patchSchema)
       const check = () => refuseProblems(grantProblems(nameOf(call), patch.roles, patch.rights))
       const about = { call, caller, action: 'user.changed', target: nameOf(call), check }
-      return jsonAnswer(200, represent(await administered(about, () => users.patch(nameOf(call), patch))), noStore)
+      const user = await administered(about, () => users.patch(nameOf(call), patch, caller))
+      return jsonAnswer(200, represent(user), noStore)
     }),
     route('DELETE', '/users/:username', async (call, caller) => {
       const about = { call, caller, action: 'user.deleted', target: nameOf(call) }
@@ -105,7 +110,7 @@ const represent = (user: User) => ({
   updatedAt: rfc3339(user.updatedAt),
 })
 
-/** One's own with the old one; somebody else's with the right to. */
+/** One's own with the old one; that of another user with the right to, and with every right of that user. */
 async function changePassword(
   call: HttpCall,
   caller: Caller,
@@ -114,11 +119,11 @@ async function changePassword(
   const { newPassword, oldPassword } = await readBodyAs(call, passwordSchema)
   const username = nameOf(call)
   const about = { call, caller, action: 'user.password-changed', target: username }
-  if (foldUsername(username) !== foldUsername(caller.username)) {
+  if (!isOwnAccount(caller, username)) {
     await audited(audit, about, async () => {
       passwords.refuseImpossible({ username, newPassword })
       requireRights(caller, [administration])
-      await passwords.reset({ username, newPassword })
+      await passwords.reset({ username, newPassword, giver: caller })
     })
     return emptyAnswer(204, noStore)
   }

@@ -33,7 +33,7 @@ describeBackends('API keys in the database', (openBackend) => {
     )
     const sealing = createSealing(parseSecretsKeys(Buffer.alloc(32, 1).toString('base64url')))
     const publisher = { settle: async (changeNumber: number) => void settled.push(changeNumber) }
-    apiKeys = createApiKeys({ database, clock, ids, sealing, publisher })
+    apiKeys = createApiKeys({ database, clock, ids, sealing, publisher, pairsPerMinute: 10 })
   })
   afterAll(async () => {
     await database.close()

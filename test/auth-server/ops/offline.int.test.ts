@@ -41,7 +41,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
   const keysUnder = (secretsKeys = oldKey) => {
     const { database } = opened
     const publisher = { settle: async () => undefined }
-    return createApiKeys({ database, clock, ids, sealing: createSealing(secretsKeys), publisher })
+    return createApiKeys({ database, clock, ids, sealing: createSealing(secretsKeys), publisher, pairsPerMinute: 10 })
   }
 
   const digestsUnder = (secretsKeys: typeof oldKey) => {

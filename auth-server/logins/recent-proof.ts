@@ -1,0 +1,60 @@
+import { validate as isUuid } from 'uuid'
+import { type Clock, rfc3339 } from '../../shared/clock.ts'
+import { Refused } from '../../shared/errors.ts'
+import type { Caller } from '../../shared/schemes/authenticate.ts'
+import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
+
+/** For so long after it began a login proves that its user is there, in milliseconds. A refresh does not begin it anew. */
+export const recentLoginMs = 300_000
+
+/** What a caller proves it with. */
+export interface PresentedProof {
+  /** The caller's own, as the request carries it. */
+  readonly password: string | undefined
+  /** The client's canonical address. */
+  readonly clientAddress: string
+}
+
+/**
+ * Refuses unless the user is there: the request carries the user's password, or a credential that does, or the credential belongs to
+ * a login that is younger than five minutes. A stolen token or key alone thus makes no credential that outlives it.
+ *
+ * @throws Refused `wrong-password`, `recent-login-required`, `too-many-attempts`
+ * @throws Unavailable
+ */
+export type RequireRecentProof = (caller: Caller, proof: PresentedProof) => Promise<void>
+
+/** What the check needs. */
+export interface RecentProofPorts extends VerifyPasswordPorts {
+  readonly clock: Clock
+}
+
+/** The check over these ports. */
+export function createRecentProof(ports: RecentProofPorts): RequireRecentProof {
+  return async (caller, { password, clientAddress }) => {
+    if (password !== undefined) {
+      const holder = await verifyPassword(ports, { username: caller.username, password, clientAddress })
+      if (holder?.userId === caller.userId) return
+      throw new Refused('wrong-password', 'The password is not right.')
+    }
+    if (caller.scheme === 'basic' || caller.credential.carriesPassword === true) return
+    if (await isRecent(ports, caller)) return
+    throw new Refused(
+      'recent-login-required',
+      'Send your password in the member "password", or log in again and repeat this within five minutes.',
+    )
+  }
+}
+
+const recentSql = `select 1 as recent from auth.login_families f
+    where f.id = $1::text::uuid and f.user_id = $2::text::uuid and f.created_at > $3::text::timestamptz
+  union all select 1 from auth.sessions s
+    where s.id = $1::text::uuid and s.user_id = $2::text::uuid and s.created_at > $3::text::timestamptz`
+
+/** A token of an API key names that key, which is no login. */
+async function isRecent({ database, clock }: RecentProofPorts, { credential, userId }: Caller): Promise<boolean> {
+  const { loginId } = credential
+  if (loginId === undefined || !isUuid(loginId)) return false
+  const since = rfc3339(clock.now() - recentLoginMs)
+  return (await database.query(recentSql, [loginId, userId, since])).length > 0
+}
