@@ -56,7 +56,7 @@ import { authOpenApiRoutes } from './http/openapi.ts'
 import { createAuthProblems } from './http/problems.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { createPasswordChanges } from './logins/change-password.ts'
-import { endByPublicId } from './logins/end-login.ts'
+import { endAllLoginsOf, endByPublicId } from './logins/end-login.ts'
 import { createFamilyStore } from './logins/family-store.ts'
 import { createLoginExpiry, createSessionExpiry } from './logins/housekeeping.ts'
 import { createKeySignedLogin } from './logins/key-signed-login.ts'
@@ -232,6 +232,7 @@ function sessionRoutesOf(config: AuthConfig, parts: Parts): Route[] {
     ...logins,
     ownerOf: logins.sessionStore.ownerOf,
     endByPublicId: (ending: Parameters<typeof endByPublicId>[1]) => endByPublicId(logins, ending),
+    endAllLoginsOf: (ending: Parameters<typeof endAllLoginsOf>[1]) => endAllLoginsOf(logins, ending),
     cookie: createSessionCookie(config),
     origins: config,
     isServed: config.schemes.includes('session'),

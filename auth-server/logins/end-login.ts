@@ -5,6 +5,7 @@ import type { Database, Drizzle } from '../../shared/database/database.ts'
 import { loginFamilies, sessions } from '../store/schema.ts'
 import { type ChangeOutcome, changePrincipal } from '../users/principal-change.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import { userRow } from '../users/user-rows.ts'
 
 /** Why a login ended before its time. */
 export type EndReason = NonNullable<(typeof loginFamilies.$inferSelect)['endedReason']>
@@ -60,6 +61,27 @@ export function endByPublicId(
     return outcomeOf(hasEnded ? 'ended' : 'dead', hasEnded)
   })
 }
+
+/** Ends every token login and session of a user. @throws Refused `not-found`; Unavailable */
+export const endAllLoginsOf = (
+  ports: EndLoginPorts,
+  { username, reason }: Omit<Ending<EndReason & SessionEndReason>, 'id'>,
+): Promise<void> =>
+  settled(ports, username, async (transaction, principal) => {
+    const { id: userId } = await userRow(transaction, principal.userId)
+    const endedAt = new Date(ports.clock.now())
+    const families = await transaction
+      .update(loginFamilies)
+      .set({ endedAt, endedReason: reason, rotatedAt: null, successorSealed: null })
+      .where(and(eq(loginFamilies.userId, userId), isNull(loginFamilies.endedAt)))
+      .returning({ id: loginFamilies.id })
+    const ended = await transaction
+      .update(sessions)
+      .set({ endedAt, endedReason: reason })
+      .where(and(eq(sessions.userId, userId), isNull(sessions.endedAt)))
+      .returning({ id: sessions.id })
+    return outcomeOf(undefined, families.length + ended.length > 0)
+  })
 
 /** Only an end that took place is a change of the principal. */
 const outcomeOf = <Result>(result: Result, hasEnded: boolean): ChangeOutcome<Result> => ({

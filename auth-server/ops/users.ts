@@ -142,14 +142,29 @@ function addSwitches(users: Command, { withAdmin, report }: UserCommandPorts): v
   withExample(disable.action(turn(false)), 'users disable erin')
   const logout = users
     .command('logout <username>')
-    .description('end every login, token and session of a user; the password and the API keys stay')
-  logout.action(report((username: string) => withAdmin((admin) => logOutEverywhere(admin, username))))
-  withExample(logout, 'users logout erin')
+    .description('end every login, token and session of a user; the password, the API keys and the Digest secret stay')
+    .option('--everything', 'end the API keys and the Digest secret too; the password alone stays')
+  logout.action(
+    report((username: string, options: LogoutOptions) =>
+      withAdmin((admin) => logOutEverywhere(admin, username, options)),
+    ),
+  )
+  withExample(logout, 'users logout erin', 'users logout erin --everything')
 }
 
-async function logOutEverywhere(admin: AdminClient, username: string): Promise<Report> {
-  await admin.ask({ method: 'POST', path: `${pathOf(username)}/logout`, answer: nothing })
-  return { json: { username, loggedOut: true }, text: `Every login, token and session of ${username} has ended.` }
+interface LogoutOptions {
+  readonly everything?: boolean
+}
+
+async function logOutEverywhere(admin: AdminClient, username: string, options: LogoutOptions): Promise<Report> {
+  const everything = options.everything === true
+  const query = everything ? '?everything=true' : ''
+  await admin.ask({ method: 'POST', path: `${pathOf(username)}/logout${query}`, answer: nothing })
+  const more = everything ? ', every API key and the Digest secret' : ''
+  return {
+    json: { username, loggedOut: true, everything },
+    text: `Every login, token and session${more} of ${username} has ended.`,
+  }
 }
 
 function addPassword(users: Command, ports: UserCommandPorts): void {

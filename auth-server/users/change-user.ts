@@ -1,7 +1,7 @@
-import { eq } from 'drizzle-orm'
+import { and, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../shared/clock.ts'
 import type { Database } from '../../shared/database/database.ts'
-import { users } from '../store/schema.ts'
+import { apiKeys, digestSecrets, users } from '../store/schema.ts'
 import { type Giver, requireToGive, rightsAdded } from './gifts.ts'
 import { type Changed, changePrincipal, type PrincipalChange } from './principal-change.ts'
 import { distinct, type User } from './user.ts'
@@ -60,10 +60,28 @@ export function deleteUser(database: Database, username: string): Promise<Change
   })
 }
 
+/** What ends of a user. */
+export interface LogoutExtent {
+  /** The API keys and the Digest secret too: then the password alone is left. */
+  readonly everything: boolean
+}
+
 /** Ends every token, key-signed token and session of a user. @throws Refused `not-found` */
-export function endAllLogins(database: Database, username: string): Promise<Changed<void>> {
+export function endAllLogins(
+  { database, clock }: { database: Database; clock: Clock },
+  username: string,
+  { everything }: LogoutExtent,
+): Promise<Changed<void>> {
   return changePrincipal(database, username, async (transaction, principal) => {
-    await userRow(transaction, principal.userId)
+    const { id } = await userRow(transaction, principal.userId)
+    if (everything) {
+      const live = and(eq(apiKeys.userId, id), isNull(apiKeys.revokedAt))
+      await transaction
+        .update(apiKeys)
+        .set({ revokedAt: new Date(clock.now()) })
+        .where(live)
+      await transaction.delete(digestSecrets).where(eq(digestSecrets.userId, id))
+    }
     return { result: undefined, change: endEverything }
   })
 }

@@ -10,7 +10,7 @@ import type { Page, PageRequest } from '../../shared/pages.ts'
 import { isAnonymous } from '../../shared/principals/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
-import { changeUser, deleteUser, endAllLogins, type UserPatch } from './change-user.ts'
+import { changeUser, deleteUser, endAllLogins, type LogoutExtent, type UserPatch } from './change-user.ts'
 import { type CreateUserPorts, insertUser } from './create-user.ts'
 import type { Giver } from './gifts.ts'
 import type { Changed } from './principal-change.ts'
@@ -46,8 +46,8 @@ export interface Users {
   patch(username: string, patch: UserPatch, giver?: Giver): Promise<User>
   /** @throws Refused `last-admin`, `reserved-user` */
   delete(username: string): Promise<void>
-  /** Ends every token, key-signed token and session of the user. */
-  logOutEverywhere(username: string): Promise<void>
+  /** Ends every token, key-signed token and session of the user, and its API keys and Digest secret if asked to. */
+  logOutEverywhere(username: string, extent?: LogoutExtent): Promise<void>
   /** True when this is the user's password. For the server itself, not for callers: nothing counts the attempt. */
   hasPassword(username: string, password: string): Promise<boolean>
   /** The name of a user that the demo has made; undefined when there is none. */
@@ -89,7 +89,7 @@ export function createUsers(ports: UsersPorts): Users {
       if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user cannot be deleted')
       await settled(deleteUser(database, username))
     },
-    logOutEverywhere: (username) => settled(endAllLogins(database, username)),
+    logOutEverywhere: (username, extent = { everything: false }) => settled(endAllLogins(ports, username, extent)),
     hasPassword: async (username, password) => {
       const hash = await readPasswordHash(database, username)
       return hash !== undefined && ports.hashing.verify(hash, password)

@@ -16,6 +16,13 @@ export const creationSchema = z.strictObject({
 /** What an administrator changes: each member that is there replaces. */
 export const patchSchema = creationSchema.pick({ roles: true, rights: true, enabled: true })
 
+/** How much a logout ends. */
+export const logoutParameters = z.strictObject({
+  everything: z.enum(['true', 'false']).optional().meta({
+    description: 'With `true` the API keys and the Digest secret of the user end too.',
+  }),
+})
+
 /** A new password; one's own needs the old one. */
 export const passwordSchema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })
 

@@ -11,7 +11,7 @@ import type { Audit } from '../../audit/audit.ts'
 import type { LoginLists } from '../../logins/list-logins.ts'
 import type { SessionOwner } from '../../logins/session-store.ts'
 import type { Users } from '../../users/users.ts'
-import { eventOf } from '../audited.ts'
+import { audited, eventOf } from '../audited.ts'
 import { describeSessionsRoute } from '../openapi/session-operations.ts'
 import { representLogin } from './represent-login.ts'
 
@@ -22,6 +22,7 @@ export interface UserSessionsPorts {
   readonly lists: Lists
   readonly audit: Audit
   endByPublicId(ending: SessionOwner & { reason: 'administrator' }): Promise<'ended' | 'dead' | undefined>
+  endAllLoginsOf(ending: { username: string; reason: 'administrator' }): Promise<void>
 }
 
 export function userSessionsRoutes(ports: UserSessionsPorts): Route[] {
@@ -50,6 +51,14 @@ export function userSessionsRoutes(ports: UserSessionsPorts): Route[] {
       const list = lists.open(call, { list: 'logins', query: { userId } }, parameters)
       const page = await loginLists.list(userId, list.page)
       return list.answer(page, { represent: representLogin(caller.credential.loginId), headers: noStore })
+    }),
+    administer('DELETE', '/users/:username/sessions', async (call, caller) => {
+      const username = nameOf(call)
+      await audited(audit, { call, caller, action: 'user.logins-ended', target: username }, async () => {
+        requireRights(caller, right)
+        await ports.endAllLoginsOf({ username, reason: 'administrator' })
+      })
+      return emptyAnswer(204, noStore)
     }),
     administer('GET', '/users/:username/sessions/:id', async (call, caller) => {
       requireRights(caller, right)

@@ -17,7 +17,7 @@ import { grantProblems, refuseProblems, type User } from '../../users/user.ts'
 import { refuseImpossibleUser, type UsersForCallers } from '../../users/users.ts'
 import { type AuditedWork, audited } from '../audited.ts'
 import { describeUsersRoute } from '../openapi/user-operations.ts'
-import { creationSchema, passwordSchema, patchSchema } from './user-bodies.ts'
+import { creationSchema, logoutParameters, passwordSchema, patchSchema } from './user-bodies.ts'
 
 export interface UsersEndpointPorts {
   readonly authenticate: Authenticate
@@ -90,8 +90,10 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
       return emptyAnswer(204, noStore)
     }),
     route('POST', '/users/:username/logout', async (call, caller) => {
-      const about = { call, caller, action: 'user.logged-out', target: nameOf(call) }
-      await administered(about, () => users.logOutEverywhere(nameOf(call)))
+      const extent = { everything: readQuery(call, logoutParameters).everything === 'true' }
+      const action = extent.everything ? 'user.credentials-ended' : 'user.logged-out'
+      const about = { call, caller, action, target: nameOf(call) }
+      await administered(about, () => users.logOutEverywhere(nameOf(call), extent))
       return emptyAnswer(204, noStore)
     }),
     route('PUT', '/users/:username/password', (call, caller) => changePassword(call, caller, { passwords, audit })),

@@ -3,6 +3,7 @@ import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
 import type { Operation } from '../../../shared/openapi/operation.ts'
 import { bodyProblems, callerProblems } from '../../../shared/openapi/problem-answers.ts'
 import { apiKeyListParameters, apiKeySchema } from '../endpoints/api-key-bodies.ts'
+import { proofProblems } from './user-operations.ts'
 
 type Described = Omit<Operation, 'tag'>
 
@@ -11,10 +12,15 @@ const operations: Readonly<Record<string, Described>> = {
   'POST /api-keys': {
     id: 'createApiKey',
     summary: 'Make an API key',
-    description: 'Its secret or private key is shown in this answer and never again.',
+    description:
+      'Its secret or private key is shown in this answer and never again. Needs your password or a login younger than five minutes. A key for another user carries no right that you lack.',
     body: { schema: jsonSchemaOf(apiKeySchema), required: true },
     answers: { 201: { description: 'The new key.', schema: ref('NewApiKey'), headers: ['Location'] } },
-    problems: [...bodyProblems, 'missing-right', 'not-found', 'too-many-api-keys'],
+    problems: [
+      ...bodyProblems,
+      ...proofProblems,
+      ...['missing-right', 'not-found', 'too-many-api-keys', 'too-many-key-pairs'],
+    ],
   },
   'GET /api-keys': {
     id: 'listApiKeys',
@@ -28,14 +34,14 @@ const operations: Readonly<Record<string, Described>> = {
     id: 'getApiKey',
     summary: 'Read an API key',
     answers: { 200: { description: 'The key.', schema: ref('ApiKey') } },
-    problems: ['not-found'],
+    problems: ['missing-right', 'not-found'],
   },
   'DELETE /api-keys/:id': {
     id: 'revokeApiKey',
     summary: 'Revoke an API key',
     description: 'It signs nothing any more, and the tokens made with it die.',
     answers: { 204: { description: 'The key is revoked.' } },
-    problems: ['not-found'],
+    problems: ['missing-right', 'not-found'],
   },
 }
 

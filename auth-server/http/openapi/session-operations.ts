@@ -13,7 +13,7 @@ const ending = {
   description:
     '`{key}` is the session key, which is then the credential; or `current`; or the `id` of one of your logins. One that has ended already is no error.',
   answers: { 204: { description: 'It has ended.', headers: ['Set-Cookie'] }, 303: goesOn },
-  problems: [...callerProblems, ...bodyProblems, 'not-found'],
+  problems: [...callerProblems, ...bodyProblems, 'not-found', 'narrowed-credential'],
 }
 
 type Described = Omit<Operation, 'tag'>
@@ -41,7 +41,7 @@ const operations: Readonly<Record<string, Described>> = {
     summary: "List one's own sessions and token logins",
     query: pageParameters,
     answers: page,
-    problems: listProblems,
+    problems: [...listProblems, 'narrowed-credential'],
   },
   'DELETE /sessions/:key': { id: 'signOut', summary: 'End a session or token login', ...ending },
   'POST /sessions/:key': {
@@ -58,6 +58,12 @@ const operations: Readonly<Record<string, Described>> = {
     query: pageParameters,
     answers: page,
     problems: [...listProblems, 'missing-right', 'not-found'],
+  },
+  'DELETE /users/:username/sessions': {
+    id: 'endLogins',
+    summary: 'End all sessions and token logins of a user',
+    answers: { 204: { description: 'They have ended.' } },
+    problems: [...callerProblems, 'missing-right', 'not-found'],
   },
   'GET /users/:username/sessions/:id': {
     id: 'getLogin',
