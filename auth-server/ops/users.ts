@@ -160,11 +160,10 @@ async function logOutEverywhere(admin: AdminClient, username: string, options: L
   const everything = options.everything === true
   const query = everything ? '?everything=true' : ''
   await admin.ask({ method: 'POST', path: `${pathOf(username)}/logout${query}`, answer: nothing })
-  const more = everything ? ', every API key and the Digest secret' : ''
-  return {
-    json: { username, loggedOut: true, everything },
-    text: `Every login, token and session${more} of ${username} has ended.`,
-  }
+  const ended = everything
+    ? `All logins, tokens, sessions, API keys and the Digest secret of ${username} have ended.`
+    : `Every login, token and session of ${username} has ended.`
+  return { json: { username, loggedOut: true, everything }, text: ended }
 }
 
 function addPassword(users: Command, ports: UserCommandPorts): void {

@@ -1,3 +1,4 @@
+import { actsForItsUser } from '../../shared/schemes/own-account.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { Asking, Command } from '../use-cases/define-use-case.ts'
 import { commands } from '../use-cases/index.ts'
@@ -16,10 +17,11 @@ interface Blocked {
 }
 
 /** What this caller can do with the deal now, and for everything else, why not. */
-export function allowedTo({ rights, username }: Asking, deal: Deal) {
+export function allowedTo(asking: Asking, deal: Deal) {
+  const { rights, username } = asking
   const onDeal = commands.filter(({ target }) => target === 'deal')
   const blocked = onDeal.flatMap(({ name, right, guard, mayAnyway }): Blocked[] => {
-    if (!rights.has(right) && !mayAnyway?.(deal, username))
+    if (!rights.has(right) && !(actsForItsUser(asking) && mayAnyway?.(deal, username)))
       return [{ useCase: name, code: 'missing-right', missingRight: right }]
     const refusal = guard(deal)
     return refusal ? [{ useCase: name, code: refusal.code }] : []

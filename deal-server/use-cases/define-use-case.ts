@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod'
 import { checkValue } from '../../shared/http/check-value.ts'
+import { type AccountUser, actsForItsUser } from '../../shared/schemes/own-account.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
@@ -32,8 +33,7 @@ export type Decision = readonly DealEvent[] | DealRefusal
 export type Steps = readonly { readonly useCase: string; readonly events: readonly DealEvent[] }[]
 
 /** Who asks, as far as a right can hang on it. */
-export interface Asking {
-  readonly username: string
+export interface Asking extends AccountUser {
   readonly rights: ReadonlySet<string>
 }
 
@@ -64,7 +64,7 @@ interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Sch
   /** Refuses by the deal's state alone, whatever the parameters: what `allowed` lists is read from it. */
   guard(deal: Deal): DealRefusal | undefined
   decide(deal: Deal, params: z.output<Schema>, context: DecisionContext): Decision
-  /** Who may do it even without the right: with these parameters, or, without any, with some. */
+  /** Who may do it even without the right, by a credential that acts for its user: with these parameters, or, without any, with some. */
   mayAnyway?(deal: Deal, username: string, params?: z.output<Schema>): boolean
   /** True for the one command on a deleted deal. */
   readonly onDeleted?: boolean
@@ -135,8 +135,10 @@ export function defineDealCommand<Schema extends z.ZodType<Params>>(
         chosenDealId: undefined,
         ...(mayAnyway && {
           rights: [],
-          missingRights: (deal: Deal | undefined, { username, rights }: Asking) => {
-            const may = rights.has(right) || (deal !== undefined && mayAnyway(deal, username, params))
+          missingRights: (deal: Deal | undefined, asking: Asking) => {
+            const { username, rights } = asking
+            const mayOwn = deal !== undefined && actsForItsUser(asking) && mayAnyway(deal, username, params)
+            const may = rights.has(right) || mayOwn
             return may || (deal === undefined && rights.has('deal.read')) ? [] : [right]
           },
         }),

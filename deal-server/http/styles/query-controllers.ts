@@ -6,8 +6,8 @@ import type { HttpCall } from '../../../shared/http/call.ts'
 import type { ListCall, Lists } from '../../../shared/http/lists.ts'
 import { noParameters, pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import type { Page } from '../../../shared/pages.ts'
-import { foldUsername } from '../../../shared/principals/record.ts'
 import type { Caller } from '../../../shared/schemes/authenticate.ts'
+import { isOwnAccount } from '../../../shared/schemes/own-account.ts'
 import type { DealFilter, DealRepository, DealSort } from '../../domain/repository.ts'
 import { username, uuid } from '../../use-cases/parameters.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
@@ -76,7 +76,7 @@ function assignedTask(call: HttpCall, parameter: string, lists: Lists): Controll
   if (!username.safeParse(parameter).success) throw new Refused('not-found', 'There is no such user.')
   const list = lists.open(call, assignedTaskScope(parameter), parameters)
   return {
-    rights: (caller) => (foldUsername(caller.username) === foldUsername(parameter) ? [] : [assignedTaskQuery.right]),
+    rights: (caller) => (isOwnAccount(caller, parameter) ? [] : [assignedTaskQuery.right]),
     answer: async (repository) => {
       const page = await assignedTaskQuery.run({ employeeId: parameter, page: list.page }, repository)
       return answerOf(list, page, (task) => task)

@@ -65,7 +65,7 @@ describe('tasks', () => {
     [1000, 'done', 'task-limit'],
   ] as const)('beside %d %s tasks another one is blocked by %s', (count, status, code) => {
     const rights = new Set(commands.map(({ right }) => right))
-    const { allowed, blocked } = allowedTo({ username: 'alice', rights }, withTasks(count, status))
+    const { allowed, blocked } = allowedTo({ username: 'alice', rights, credential: {} }, withTasks(count, status))
     expect(allowed.includes('AddTask')).toBe(code === undefined)
     expect(blocked).toEqual(code === undefined ? [] : [{ useCase: 'AddTask', code }])
   })
