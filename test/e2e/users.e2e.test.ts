@@ -216,10 +216,14 @@ describeBackends('administration of users', (openBackend) => {
     expectProblem(await asAdmin('/users/admin', { method: 'DELETE' }), 409, 'last-admin')
     expectProblem(await patch('admin', { enabled: false }), 409, 'last-admin')
     expectProblem(await patch('admin', { roles: ['manager'] }), 409, 'last-admin')
-    const { username } = await create({ roles: ['admin'] })
+    const { username, password } = await create({ roles: ['admin'] })
     expect((await patch('admin', { roles: ['manager'], rights: ['user.manage'] })).status).toBe(200)
     expectProblem(await asAdmin(`/users/${username}`, { method: 'DELETE' }), 409, 'last-admin')
-    expect((await patch('admin', { roles: ['admin'], rights: [] })).status).toBe(200)
+    const json = { roles: ['admin'], rights: [] }
+    expectProblem(await patch('admin', json), 403, 'missing-right')
+    const { access: token } = await stack.logIn(username, password)
+    const restored = await stack.auth.send('/users/admin', { method: 'PATCH', token, json })
+    expect(restored.status).toBe(200)
     expect((await asAdmin(`/users/${username}`, { method: 'DELETE' })).status).toBe(204)
   })
 

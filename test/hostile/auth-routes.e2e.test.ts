@@ -47,11 +47,13 @@ async function ask(send: Send, route: string, { path, sent }: Asked): Promise<Re
 /** Expects what the table says of others' accounts, to the caller who has these rights. */
 async function walkOthers(send: Send, [route, entry]: [string, AuthEntry], walk: Walk): Promise<void> {
   if (!('others' in entry) || !entry.others) return
-  const { right, ask: asked, allowed, refused = '403 missing-right', seen = () => '' } = entry.others
+  const { right, ask: asked, allowed, seen = () => '' } = entry.others
+  const { refused = '403 missing-right', narrowed = refused } = entry.others
   const reply = await ask(send, route, asked(walk.subject))
   const outcome = outcomeOf(reply, seen(reply))
+  const ofRefusal = walk.isNarrowed ? narrowed : refused
   expect({ route, about: 'others', outcome }).toEqual({
-    ...{ route, about: 'others', outcome: walk.rights.includes(right) ? allowed : refused },
+    ...{ route, about: 'others', outcome: walk.rights.includes(right) ? allowed : ofRefusal },
   })
   if (outcome === '403 missing-right') expect(reply.body.missingRight).toBe(right)
 }

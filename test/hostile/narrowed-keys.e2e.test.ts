@@ -29,7 +29,7 @@ const pathOf = (path: string) =>
   path
     .replace('{id}', dealId)
     .replace('{commandId}', path.includes('/commands/') ? commandId : randomUUID())
-    .replace('{selection}', 'open')
+    .replace('{selection}', 'held')
     .replace('{username}', 'alice')
     .replace('{file}', 'docs.js')
     .replace('{code}', 'not-found')
@@ -38,8 +38,8 @@ const pathOf = (path: string) =>
 function bodyOf(method: string, path: string, entry: Entry): object | undefined {
   if (method === 'GET' || method === 'DELETE' || 'open' in entry || 'reads' in entry) return undefined
   if ('names' in entry) {
-    if (entry.names === 'attributes') return { ...commandRows.HoldDeal?.attributes }
-    const named = { action: 'HoldDeal', params: { ...commandRows.HoldDeal?.params } }
+    if (entry.names === 'attributes') return { ...commandRows.UnholdDeal?.attributes }
+    const named = { action: 'UnholdDeal', params: {} }
     return path === '/commands/{commandId}' ? { ...named, deal: dealId } : named
   }
   const params = { ...commandRows[entry.useCase]?.params }
@@ -54,6 +54,7 @@ describeEmbedded('a narrowed key on the deal server', (openBackend) => {
     expect((await send('POST', '/rest/v1/deals', { json: { id: dealId, name: 'deal123', price: 1 } })).status).toBe(201)
     const task = { taskId: plantedTask, title: 'a task', assigneeId: 'alice' }
     expect((await send('POST', `/rest/v1/deals/${dealId}/tasks`, { json: task })).status).toBe(201)
+    expect((await send('PUT', `/rest/v1/deals/${dealId}/hold`, { json: { reason: 'why not' } })).status).toBe(200)
     const json = { action: 'RenameDeal', params: { newName: 'deal124' } }
     expect((await send('PUT', `/rest/v1/deals/${dealId}/commands/${commandId}`, { json })).status).toBe(201)
   })
@@ -78,7 +79,7 @@ describeEmbedded('a narrowed key on the deal server', (openBackend) => {
         else expect({ route, code: reply.body.code }).toEqual({ route, code: 'missing-right' })
       }
       const { body } = await send('GET', `/rest/v1/deals/${dealId}`)
-      expect(body).toMatchObject({ name: 'deal124', held: false, status: 'open', version: 3 })
+      expect(body).toMatchObject({ name: 'deal124', held: true, status: 'open', version: 4 })
     },
   )
 

@@ -33,6 +33,8 @@ export interface OfOthers {
   readonly allowed: string
   /** `403 missing-right` when left out. */
   readonly refused?: string
+  /** `refused` of a narrowed credential, where that differs. */
+  readonly narrowed?: string
   /** More of the answer than its status. */
   readonly seen?: (reply: Reply) => string
 }
@@ -194,7 +196,7 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
       `${method} /api-keys/{id}`,
       {
         others: {
-          ...{ right: 'api-key.manage', allowed, refused: '404 not-found' },
+          ...{ right: 'api-key.manage', allowed, refused: '404 not-found', narrowed: missingRight },
           ask: ({ otherKey }) => ({ path: `/api-keys/${otherKey}` }),
         },
         own: {

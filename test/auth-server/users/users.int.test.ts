@@ -1,4 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eq } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { users } from '../../../auth-server/store/schema.ts'
+import type { Giver } from '../../../auth-server/users/gifts.ts'
+import { changePrincipal } from '../../../auth-server/users/principal-change.ts'
 import { allRights } from '../../../auth-server/users/rights.ts'
 import type { Position } from '../../../shared/pages.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
@@ -196,5 +200,58 @@ describeOnDatabases('users', (open) => {
     const refused = attempts.filter(({ status }) => status === 'rejected')
     expect(refused).toHaveLength(1)
     expect(refused[0]).toMatchObject({ reason: { code: 'last-admin' } })
+  })
+
+  describe('a gift', () => {
+    const giverOf = (user: { id: string; username: string }, rights?: string[]): Giver => ({
+      userId: user.id,
+      scheme: 'bearer',
+      credential: { username: user.username, generation: 1, loginId: undefined, expiresAt: undefined, rights },
+    })
+    const missing = { code: 'missing-right', members: { missingRights: ['key.read'] } }
+
+    it('is refused when the giver loses the right while the change is under way', async () => {
+      const [giver, target] = [await create(name(), { rights: ['key.read'] }), await create(name())]
+      let [reached, release] = [() => {}, () => {}]
+      const isTaken = new Promise<void>((resolve) => {
+        reached = resolve
+      })
+      const mayCommit = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const taking = changePrincipal(opened.database, giver.username, async (transaction, { userId }) => {
+        await transaction.update(users).set({ rights: [] }).where(eq(users.id, userId))
+        const verify = () => {
+          reached()
+          return mayCommit
+        }
+        return { result: undefined, change: { verify } }
+      })
+      await isTaken
+      const giving = core.users.patch(target.username, { rights: ['key.read'] }, giverOf(giver))
+      release()
+      await Promise.all([taking, expect(giving).rejects.toMatchObject(missing)])
+      expect((await core.users.read(target.username)).rights).toEqual([])
+    })
+
+    it('counts nothing of a giver who is disabled or gone', async () => {
+      const giver = await create(name(), { roles: ['admin'] })
+      const target = await create(name())
+      const give = () => core.users.patch(target.username, { rights: ['key.read'] }, giverOf(giver))
+      await core.users.patch(giver.username, { enabled: false })
+      await expect(give()).rejects.toMatchObject(missing)
+      await core.users.delete(giver.username)
+      await expect(give()).rejects.toMatchObject(missing)
+    })
+
+    it('counts of the role admin no more than a narrowed credential lets through', async () => {
+      const giver = await create(name(), { roles: ['admin'] })
+      const target = await create(name())
+      const patch = (rights: string[], carried?: string[]) =>
+        core.users.patch(target.username, { rights }, giverOf(giver, carried))
+      await expect(patch(['key.read'], ['user.manage'])).rejects.toMatchObject(missing)
+      expect(await patch(['user.manage'], ['user.manage'])).toMatchObject({ rights: ['user.manage'] })
+      expect(await patch(['key.read'])).toMatchObject({ rights: ['key.read'] })
+    })
   })
 })
