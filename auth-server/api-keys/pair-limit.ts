@@ -1,18 +1,18 @@
-import { LRUCache } from 'lru-cache'
+import { createBoundedCache } from '../../shared/bounded-cache.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { Refused } from '../../shared/errors.ts'
 
 const minuteMs = 60_000
 
 /** So many users are counted at a time; each entry is an id and the times of its minute. */
-const maxUsers = 10_000
+const room = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** Counts an RSA pair that this user has made. @throws Refused `too-many-key-pairs` with `Retry-After` */
 export type CountPair = (userId: string) => void
 
 /** At most `pairsPerMinute` pairs for one user in any minute: each costs much computing time. Counts in this process. */
 export function createPairLimit({ clock, pairsPerMinute }: { clock: Clock; pairsPerMinute: number }): CountPair {
-  const made = new LRUCache<string, readonly number[]>({ max: maxUsers })
+  const made = createBoundedCache<readonly number[]>({ ...room, ttlMs: minuteMs, clock })
   return (userId) => {
     const now = clock.monotonic()
     const recent = (made.get(userId) ?? []).filter((at) => at > now - minuteMs)

@@ -93,6 +93,9 @@ export async function requireToMakeKey(
 
 const isOwn = (giver: Giver, id: string): boolean => giver.userId === id && actsForItsUser(giver)
 
+/** What a giver has who is disabled or gone. */
+const nothing: Grants = { roles: [], rights: [] }
+
 interface RightsNow {
   readonly rights: ReadonlySet<string>
   /** Of the role `admin`, with a credential that lets everything through. */
@@ -106,10 +109,10 @@ async function rightsNow(transaction: Drizzle, giver: Giver): Promise<RightsNow>
 
 /** What the credential lets through of what this row gives. */
 function rightsThrough(giver: Giver, row: UserRow | undefined): RightsNow {
-  if (!row?.enabled) return { rights: new Set(), isAdmin: false }
+  const { roles, rights } = row?.enabled ? row : nothing
   return {
-    rights: narrowed(new Set(rightsGiven(row)), giver.credential.rights),
-    isAdmin: row.roles.includes(adminRole) && actsForItsUser(giver),
+    rights: narrowed(new Set(rightsGiven({ roles, rights })), giver.credential.rights),
+    isAdmin: roles.includes(adminRole) && actsForItsUser(giver),
   }
 }
 

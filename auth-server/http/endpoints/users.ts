@@ -29,8 +29,12 @@ export interface UsersEndpointPorts {
 
 const administration = 'user.manage'
 
-/** `check` refuses values that are no good, which comes before the right. */
-type Administered = AuditedWork & { readonly caller: Caller; readonly check?: () => void }
+/** `check` refuses values that are no good, which comes before the rights: `user.manage`, and those that `gives` names. */
+type Administered = AuditedWork & {
+  readonly caller: Caller
+  readonly check?: () => void
+  readonly gives?: readonly string[]
+}
 
 type Handle = (call: HttpCall, caller: Caller) => Promise<Answer>
 
@@ -50,13 +54,8 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
   const administered = <Result>(about: Administered, work: () => Promise<Result>): Promise<Result> =>
     audited(audit, about, async () => {
       about.check?.()
-      requireRights(about.caller, [administration])
+      requireRights(about.caller, [administration, ...(about.gives ?? [])])
       return work()
-    })
-  const administer = (method: Method, path: string, handle: Handle): Route =>
-    route(method, path, (call, caller) => {
-      requireRights(caller, [administration])
-      return handle(call, caller)
     })
   return [
     route('GET', '/users', async (call, caller) => {
@@ -67,16 +66,15 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
     route('POST', '/users', async (call, caller) => {
       const request = await readBodyAs(call, creationSchema)
       const check = () => refuseImpossibleUser(request)
-      const about = { call, caller, action: 'user.created', target: request.username, check }
-      const user = await administered(about, async () => {
-        requireRights(caller, rightsGiven(request))
-        return users.create(request, caller)
-      })
+      const gives = rightsGiven(request)
+      const about = { call, caller, action: 'user.created', target: request.username, check, gives }
+      const user = await administered(about, () => users.create(request, caller))
       return jsonAnswer(201, represent(user), { ...noStore, location: `/users/${encodeURIComponent(user.username)}` })
     }),
-    administer('GET', '/users/:username', async (call) =>
-      jsonAnswer(200, represent(await users.read(nameOf(call))), noStore),
-    ),
+    route('GET', '/users/:username', async (call, caller) => {
+      requireRights(caller, [administration])
+      return jsonAnswer(200, represent(await users.read(nameOf(call))), noStore)
+    }),
     route('PATCH', '/users/:username', async (call, caller) => {
       const patch = await readBodyAs(call, patchSchema)
       const check = () => refuseProblems(grantProblems(nameOf(call), patch.roles, patch.rights))
