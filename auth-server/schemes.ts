@@ -58,7 +58,7 @@ export function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): S
   const makers: Partial<Record<SchemeName, () => Scheme>> = {
     bearer: () => createBearerScheme({ verify: ports.verifyAccessToken, findKey: findKeyIn(ports.keyRing, 'jwt') }),
     'key-signed': () => keySigned(ports),
-    basic: () => createBasicScheme(holdPasswords({ ...ports, verify: (presented) => verifyBasic(ports, presented) })),
+    basic: () => basic(ports),
     session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: ports.sessions }),
     'signed-request': () => signedRequest(config, ports),
     digest: () => digest(config, ports),
@@ -70,6 +70,11 @@ export function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): S
 const findKeyIn = (keyRing: AuthSchemePorts['keyRing'], use: KeyUse) => async (kid: string) => {
   await keyRing.look()
   return keyRing.verificationKeys(use).key(kid) !== undefined
+}
+
+const basic = (ports: AuthSchemePorts): Scheme => {
+  const guesses = notingRefusals(ports.guesses, 'basic', recordRefusals(ports.audit))
+  return createBasicScheme(holdPasswords({ ...ports, guesses, verify: (presented) => verifyBasic(ports, presented) }))
 }
 
 function keySigned({ keyRing, hashing: { withPermit }, clock, ...ports }: AuthSchemePorts): Scheme {

@@ -24,7 +24,7 @@ export async function verifyKeySigned(): Promise<Comparison> {
   const ports = { keys: { key: () => key }, clock }
   const verify = createKeySignedVerifier(ports)
   const verifyKnown = rememberVerifiedTokens(verify, ports)
-  const guesses: Pick<Guesses, 'attempt'> = { attempt: (_attempt, check) => check() }
+  const guesses: Pick<Guesses, 'attempt' | 'judge'> = { attempt: (_attempt, check) => check(), judge: () => undefined }
   const passwords = createTokenPasswords({ withPermit: createHashingPermits({ concurrency: 1 }), guesses, clock })
   const attempt = { field: Buffer.from(password).toString('base64url'), address: '203.0.113.7' }
   if (!(await passwords.isRight(claims, attempt))) throw new Error('the password is not accepted')

@@ -62,12 +62,18 @@ export function createDealSchemes(config: DealConfig, ports: DealSchemePorts): S
     bearer: () =>
       createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey }),
     'key-signed': () => keySigned(ports),
-    basic: () => createBasicScheme(holdPasswords({ ...ports, verify: askForPasswords(ports) })),
+    basic: () => basic(ports),
     session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: ports.sessions }),
     'signed-request': () => signedRequest(config, ports),
     digest: () => digest(config, ports),
   }
   return config.schemes.flatMap((name) => makers[name]?.() ?? [])
+}
+
+/** The auth server counts what it checks; what is answered from memory counts here. */
+const basic = (ports: DealSchemePorts): Scheme => {
+  const guesses = notingRefusals(ports.guesses, 'basic', ports.noteRefusal)
+  return createBasicScheme(holdPasswords({ ...ports, guesses, verify: askForPasswords(ports) }))
 }
 
 function keySigned({ keys: { keySigned: keys }, clock, withPermit, ...ports }: DealSchemePorts): Scheme {
@@ -90,7 +96,7 @@ const signedRequest = (config: DealConfig, { apiKeys, useSignature: use, clock }
 function digest(config: DealConfig, ports: DealSchemePorts): Scheme {
   return createDigestScheme({
     ...ports,
-    find: followDigestSecrets(ports),
+    ...followDigestSecrets(ports),
     nonces: createDigestNonces({ ...ports, secrets: config.serviceSecrets ?? [ports.serviceSecret] }),
     counts: createDigestCounts({ ...ports, schema: 'deals' }),
     guesses: notingRefusals(ports.guesses, 'digest', ports.noteRefusal),

@@ -81,6 +81,10 @@ export const commonSettings = {
     seconds: 900,
   }),
   LOGIN_FAILURES_PER_ADDRESS: rate('failed attempts from one client prefix', { count: 100, seconds: 60 }),
+  LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE: rate(
+    'failed attempts for one account from all client prefixes together, but for those from which it logged in within 30 days',
+    { count: 100, seconds: 3600 },
+  ),
   HASH_CONCURRENCY: integer('Argon2 hashes at once', {
     fallback: Math.max(1, availableParallelism() - 1),
     min: 1,
@@ -145,7 +149,11 @@ export function sharedConfig(values: CommonValues) {
     signatureTtlSeconds: values.SIGNATURE_TTL,
     sessionIdleTtlSeconds: values.SESSION_IDLE_TTL,
     sessionMaxTtlSeconds: values.SESSION_MAX_TTL,
-    loginFailures: { perAccount: values.LOGIN_FAILURES_PER_ACCOUNT, perAddress: values.LOGIN_FAILURES_PER_ADDRESS },
+    loginFailures: {
+      perAccount: values.LOGIN_FAILURES_PER_ACCOUNT,
+      perAddress: values.LOGIN_FAILURES_PER_ADDRESS,
+      perAccountEverywhere: values.LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE,
+    },
     hashConcurrency: values.HASH_CONCURRENCY,
     corsOrigins: values.CORS_ORIGINS,
     metricsPort: values.METRICS_PORT,

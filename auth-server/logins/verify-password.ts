@@ -76,12 +76,12 @@ export function verifyPassword(
 
 async function compare(
   { database, hashing }: VerifyPasswordPorts,
-  { username, password }: PresentedPassword,
+  { username, password, clientAddress }: PresentedPassword,
 ): Promise<PasswordHolder | undefined> {
   if (exceedsPasswordLimit(password)) return undefined
   const rows = isUsername(username) ? await database.query<CredentialRow>(readSql, [foldUsername(username)]) : []
   const row = rows[0]
-  const matches = await hashing.verify(row?.passwordHash, password)
+  const matches = await hashing.verify(row?.passwordHash, password, clientAddress)
   if (!row?.passwordHash || !matches || !row.enabled) return undefined
   const { userId, passwordHash } = row
   return { userId, username: row.username, passwordHash, version: Number(row.version) }

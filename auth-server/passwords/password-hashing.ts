@@ -29,8 +29,10 @@ export interface PasswordHashingOptions extends HashingBounds {
 export interface PasswordHashing {
   /** The password's Argon2id hash in PHC form, with a fresh salt. */
   hash(password: string): Promise<string>
-  /** True when the password is the hash's. Without a hash it takes the same time and is false. */
-  verify(hash: string | null | undefined, password: string): Promise<boolean>
+  /**
+   * True when the password is the hash's. Without a hash it takes the same time and is false. `address` is the client's, as for permits.
+   */
+  verify(hash: string | null | undefined, password: string, address?: string): Promise<boolean>
   /** True when the hash was made with other parameters than these. */
   needsRehash(hash: string): boolean
   /** What a new hash costs. */
@@ -48,11 +50,11 @@ export function createPasswordHashing(options: PasswordHashingOptions): Password
   const strangersHash = argon2Hash(randomBytes(32), cost)
   return {
     hash: (password) => withPermit(() => argon2Hash(password.normalize('NFC'), cost)),
-    verify: (hash, password) =>
+    verify: (hash, password, address) =>
       withPermit(async () => {
         const matches = await argon2Verify(hash ?? (await strangersHash), password.normalize('NFC'))
         return matches && typeof hash === 'string'
-      }),
+      }, address),
     parameters,
     withPermit,
     needsRehash: (hash) => {

@@ -5,6 +5,7 @@ import { openInternally } from '../../shared/internal-sealing.ts'
 import { holdCredentials } from '../../shared/principals/held-credentials.ts'
 import type { Principals } from '../../shared/schemes/authenticate.ts'
 import type { DigestPorts, DigestSecret } from '../../shared/schemes/digest.ts'
+import type { DigestCredential } from '../../shared/schemes/digest-credential.ts'
 import { digestSecretPurpose, internalDigestSecretSchema } from '../../shared/schemes/internal-digest-secrets.ts'
 import type { AuthClient } from './auth-client.ts'
 
@@ -19,15 +20,25 @@ export interface DigestSecretsPorts {
 /** What a user's name or its hash can be. */
 const possible = /^[A-Za-z0-9._@-]{1,64}$/
 
-/** What deal servers know of Digest secrets: in memory what was asked for, else the auth server. Nothing is held of those there are not. */
-export function followDigestSecrets(ports: DigestSecretsPorts): DigestPorts['find'] {
+/**
+ * What deal servers know of Digest secrets: in memory what was asked for, else the auth server. Nothing is held of those there are not; so
+ * that a wrong response for a user who exists costs the same question, `find` always asks.
+ */
+export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts, 'peek' | 'find'> {
   const held = holdCredentials<DigestSecret>({ ...ports, maxEntries: 10_000, maxBytes: 8_000_000, unknownForMs: 0 })
-  return (user, onBehalfOf) => {
-    const [name, value] = 'username' in user ? ['username', user.username] : ['userhash', user.userhash]
-    if (!possible.test(value)) return undefined
-    const target = `/digest-secrets?${name}=${encodeURIComponent(value)}`
-    return held.peek(target, onBehalfOf) ?? held.get(target, () => ask(ports, target, onBehalfOf), onBehalfOf)
+  return {
+    peek: (user, onBehalfOf) => held.peek(targetOf(user), onBehalfOf),
+    find: async (user, onBehalfOf) => {
+      const target = targetOf(user)
+      return target === '' ? undefined : held.renew(target, () => ask(ports, target, onBehalfOf), onBehalfOf)
+    },
   }
+}
+
+/** Empty for what can be neither a user's name nor its hash. */
+function targetOf(user: DigestCredential['user']): string {
+  const [name, value] = 'username' in user ? ['username', user.username] : ['userhash', user.userhash]
+  return possible.test(value) ? `/digest-secrets?${name}=${encodeURIComponent(value)}` : ''
 }
 
 async function ask(

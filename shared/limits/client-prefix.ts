@@ -7,6 +7,14 @@ import ipaddr from 'ipaddr.js'
 export function clientPrefix(address: string): string {
   if (!ipaddr.isValid(address)) return 'unknown'
   const parsed = ipaddr.process(address)
-  if (parsed.kind() === 'ipv4') return `${parsed.toString()}/32`
-  return `${ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/64`).toString()}/64`
+  return parsed.kind() === 'ipv4' ? `${parsed.toString()}/32` : networkOf(parsed.toString(), 64)
 }
+
+/** What one site may have of addresses: as above, but 48 bits of an IPv6 address, which are 65,536 client prefixes. */
+export function sitePrefix(address: string): string {
+  const prefix = clientPrefix(address)
+  return prefix.endsWith('/64') ? networkOf(prefix.slice(0, -3), 48) : prefix
+}
+
+const networkOf = (address: string, bits: number): string =>
+  `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${bits}`).toString()}/${bits}`

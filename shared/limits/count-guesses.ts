@@ -3,28 +3,23 @@
  * the limits hold for this process alone, and nothing restarts from zero.
  */
 
-import { createHmac, hkdfSync } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createBoundedCache } from '../bounded-cache.ts'
 import { AttemptCounts } from '../cache/attempt-counts.ts'
-import type { AttemptLimit, AttemptVerdict, Cache, LimitedKey } from '../cache/cache.ts'
+import type { AttemptVerdict, Cache, LimitedKey } from '../cache/cache.ts'
 import type { Clock } from '../clock.ts'
 import { Refused, Unavailable } from '../errors.ts'
 import type { IdSource } from '../ids.ts'
-import { foldUsername, isUsername } from '../principals/record.ts'
-import { clientPrefix } from './client-prefix.ts'
+import { type AttemptKeys, createAttemptKeys, type GuessLimits } from './attempt-keys.ts'
 import type { Attempt, Guesses } from './guesses.ts'
+import { createKnownClients } from './known-clients.ts'
+import { createLatelyOpen } from './lately-open.ts'
 
 export interface CountGuessesOptions {
-  readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt' | 'allowsAttempt'>
+  readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt' | 'allowsAttempt' | 'putVersioned' | 'getVersioned'>
   readonly clock: Clock
   readonly ids: IdSource
-  /** LOGIN_FAILURES_PER_ACCOUNT and LOGIN_FAILURES_PER_ADDRESS. */
-  readonly limits: { readonly perAccount: AttemptLimit; readonly perAddress: AttemptLimit }
-  /**
-   * SERVICE_SECRET: names and addresses are not readable in the cache, and each installation counts for itself. Counted is under all of
-   * them, so that nothing is forgotten while they are rotated.
-   */
+  readonly limits: GuessLimits
+  /** SERVICE_SECRET: all that are accepted (`attempt-keys.ts`). */
   readonly secrets: readonly string[]
 }
 
@@ -37,17 +32,21 @@ const lookAgainMs = 15
 /** So many attempts of this process wait at once; more are sent away. */
 const maxWaiting = 1_000
 
-/** The keys of so many accounts and addresses are remembered. */
-const remembered = { maxEntries: 10_000, maxBytes: 16_000_000 }
-
 /** The limits on guessing, over a cache. */
 export function createGuesses(options: CountGuessesOptions): Guesses {
-  const { ids } = options
-  const keysOf = createKeys(options)
+  const { ids, limits, secrets } = options
+  const keysOf = createAttemptKeys(limits, secrets)
+  const knownClients = createKnownClients(options)
+  const latelyOpen = createLatelyOpen(options.clock)
   const counts = createCounts(options)
   const wait = createWaiting(options)
+  /** What counts several prefixes together spares those from which the account has logged in. */
+  const limitedBy = async (client: AttemptKeys) => ((await knownClients.find(client)) ? client.own : client.all)
+
   const attempt: Guesses['attempt'] = async (attempted, check) => {
-    const keys = keysOf(attempted)
+    const client = keysOf(attempted)
+    latelyOpen.noteTry(client)
+    const keys = await limitedBy(client)
     const id = ids.uuid()
     const [{ key } = { key: '' }] = keys
     const tryToBegin = () => counts.tryToBegin(id, keys)
@@ -56,17 +55,27 @@ export function createGuesses(options: CountGuessesOptions): Guesses {
     try {
       const result = await check()
       failed = result === undefined
+      if (!failed) await knownClients.remember(client)
       return result
     } finally {
       await counts.end(id, keys, failed)
     }
   }
+  const judgeRight = async (attempted: Attempt, client: AttemptKeys): Promise<void> => {
+    const noteOpen = latelyOpen.look(client)
+    if (await counts.areOpen(await limitedBy(client))) {
+      noteOpen()
+      await knownClients.remember(client)
+    } else await attempt(attempted, async () => true)
+  }
   return {
     attempt,
-    judge: async (attempted, isRight) => {
-      if (isRight && (await counts.areOpen(keysOf(attempted)))) return
-      await attempt(attempted, async () => (isRight ? isRight : undefined))
+    judge: (attempted, isRight) => {
+      if (!isRight) return attempt(attempted, async () => undefined)
+      const client = keysOf(attempted)
+      return latelyOpen.has(client) ? undefined : judgeRight(attempted, client)
     },
+    noteTry: (attempted) => latelyOpen.noteTry(keysOf(attempted)),
   }
 }
 
@@ -120,33 +129,6 @@ function createWaiting({ clock }: CountGuessesOptions) {
     } finally {
       waiting -= 1
     }
-  }
-}
-
-/** The account from this client first, then the client whatever the account. */
-function createKeys({ limits, secrets }: CountGuessesOptions): (attempt: Attempt) => readonly LimitedKey[] {
-  const hmacKeys = secrets.map((secret) =>
-    Buffer.from(hkdfSync('sha256', secret, '', 'keyhold limits on guessing', 32)),
-  )
-  const limited = (limit: AttemptLimit, ...parts: string[]): LimitedKey[] =>
-    hmacKeys.map((hmacKey) => {
-      const name = createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url')
-      return { key: `{keyhold}:attempts:${name}`, limit }
-    })
-  const make = (address: string, account: string | undefined): LimitedKey[] => {
-    const prefix = clientPrefix(address)
-    const byAddress = limited(limits.perAddress, 'address', prefix)
-    return account === undefined ? byAddress : [...limited(limits.perAccount, 'account', account, prefix), ...byAddress]
-  }
-  const made = createBoundedCache<readonly LimitedKey[]>(remembered)
-  return ({ account, address }) => {
-    const folded = account !== undefined && isUsername(account) ? foldUsername(account) : undefined
-    const name = folded === undefined ? address : `${address} ${folded}`
-    const known = made.get(name)
-    if (known) return known
-    const keys = make(address, folded)
-    made.set(name, keys)
-    return keys
   }
 }
 

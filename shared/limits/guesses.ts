@@ -1,6 +1,6 @@
 /**
  * The limits on guessing (CONTRACT "Guessing"): whatever proves a secret by trying it (a password, a Digest response, the password of a
- * key-signed token) goes through here.
+ * key-signed token) goes through here. What was right and is remembered is judged too: an answer from memory tells as much as a check.
  */
 
 /** Whose secret is tried, and from where. */
@@ -10,6 +10,8 @@ export interface Attempt {
    * name nor an id.
    */
   readonly account: string | undefined
+  /** What it counts under in place of the account. */
+  readonly countedAs?: string
   /** User name of whoever tries it, where that is another than the account. */
   readonly actor?: string
   /** The client's canonical address. */
@@ -27,8 +29,12 @@ export interface Guesses {
   attempt<Result>(attempt: Attempt, check: () => Promise<Result | undefined>): Promise<Result | undefined>
 
   /**
-   * Counts an attempt of which it is known at once whether it was right: as a failure when it was not. One that was right is never in flight.
+   * Counts an attempt of which it is known at once whether it was right: as a failure when it was not. One that was right is never in flight;
+   * undefined when it need not be waited for.
    * @throws Refused `too-many-attempts` with `Retry-After`, for right ones too; Unavailable
    */
-  judge(attempt: Attempt, isRight: boolean): Promise<void>
+  judge(attempt: Attempt, isRight: boolean): Promise<void> | undefined
+
+  /** Something is tried from this address that another server counts: right ones are judged anew from now on. */
+  noteTry(attempt: Attempt): void
 }

@@ -47,7 +47,11 @@ export function notingRefusals(guesses: Guesses, scheme: LimitRefusal['scheme'],
   }
   return {
     attempt: (attempt, check) => noted(attempt, guesses.attempt(attempt, check)),
-    judge: (attempt, isRight) => noted(attempt, guesses.judge(attempt, isRight)),
+    judge: (attempt, isRight) => {
+      const judged = guesses.judge(attempt, isRight)
+      return judged && noted(attempt, judged)
+    },
+    noteTry: guesses.noteTry,
   }
 }
 

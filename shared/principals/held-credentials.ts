@@ -24,6 +24,8 @@ export interface HeldCredentials<Value extends OfUser> {
   peek(key: string, onBehalfOf?: Traced): Value | undefined
   /** What is held, or else what `load` brings; undefined when `load` finds nothing. @throws whatever `load` throws; Unavailable */
   get(key: string, load: () => Promise<Value | undefined>, onBehalfOf?: Traced): Promise<Value | undefined>
+  /** What `load` brings, whatever is held, and holds that. @throws whatever `load` throws; Unavailable */
+  renew(key: string, load: () => Promise<Value | undefined>, onBehalfOf?: Traced): Promise<Value | undefined>
   /** Replaces what is held. */
   set(key: string, value: Value): void
   delete(key: string): void
@@ -80,6 +82,10 @@ class HeldInMemory<Value extends OfUser> implements HeldCredentials<Value> {
     if (value && (await this.#isGood(value, this.#installations, onBehalfOf))) return value
     if (value) this.#held.delete(key)
     else if (this.#unknown?.has(key)) return undefined
+    return this.renew(key, load, onBehalfOf)
+  }
+
+  async renew(key: string, load: () => Promise<Value | undefined>, onBehalfOf?: Traced): Promise<Value | undefined> {
     const then = this.#installations
     const loaded = await this.#loadOnce(key, load)
     if (!loaded || (await this.#isGood(loaded, then, onBehalfOf))) return loaded

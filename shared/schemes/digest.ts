@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts'
 import { Refused } from '../errors.ts'
 import type { HttpCall } from '../http/call.ts'
 import type { Traced } from '../http/trace.ts'
-import type { Guesses } from '../limits/guesses.ts'
+import type { Attempt, Guesses } from '../limits/guesses.ts'
 import type { OfUser } from '../principals/held-credentials.ts'
 import type { CountVerdict, DigestCounts } from './digest-counts.ts'
 import { type DigestCredential, parseDigestCredential } from './digest-credential.ts'
@@ -22,11 +22,12 @@ export interface DigestSecret extends OfUser {
 }
 
 export interface DigestPorts {
-  /** The secret of the user spelt exactly so, or of this hash; undefined when there is none. @throws Unavailable */
-  find(
-    user: DigestCredential['user'],
-    onBehalfOf?: Traced,
-  ): Promise<DigestSecret | undefined> | DigestSecret | undefined
+  /** What is held of the secret and known to be good at this moment, on a server that holds any. */
+  peek?(user: DigestCredential['user'], onBehalfOf?: Traced): DigestSecret | undefined
+  /**
+   * The secret of the user spelt exactly so, or of this hash, from where they are kept; undefined when there is none. @throws Unavailable
+   */
+  find(user: DigestCredential['user'], onBehalfOf?: Traced): Promise<DigestSecret | undefined>
   readonly nonces: DigestNonces
   readonly counts: DigestCounts
   readonly guesses: Pick<Guesses, 'judge'>
@@ -64,7 +65,8 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
       if (!credential || !nonce || !secret) throw wrong(headersOf(call))
       call.addAnswerHeader('Authentication-Info', authenticationInfo(secret, { credential, nonce }, ports))
       const recheck = async () => {
-        if ((await ports.find(credential.user, call))?.ha1 !== secret.ha1) throw wrong({})
+        const known = ports.peek?.(credential.user, call) ?? (await ports.find(credential.user, call))
+        if (known?.ha1 !== secret.ha1) throw wrong({})
       }
       return { username: secret.username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
     },
@@ -88,29 +90,39 @@ interface Presented {
 }
 
 /**
- * The secret, if the response was made with it. Everybody without one takes as long. A right response uses its count of the nonce even if
- * there were too many wrong ones: its client has to go on to the next one anyway.
+ * The secret, if the response was made with it. A right response uses its count of the nonce even if there were too many wrong ones: its
+ * client has to go on to the next one anyway.
+ *
+ * Nobody learns from a wrong one which users there are: what is held is taken for an answer only when it is right, so that every wrong
+ * response asks where secrets are kept; and all count for the user as presented, by name or by hash.
  * @throws Refused `too-many-attempts`, `stale-nonce`; Unavailable
  */
 async function prove(presented: Presented, ports: DigestPorts, refuseStale: () => Refused) {
   const { credential, call } = presented
-  const finding = ports.find(credential.user, call)
-  const secret = finding instanceof Promise ? await finding : finding
-  const attempt = { account: accountOf(secret, credential), address: call.peer.address }
-  const expected = digestResponse(secret?.ha1 ?? strangersHa1, { ...credential, method: call.method })
-  const isRight = timingSafeEqual(Buffer.from(expected), Buffer.from(credential.response)) && secret !== undefined
-  if (!isRight) {
-    await ports.guesses.judge(attempt, false)
-    return undefined
+  let secret = ports.peek?.(credential.user, call)
+  if (!isRight(secret, presented)) {
+    secret = await ports.find(credential.user, call)
+    if (!isRight(secret, presented)) {
+      await ports.guesses.judge(attemptOf(presented, secret), false)
+      return undefined
+    }
   }
-  const [verdict] = await Promise.all([useNonce(presented, ports), ports.guesses.judge(attempt, true)])
+  const judging = ports.guesses.judge(attemptOf(presented, secret), true)
+  const [verdict] = await Promise.all([useNonce(presented, ports), judging])
   if (verdict === 'stale') throw refuseStale()
   return verdict === 'used' ? secret : undefined
 }
 
-function accountOf(secret: DigestSecret | undefined, { user }: DigestCredential): string | undefined {
-  if (secret) return secret.username
-  return 'username' in user && user.username.length <= 64 ? user.username : undefined
+/** Takes the same time without a secret. */
+function isRight(secret: DigestSecret | undefined, { credential, call }: Presented): secret is DigestSecret {
+  const expected = digestResponse(secret?.ha1 ?? strangersHa1, { ...credential, method: call.method })
+  return timingSafeEqual(Buffer.from(expected), Buffer.from(credential.response)) && secret !== undefined
+}
+
+/** By a hash, a user counts apart: whose it is shows only where there is such a user. The secret is too long to be guessed even so. */
+function attemptOf({ credential: { user }, call }: Presented, secret: DigestSecret | undefined): Attempt {
+  const [presented, countedAs] = 'username' in user ? [user.username, user.username] : [undefined, user.userhash]
+  return { account: secret?.username ?? presented, countedAs, address: call.peer.address }
 }
 
 /** @throws Unavailable */

@@ -3,13 +3,13 @@ import { createBoundedCache } from '../bounded-cache.ts'
 import type { Clock } from '../clock.ts'
 import { Refused } from '../errors.ts'
 import { createKeyedHash } from '../keyed-hash.ts'
-import type { Guesses } from '../limits/guesses.ts'
+import type { Attempt, Guesses } from '../limits/guesses.ts'
 import type { WithHashingPermit } from '../passwords/hashing-permits.ts'
 import { exceedsPasswordLimit, maxPasswordBytes } from '../passwords/password-limits.ts'
 import { isTokenPassword } from '../passwords/token-password.ts'
 import { anonymousUsername } from '../principals/record.ts'
 import type { KeySignedClaims } from '../tokens/key-signed-payload.ts'
-import type { TokenPasswords } from './key-signed.ts'
+import type { TokenPasswordAttempt, TokenPasswords } from './key-signed.ts'
 
 /** Base64url of the longest password: three octets a character at most. */
 const maxFieldLength = 4 * maxPasswordBytes
@@ -44,7 +44,7 @@ function decode(field: string): string | undefined {
 
 export interface TokenPasswordPorts {
   readonly withPermit: WithHashingPermit
-  readonly guesses: Pick<Guesses, 'attempt'>
+  readonly guesses: Pick<Guesses, 'attempt' | 'judge'>
   readonly clock: Clock
 }
 
@@ -52,38 +52,49 @@ export interface TokenPasswordPorts {
 const remembered = { maxEntries: 10_000, maxBytes: 2_000_000 }
 
 /**
- * Checks against the hash in the token. A right password is remembered until its token expires, as nothing but a hash under a key that
- * this process alone has. Requests with one and the same password share a hash, and each of them counts as an attempt of its own.
+ * Checks against the hash in the token. A right password is remembered until its token expires, for the address that proved it, as nothing
+ * but a hash under a key that this process alone has. Requests with one and the same password share a hash. Each of them counts as an
+ * attempt of its own, and whoever is answered from memory is judged by the limits as well.
  */
 export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswordPorts): TokenPasswords {
   const hashOf = createKeyedHash()
   const right = createBoundedCache<true>({ ...remembered, clock })
   const checking = new Map<string, Promise<true | undefined>>()
 
-  const check = async (claims: KeySignedClaims, password: string, name: string): Promise<true | undefined> => {
-    const { passwordHash, exp } = claims
-    if (passwordHash === null) return undefined
-    if (!(await withPermit(() => isTokenPassword(passwordHash, password)))) return undefined
-    right.set(name, true, { ttlMs: Math.max(1, exp * 1000 - clock.now()) })
-    return true
-  }
-  const checkOnce = (claims: KeySignedClaims, password: string, name: string): Promise<true | undefined> => {
+  const checkOnce = (
+    { jti, passwordHash }: KeySignedClaims,
+    { field, address, password }: DecodedAttempt,
+  ): Promise<true | undefined> => {
+    if (passwordHash === null) return Promise.resolve(undefined)
+    const name = hashOf(jti, field)
     const underWay = checking.get(name)
     if (underWay) return underWay
-    const started = check(claims, password, name).finally(() => checking.delete(name))
+    const started = withPermit(() => isTokenPassword(passwordHash, password), address)
+      .then((isRight) => isRight || undefined)
+      .finally(() => checking.delete(name))
     checking.set(name, started)
     return started
   }
+  const check = async (name: string, claims: KeySignedClaims, tried: DecodedAttempt): Promise<boolean> => {
+    const isRight = await guesses.attempt(attemptOf(claims, tried), () => checkOnce(claims, tried))
+    if (isRight) right.set(name, true, { ttlMs: Math.max(1, claims.exp * 1000 - clock.now()) })
+    return isRight === true
+  }
   return {
-    isRight: (claims, { field, address }) => {
+    isRight: (claims, tried) => {
+      const { field, address } = tried
       if (field.length > maxFieldLength) throw notAPassword()
-      const name = hashOf(claims.jti, field)
-      if (right.get(name)) return true
-      const password = passwordIn(field)
-      const who = claims.sub === null ? { account: claims.jti, actor: anonymousUsername } : { account: claims.sub }
-      return guesses
-        .attempt({ ...who, address }, () => checkOnce(claims, password, name))
-        .then((isRight) => isRight === true)
+      const name = hashOf(claims.jti, field, address)
+      if (!right.get(name)) return check(name, claims, { ...tried, password: passwordIn(field) })
+      const judging = guesses.judge(attemptOf(claims, tried), true)
+      return judging === undefined ? true : judging.then(() => true)
     },
   }
 }
+
+interface DecodedAttempt extends TokenPasswordAttempt {
+  readonly password: string
+}
+
+const attemptOf = ({ sub, jti }: KeySignedClaims, { address }: TokenPasswordAttempt): Attempt =>
+  sub === null ? { account: jti, actor: anonymousUsername, address } : { account: sub, address }

@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeBackends } from '../support/backends.ts'
 import { expectProblem } from '../support/http-client.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
 
 describeBackends('guessing passwords', (openBackend) => {
   let stack: Stack
   beforeAll(async () => {
     stack = await openStack(openBackend, {
-      environment: { LOGIN_FAILURES_PER_ACCOUNT: '3/600', LOGIN_FAILURES_PER_ADDRESS: '50/600', TRUST_PROXY: '1' },
+      environment: {
+        ...{ LOGIN_FAILURES_PER_ACCOUNT: '3/600', LOGIN_FAILURES_PER_ADDRESS: '50/600', TRUST_PROXY: '1' },
+        LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE: '12/600',
+      },
     })
   })
   afterAll(() => stack.close())
@@ -27,6 +30,66 @@ describeBackends('guessing passwords', (openBackend) => {
     expect((await logIn('bob', passwordOf('bob'), '203.0.113.1')).status).toBe(200)
   })
 
+  const routes = (): (readonly [TestServer, string])[] => [
+    [stack.auth, '/me'],
+    [stack.deal, '/rest/v1/deals'],
+  ]
+  const basic = (username: string, password: string, address: string) => ({
+    headers: { ...from(address), authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },
+  })
+
+  it('tells one who is locked out nothing by Basic, though the server remembers the right password of another', async () => {
+    const [owner, guesser] = ['198.51.100.1', '198.51.100.2']
+    const right = passwordOf('admin')
+    for (let guess = 0; guess < 3; guess += 1) {
+      for (const [server, path] of routes()) {
+        expect((await server.send(path, basic('admin', right, owner))).status).toBe(200)
+      }
+      const [server, path] = routes()[guess % 2] ?? [stack.auth, '/me']
+      expectProblem(await server.send(path, basic('admin', `guess ${guess}`, guesser)), 401, 'invalid-credentials')
+    }
+    for (const password of [right, 'another guess', right, right]) {
+      for (const [server, path] of routes()) {
+        expect((await server.send(path, basic('admin', right, owner))).status).toBe(200)
+        expectProblem(await server.send(path, basic('admin', password, guesser)), 429, 'too-many-attempts')
+      }
+    }
+  })
+
+  it('tells one who is locked out nothing by Basic from the very address of the owner', async () => {
+    const address = '198.51.100.3'
+    for (const [server, path] of routes()) {
+      expect((await server.send(path, basic('admin', passwordOf('admin'), address))).status).toBe(200)
+    }
+    for (let guess = 0; guess < 3; guess += 1)
+      await stack.deal.send('/rest/v1/deals', basic('admin', 'a guess', address))
+    for (const [server, path] of routes()) {
+      for (const password of [passwordOf('admin'), 'another guess', passwordOf('admin')]) {
+        expectProblem(await server.send(path, basic('admin', password, address)), 429, 'too-many-attempts')
+      }
+    }
+  })
+
+  it('tells one who is locked out nothing of the password of a key-signed token', async () => {
+    const password = passwordOf('admin')
+    const json = { username: 'admin', password, include: ['username', 'password'] }
+    const issued = await stack.auth.send('/key-signed-tokens', { json, headers: from('198.51.100.4') })
+    const send = ([server, path]: readonly [TestServer, string], word: string, address: string) => {
+      const field = Buffer.from(word).toString('base64url')
+      const authorization = `KeySigned ${issued.body.token}`
+      const headers = { ...from(address), authorization, 'x-key-signed-password': field }
+      return server.send(path, { headers })
+    }
+    for (const route of routes()) {
+      expect((await send(route, password, '198.51.100.4')).status).toBe(200)
+      for (let guess = 0; guess < 3; guess += 1) await send(route, `guess ${guess}`, '198.51.100.5')
+      for (const word of [password, 'another guess', password]) {
+        expectProblem(await send(route, word, '198.51.100.5'), 429, 'too-many-attempts')
+        expect((await send(route, password, '198.51.100.4')).status).toBe(200)
+      }
+    }
+  })
+
   it('counts wrong old passwords too', async () => {
     const { access: token } = await stack.logIn('carol')
     const change = (oldPassword: string) =>
@@ -42,6 +105,17 @@ describeBackends('guessing passwords', (openBackend) => {
   it('lets many right logins at once pass', async () => {
     const logins = await Promise.all(Array.from({ length: 25 }, () => logIn('dave', passwordOf('dave'), '2001:db8::1')))
     expect(logins.map(({ status }) => status)).toEqual(logins.map(() => 200))
+  })
+
+  it('keeps room to be hashed for others while one client fills its part of the queue', async () => {
+    const flood = Array.from({ length: 40 }, (_, at) => logIn(`flood-${at}`, 'wrong password', '198.51.100.50'))
+    const others = Array.from({ length: 5 }, (_, at) => logIn('dave', passwordOf('dave'), `198.51.100.${60 + at}`))
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual(others.map(() => 200))
+    const busy = (await Promise.all(flood)).filter(({ status }) => status !== 401)
+    for (const reply of busy) {
+      expectProblem(reply, 503, 'unavailable')
+      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0)
+    }
   })
 
   it('stops one client that tries many accounts', async () => {
@@ -76,4 +150,16 @@ describeBackends('guessing passwords', (openBackend) => {
       expectProblem(await logIn('bob', 'not the password', address), 429, 'too-many-attempts')
     },
   )
+
+  it('ends for all clients together, but not where the owner has logged in', async () => {
+    const [home, elsewhere] = ['2001:db8:99:1::1', '192.0.2.77']
+    expect((await logIn('bob', passwordOf('bob'), home)).status).toBe(200)
+    for (let at = 0; at < 12; at += 1) await logIn('bob', `wrong password ${at}`, `192.0.2.${Math.floor(at / 3)}`)
+    expectProblem(await logIn('bob', passwordOf('bob'), elsewhere), 429, 'too-many-attempts')
+    for (const [server, path] of routes()) {
+      const refused = await server.send(path, basic('bob', passwordOf('bob'), elsewhere))
+      expectProblem(refused, 429, 'too-many-attempts')
+      expect((await server.send(path, basic('bob', passwordOf('bob'), '2001:db8:99:1::2'))).status).toBe(200)
+    }
+  })
 })

@@ -89,7 +89,7 @@ export function createAuthCore(options: CoreOptions) {
   const families = createFamilyStore(database)
   // What limits guessing has tests of its own.
   const many = { count: 100_000, seconds: 60 }
-  const limits = { perAccount: many, perAddress: many }
+  const limits = { perAccount: many, perAddress: many, perAccountEverywhere: many }
   const guesses = createGuesses({ cache: createMemoryCache(systemClock), clock, ids, limits, secrets: [issuer] })
   const credentials = { database, hashing, guesses, families, refreshTokens, issueAccessToken, lifetimes }
   const shared = { ...credentials, clock, ids, publisher, sealing: createSealing(secretsKeys) }

@@ -13,7 +13,10 @@ import { openTestCache } from '../../support/redis-cache.ts'
 import { type RedisServer, redisServerInstalled, startRedisServer } from '../../support/redis-server.ts'
 
 const ids = createIdSource(systemClock)
-const limits = { perAccount: { count: 10, seconds: 900 }, perAddress: { count: 100, seconds: 60 } }
+const limits = {
+  ...{ perAccount: { count: 10, seconds: 900 }, perAddress: { count: 100, seconds: 60 } },
+  perAccountEverywhere: { count: 1000, seconds: 3600 },
+}
 const address = '192.0.2.1'
 let serial = 0
 /** Others may run the same suite on the same Redis. */
@@ -32,8 +35,11 @@ async function fail(guesses: Guesses, account: string, times: number, from = add
   }
 }
 
-const expectTooMany = (attempt: Promise<unknown>) =>
-  expect(attempt).rejects.toMatchObject({ code: 'too-many-attempts', headers: { 'retry-after': expect.any(String) } })
+const expectTooMany = (attempt: Promise<unknown> | undefined) =>
+  expect(Promise.resolve(attempt)).rejects.toMatchObject({
+    code: 'too-many-attempts',
+    headers: { 'retry-after': expect.any(String) },
+  })
 
 function describeGuesses(name: string, open: () => Promise<Cache>): void {
   describe(`limits on guessing: ${name}`, () => {
@@ -161,6 +167,69 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
       await fail(guesses, account, 9)
       const attempts = Array.from({ length: 200 }, () => guesses.judge({ account, address }, true))
       await expect(Promise.all(attempts)).resolves.toHaveLength(200)
+    })
+
+    it('judges anew what was just right once anything else was tried from there', async () => {
+      const [account, secrets] = [newAccount(), [newSecret()]]
+      const [here, elsewhere] = [server(cache, { secrets }), server(cache, { secrets })]
+      await here.judge({ account, address }, true)
+      expect(here.judge({ account, address }, true)).toBeUndefined()
+      await fail(elsewhere, account, 10)
+      here.noteTry({ account: newAccount(), address })
+      await expectTooMany(here.judge({ account, address }, true))
+      await expectTooMany(here.judge({ account, address }, true))
+      // It says nothing of others.
+      await here.judge({ account, address: '192.0.2.7' }, true)
+      await fail(here, account, 1, '192.0.2.7')
+      expect(here.judge({ account, address: '192.0.2.7' }, true)).toBeInstanceOf(Promise)
+    })
+
+    it('waits for the limits again a moment after something was right', async () => {
+      const [account, secrets] = [newAccount(), [newSecret()]]
+      const [here, elsewhere] = [server(cache, { secrets }), server(cache, { secrets })]
+      await here.judge({ account, address }, true)
+      await fail(elsewhere, account, 10)
+      const refusal = async () =>
+        expect(await Promise.resolve(here.judge({ account, address }, true)).catch((e) => e.code))
+      await eventually(async () => (await refusal()).toBe('too-many-attempts'))
+    })
+
+    it('limits what all clients together try on an account, but not where its owner has logged in', async () => {
+      const secrets = [newSecret()]
+      const perAccountEverywhere = { count: 25, seconds: 600 }
+      const options = { secrets, limits: { ...limits, perAccountEverywhere } }
+      const servers = [server(cache, options), server(cache, options)] as const
+      const account = newAccount()
+      const [home, office] = ['2001:db8:77:1::1', '198.51.100.7']
+      expect(await servers[0].attempt({ account, address: home }, right)).toBe('right')
+      await servers[1].judge({ account, address: office }, true)
+      for (let at = 0; at < 5; at += 1) await fail(servers[at % 2 ? 0 : 1], account, 5, `203.0.113.${at}`)
+      for (const guesses of servers) {
+        await expectTooMany(guesses.attempt({ account, address: '203.0.113.99' }, right))
+        await expectTooMany(guesses.judge({ account, address: '203.0.113.98' }, true))
+        expect(await guesses.attempt({ account, address: '2001:db8:77:1::2' }, right)).toBe('right')
+        expect(await guesses.attempt({ account, address: office }, right)).toBe('right')
+        await guesses.judge({ account, address: home }, true)
+        expect(await guesses.attempt({ account: newAccount(), address: '203.0.113.99' }, right)).toBe('right')
+      }
+      // Where the owner is, the usual limit holds.
+      await fail(servers[0], account, 10, office)
+      await expectTooMany(servers[1].attempt({ account, address: office }, right))
+    })
+
+    it('limits the client prefixes of one IPv6 site together, but not the one its owner uses', async () => {
+      const small = { ...limits, perAccount: { count: 2, seconds: 600 }, perAddress: { count: 3, seconds: 600 } }
+      const guesses = server(cache, { limits: small })
+      const [account, other] = [newAccount(), newAccount()]
+      const owner = '2001:db8:48:ffff::1'
+      expect(await guesses.attempt({ account, address: owner }, right)).toBe('right')
+      for (let at = 0; at < 8; at += 1) await fail(guesses, account, 2, `2001:db8:48:${at}::1`)
+      await expectTooMany(guesses.attempt({ account, address: '2001:db8:48:aaaa::1' }, right))
+      expect(await guesses.attempt({ account: other, address: '2001:db8:48:aaaa::1' }, right)).toBe('right')
+      for (let at = 0; at < 8; at += 1) await fail(guesses, newAccount(), 1, `2001:db8:48:${at}::1`)
+      await expectTooMany(guesses.attempt({ account: newAccount(), address: '2001:db8:48:aaab::1' }, right))
+      expect(await guesses.attempt({ account: newAccount(), address: '2001:db8:49::1' }, right)).toBe('right')
+      expect(await guesses.attempt({ account, address: owner }, right)).toBe('right')
     })
 
     it('tells of no more guesses than it may when they are judged at once, by several servers', async () => {
@@ -293,7 +362,7 @@ describe.skipIf(!possible)('limits on guessing while Redis fails (needs TEST_RED
     const account = newAccount()
     await fail(server(caches[0] as Cache), account, 1)
     const keys = (await redis.command('KEYS', '*')) as string[]
-    expect(keys).toHaveLength(2)
+    expect(keys).toHaveLength(3)
     expect(keys.join()).not.toMatch(new RegExp(`${account}|192\\.0\\.2`, 'i'))
   })
 })

@@ -21,7 +21,13 @@ function open(withPermit: WithHashingPermit = createHashingPermits({ concurrency
   let now = 1_000_000
   const hashes = { begun: 0 }
   const attempts: (Attempt & { failed: boolean })[] = []
-  const guesses: Pick<Guesses, 'attempt'> = {
+  const judged: Attempt[] = []
+  const locked = { out: false }
+  const guesses: Pick<Guesses, 'attempt' | 'judge'> = {
+    judge: (attempt) => {
+      judged.push(attempt)
+      return locked.out ? Promise.reject(new Refused('too-many-attempts', 'Wait.')) : undefined
+    },
     attempt: async (attempt, check) => {
       const result = await check()
       attempts.push({ ...attempt, failed: result === undefined })
@@ -37,7 +43,7 @@ function open(withPermit: WithHashingPermit = createHashingPermits({ concurrency
   const pass = (milliseconds: number) => {
     now += milliseconds
   }
-  return { passwords, hashes, attempts, pass }
+  return { passwords, hashes, attempts, judged, locked, pass }
 }
 
 describe('the password of a key-signed token', () => {
@@ -54,6 +60,27 @@ describe('the password of a key-signed token', () => {
     pass(2)
     expect(await passwords.isRight(claims, attempt)).toBe(true)
     expect(hashes.begun).toBe(2)
+  })
+
+  it('is judged by the limits when it is known, too', async () => {
+    const { passwords, judged, locked } = open()
+    const attempt = { field: encoded('right password'), address }
+    await passwords.isRight(claims, attempt)
+    expect(passwords.isRight(claims, attempt)).toBe(true)
+    expect(judged).toEqual([{ account: 'alice', address }])
+    locked.out = true
+    await expect(passwords.isRight(claims, attempt)).rejects.toMatchObject({ code: 'too-many-attempts' })
+  })
+
+  it('is known for the address that proved it alone', async () => {
+    const { passwords, attempts, hashes } = open()
+    for (const from of [address, '203.0.113.8', address]) {
+      expect(await passwords.isRight(claims, { field: encoded('right password'), address: from })).toBe(true)
+    }
+    expect({ hashes: hashes.begun, from: attempts.map((attempt) => attempt.address) }).toEqual({
+      hashes: 2,
+      from: [address, '203.0.113.8'],
+    })
   })
 
   it.each(['a', 'ab', 'abc'])('may be padded as base64url is: %j', async (end) => {
@@ -124,9 +151,8 @@ describe('the password of a key-signed token', () => {
   })
 
   it('is not looked at once there were too many guesses', async () => {
-    const guesses: Pick<Guesses, 'attempt'> = {
-      attempt: () => Promise.reject(new Refused('too-many-attempts', 'Wait.')),
-    }
+    const refuse = () => Promise.reject(new Refused('too-many-attempts', 'Wait.'))
+    const guesses = { attempt: refuse, judge: refuse }
     const withPermit: WithHashingPermit = () => Promise.reject(new Error('hashed'))
     const clock = { now: () => 1_000_000, monotonic: () => 0 }
     const passwords = createTokenPasswords({ withPermit, guesses, clock })
