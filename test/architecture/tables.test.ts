@@ -30,6 +30,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/database/postgres-session.ts': 'under way',
   'shared/http/stream.ts': 'open streams',
   'deal-server/events/event-reader.ts': 'open streams',
+  'deal-server/events/stream-limits.ts': 'callers with open streams',
   'shared/limits/count-guesses.ts': 'under way, and counted',
   'shared/limits/flood-filter.ts': 'refusals of the last minute, 2,000 of them',
   'shared/passwords/hashing-permits.ts': 'under way, and counted',
