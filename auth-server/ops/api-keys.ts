@@ -82,8 +82,8 @@ function addCreation(keys: Command, { withAdmin, clock, report }: ApiKeyCommandP
   )
   withText(
     command,
-    'With --no-body-hash whoever sees one signed request can send it with another body, as long as the signature is good (SIGNATURE_TTL) and\n' +
-      'has not been used. It is for clients that cannot hash a body, over HTTPS, and best with --rights that only read.',
+    'With --no-body-hash whoever sees one signed request can send it with another body or method, as long as the signature is good (SIGNATURE_TTL)\n' +
+      'and has not been used. It is for clients that cannot hash a body, over HTTPS, and best with --rights that only read.',
   )
   withExample(
     command,

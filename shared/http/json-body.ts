@@ -42,6 +42,12 @@ const isDeeperThan = (depth: number, value: unknown): boolean =>
   value !== null &&
   (depth === 0 || Object.values(value).some((member) => isDeeperThan(depth - 1, member)))
 
+/** For routes that take none: a body may be meant for another method. @throws Refused `invalid-body`; `body-too-large` */
+export async function refuseBody(call: HttpCall): Promise<void> {
+  if ((await call.readBody()).length === 0) return
+  throw new Refused('invalid-body', `${call.method} takes no body here: send it without one.`)
+}
+
 /** The body checked against `schema`. @throws Refused as `readJson`, and `invalid-value` */
 export async function readBodyAs<Schema extends z.ZodType>(
   call: HttpCall,

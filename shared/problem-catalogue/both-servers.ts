@@ -124,7 +124,7 @@ const signatureProblems = {
     status: 400,
     title: 'The signature must cover the method',
     meaning:
-      'The API key was made to bind requests, and this one changes something without a body and without its method signed.',
+      'The API key was made to bind requests, and this one changes something without its method signed: whoever got hold of it could send it with another one.',
     remedy: 'Add the parameter method with the method of the request and sign it with the others.',
   },
   'invalid-signature': {

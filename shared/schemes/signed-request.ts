@@ -127,11 +127,14 @@ async function liveKey(
   return key && (key.expiresAt === null || key.expiresAt > clock.now()) ? key : undefined
 }
 
-/** What keys demand that are made to bind requests. @throws Refused `body-hash-required`, `signature-method-required` */
+/**
+ * What keys demand that are made to bind requests: a body, and the method, with which the same body would be for something else.
+ * @throws Refused `body-hash-required`, `signature-method-required`
+ */
 async function requireBound(call: HttpCall, { bindsBody, bindsMethod }: PresentedSignature): Promise<void> {
   const hasBody = (await call.readBody()).length > 0
   if (hasBody && !bindsBody) throw bodyHashRequired()
-  if (!hasBody && !bindsMethod) throw methodRequired()
+  if (!bindsMethod) throw methodRequired()
 }
 
 async function use(

@@ -156,6 +156,24 @@ describeBackends('bodies that cannot be accepted', (openBackend) => {
     },
   )
 
+  it('refuses a body that a DELETE does not take, whatever it deletes', async () => {
+    let seen = 0
+    for (const server of ['auth', 'deal'] as const) {
+      const { body: document } = await stack[server].send('/openapi.json')
+      for (const [pattern, operations] of Object.entries(document.paths as Record<string, object>)) {
+        if (!('delete' in operations)) continue
+        const target = pattern.replace('{username}', 'bob').replace(/\{\w+\}/g, path.slice(-36))
+        for (const sent of [{ json: { roles: ['viewer'] } }, { body: 'x', headers: json }]) {
+          const reply = await stack[server].send(target, { token: admin, method: 'DELETE', ...sent })
+          expect({ target, ...reply.body }).toMatchObject({ target, status: 400, code: 'invalid-body' })
+          await expectRefused(reply, 400, 'invalid-body')
+          seen += 1
+        }
+      }
+    }
+    expect(seen).toBeGreaterThanOrEqual(2 * 7)
+  })
+
   it.each([65, 3_000, 10_000, 100_000])(
     'refuses a body of %d levels, also where nobody looks at them',
     async (depth) => {

@@ -119,6 +119,14 @@ describeBackends('signed requests that somebody else gets hold of', (openBackend
     expect((await ask(read)).status).toBe(200)
     expectProblem(await ask(read, 'DELETE'), 400, 'signature-method-required')
     expectProblem(await ask(read, 'PUT', '{"action":"HoldDeal","params":{"reason":"x"}}'), 400, 'body-hash-required')
+    const change = JSON.stringify({ roles: ['viewer'] })
+    const digest = createHash('sha256').update(change).digest('hex')
+    const user = sign({ method: 'PATCH', url: `${stack.auth.url}/users/bob?bodySha256=${digest}` }, key, false)
+    for (const method of ['PATCH', 'DELETE', 'PUT', 'POST']) {
+      const reply = await ask(user, method, change)
+      if (method === 'PATCH' || method === 'DELETE') expectProblem(reply, 400, 'signature-method-required')
+      else expect(reply.status).toBe(405)
+    }
     const removal = sign({ method: 'DELETE', url: deal })
     expectProblem(await ask(removal, 'PUT', '{}'), 401, 'invalid-signature')
     expectProblem(await ask(removal, 'GET'), 401, 'invalid-signature')

@@ -109,6 +109,14 @@ const queryRows: Row[] = [
     outcome: 'signature-method-required',
   },
   {
+    name: 'a body and its digest, without the method',
+    method: 'PATCH',
+    target: `${list}/1?$&bodySha256=${sha256Hex(deal)}`,
+    body: deal,
+    signed: `${list}/1?$key&bodysha256=${sha256Hex(deal)}&$time`,
+    outcome: 'signature-method-required',
+  },
+  {
     name: 'another body than the digest says',
     method: 'POST',
     key: plain,

@@ -32,7 +32,7 @@ export const apiKeySchema = z.strictObject({
     .meta({ description: 'The public half of your own pair, for kind rsa; without it a pair is made.' }),
   requireBodyHash: z.boolean().optional().meta({
     default: true,
-    description: 'Signatures must bind the body, or where there is none the method.',
+    description: 'Signatures of requests that change something must bind their method, and their body if there is one.',
   }),
   rights: z.array(z.string()).max(100).optional().meta({
     description:

@@ -2,7 +2,7 @@
 import { rfc3339 } from '../../../shared/clock.ts'
 import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
-import { readBodyAs } from '../../../shared/http/json-body.ts'
+import { readBodyAs, refuseBody } from '../../../shared/http/json-body.ts'
 import type { Lists } from '../../../shared/http/lists.ts'
 import { readQuery } from '../../../shared/http/query-parameters.ts'
 import type { Method, Route } from '../../../shared/http/routes.ts'
@@ -41,7 +41,9 @@ export function apiKeysRoutes(ports: ApiKeysEndpointPorts): Route[] {
     handle: async (call) => {
       await call.readBody()
       requireSecureTransport(call.peer)
-      return handle(call, await authenticate(call))
+      const caller = await authenticate(call)
+      if (method === 'DELETE') await refuseBody(call)
+      return handle(call, caller)
     },
   })
   return [

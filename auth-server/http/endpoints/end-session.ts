@@ -5,6 +5,7 @@
 import { Refused } from '../../../shared/errors.ts'
 import { type Answer, emptyAnswer, noStore } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
+import { refuseBody } from '../../../shared/http/json-body.ts'
 import type { Route } from '../../../shared/http/routes.ts'
 import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import type { Authenticate, Authentication } from '../../../shared/schemes/authenticate.ts'
@@ -45,6 +46,7 @@ export function createEndSession(ports: EndSessionPorts): Route['handle'] {
     const target = isSessionKey(param)
       ? await targetOfKey(call, param, ports)
       : (param === 'current' && (await targetOfCookie(call, ports))) || (await targetOfCaller(call, param, ports))
+    if (call.method === 'DELETE') await refuseBody(call)
     const returnTo = await readEndingReturn(call, ports.origins)
     if (target.about.caller) requireOwnAccount(target.about.caller)
     await end(call, target, ports)

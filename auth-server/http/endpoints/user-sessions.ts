@@ -2,6 +2,7 @@
 import { Refused } from '../../../shared/errors.ts'
 import { emptyAnswer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
+import { refuseBody } from '../../../shared/http/json-body.ts'
 import type { Lists } from '../../../shared/http/lists.ts'
 import { pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import type { Route } from '../../../shared/http/routes.ts'
@@ -39,6 +40,7 @@ export function userSessionsRoutes(ports: UserSessionsPorts): Route[] {
       await call.readBody()
       requireSecureTransport(call.peer)
       const caller = await ports.authenticate(call)
+      if (method === 'DELETE') await refuseBody(call)
       return handle(call, caller)
     },
   })

@@ -3,7 +3,7 @@ import { rfc3339 } from '../../../shared/clock.ts'
 import { Refused } from '../../../shared/errors.ts'
 import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
-import { readBodyAs } from '../../../shared/http/json-body.ts'
+import { readBodyAs, refuseBody } from '../../../shared/http/json-body.ts'
 import type { Lists } from '../../../shared/http/lists.ts'
 import { pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
 import type { Method, Route } from '../../../shared/http/routes.ts'
@@ -47,7 +47,9 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
     handle: async (call) => {
       await call.readBody()
       requireSecureTransport(call.peer)
-      return handle(call, await authenticate(call))
+      const caller = await authenticate(call)
+      if (method === 'DELETE') await refuseBody(call)
+      return handle(call, caller)
     },
   })
   /** Does `work` if the caller may, and writes down what became of it. */

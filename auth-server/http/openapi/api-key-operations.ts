@@ -41,7 +41,7 @@ const operations: Readonly<Record<string, Described>> = {
     summary: 'Revoke an API key',
     description: 'It signs nothing any more, and the tokens made with it die.',
     answers: { 204: { description: 'The key is revoked.' } },
-    problems: ['missing-right', 'not-found'],
+    problems: ['invalid-body', 'missing-right', 'not-found'],
   },
 }
 

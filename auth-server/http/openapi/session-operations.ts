@@ -75,7 +75,7 @@ const operations: Readonly<Record<string, Described>> = {
     id: 'endLogin',
     summary: 'End a session or token login of a user',
     answers: { 204: { description: 'It has ended.' } },
-    problems: [...callerProblems, 'missing-right', 'not-found'],
+    problems: [...callerProblems, 'invalid-body', 'missing-right', 'not-found'],
   },
 }
 

@@ -57,7 +57,7 @@ const operations: Readonly<Record<string, Described>> = {
     id: 'deleteUser',
     summary: 'Delete a user',
     answers: done('There is no such user any more.'),
-    problems: ['not-found', 'last-admin', 'reserved-user'],
+    problems: ['invalid-body', 'not-found', 'last-admin', 'reserved-user'],
   },
   'POST /users/:username/logout': {
     id: 'logOutUser',
