@@ -51,6 +51,7 @@ import { oauthRoutes } from './http/endpoints/oauth.ts'
 import { sessionsRoutes } from './http/endpoints/sessions.ts'
 import { userSessionsRoutes } from './http/endpoints/user-sessions.ts'
 import { usersRoutes } from './http/endpoints/users.ts'
+import { createInternalNonces } from './http/internal-nonces.ts'
 import { oauthProblemForm } from './http/oauth/oauth-answers.ts'
 import { authOpenApiRoutes } from './http/openapi.ts'
 import { createAuthProblems } from './http/problems.ts'
@@ -116,7 +117,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     routes: [
       ...documented,
       ...authOpenApiRoutes({ routes: documented, problems, origin: config.publicOrigin, schemes: config.schemes }),
-      ...internalRoutesOf(resources, parts),
+      ...internalRoutesOf(config, resources, parts),
     ],
     problems,
     schemes: config.schemes,
@@ -256,10 +257,12 @@ const housekeepingOf = ({ database, clock, log }: AuthResources) =>
 
 /** The routes for deal servers. */
 const internalRoutesOf = (
-  { serviceSecrets: secrets, clock, keyRing }: AuthResources,
+  { redisUrl }: AuthConfig,
+  { serviceSecrets: secrets, cache, clock, keyRing }: AuthResources,
   { publisher, apiKeys, logins, audit }: Parts,
-): Route[] =>
-  internalRoutes({ secrets, clock, publishedKeys: () => keyRing.publishedKeys() }, [
+): Route[] => {
+  const useNonce = createInternalNonces({ cache: redisUrl === undefined ? undefined : cache, clock })
+  return internalRoutes({ secrets, clock, useNonce, publishedKeys: () => keyRing.publishedKeys() }, [
     ...principalEndpoints({
       principal: (username) => publisher.fill(username),
       installationId: () => publisher.installationId(),
@@ -270,6 +273,7 @@ const internalRoutesOf = (
     ...sessionEndpoints(logins.sessions),
     limitRefusalEndpoint(recordRefusals(audit)),
   ])
+}
 
 const cursorsUnder = (secretsKeys: readonly string[]) =>
   createCursors(parseSecretsKeys(secretsKeys.join(',')).map((key) => key.derive(cursorPurpose)))

@@ -16,8 +16,17 @@ export interface InternalRequest {
 /** `Authorization: Keyhold-Internal time=…, nonce=…, mac=…` */
 export const internalSchemeName = 'keyhold-internal'
 
-/** How far the clocks of the two servers may be apart, in seconds. */
-const toleranceSeconds = 90
+/** How far the clocks of the two servers may be apart, in seconds: the time of a request may be so far from now, either way. */
+export const internalToleranceSeconds = 90
+
+/** Who signed a request: one that holds this secret, at this time. */
+export interface InternalAsker {
+  readonly secret: string
+  /** Chosen anew for each request. */
+  readonly nonce: string
+  /** Unix seconds. */
+  readonly time: number
+}
 
 const credentialPattern = /^time=(\d{1,12}), nonce=([A-Za-z0-9_-]{16,64}), mac=([A-Za-z0-9_-]{43})$/
 
@@ -31,22 +40,23 @@ export function signInternalRequest(
 }
 
 /**
- * The one of the secrets under which the credential (what follows the scheme's name) signs this request, not too long ago: the one that
- * the asker holds. Undefined when there is none.
+ * The asker, by the one of the secrets under which the credential (what follows the scheme's name) signs this request, not too long ago.
+ * Undefined when there is none. Whether the nonce was used before is another matter.
  */
-export function secretOfInternalRequest(
+export function askerOfInternalRequest(
   request: InternalRequest,
   credential: string,
   { secrets, clock }: { secrets: readonly string[]; clock: Clock },
-): string | undefined {
+): InternalAsker | undefined {
   const [, time, nonce, mac] = credentialPattern.exec(credential) ?? []
   if (time === undefined || nonce === undefined || mac === undefined) return undefined
-  if (Math.abs(Number(time) - unixSeconds(clock.now())) > toleranceSeconds) return undefined
+  if (Math.abs(Number(time) - unixSeconds(clock.now())) > internalToleranceSeconds) return undefined
   const presented = Buffer.from(mac, 'base64url')
-  return secrets.find((secret) => {
-    const expected = macOf(request, secret, { time, nonce })
+  const secret = secrets.find((one) => {
+    const expected = macOf(request, one, { time, nonce })
     return presented.length === expected.length && timingSafeEqual(presented, expected)
   })
+  return secret === undefined ? undefined : { secret, nonce, time: Number(time) }
 }
 
 function macOf(

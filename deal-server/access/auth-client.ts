@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { type Traced, traceparent } from '../../shared/http/trace.ts'
 import type { IdSource } from '../../shared/ids.ts'
+import { isInternalAnswer } from '../../shared/internal-answers.ts'
 import { signInternalRequest } from '../../shared/internal-requests.ts'
 import { frozenAfterMs } from '../../shared/liveness.ts'
 import {
@@ -22,7 +23,10 @@ export interface AuthClient {
   installationId(): Promise<string>
   /** A public document such as `/.well-known/jwks.json`, parsed and unchecked. @throws Unavailable unless it answers 200 */
   document(path: string): Promise<unknown>
-  /** Asks below `/internal`; a body goes as JSON. @throws Unavailable when nothing answers, or something that is not JSON */
+  /**
+   * Asks below `/internal`; a body goes as JSON. @throws Unavailable when nothing answers, or something that is not JSON, or that is
+   * not proved to be the auth server's answer to this very question (`shared/internal-answers.ts`)
+   */
   ask(question: InternalQuestion): Promise<InternalAnswer>
   /** From now on it is not asked any more. */
   stop(): void
@@ -84,7 +88,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     body: value,
     onBehalfOf,
     deadlineMs,
-  }: InternalQuestion): AuthRequest => {
+  }: InternalQuestion): AuthRequest & { readonly nonce: string } => {
     const target = `/internal${behind}`
     const body = value === undefined ? '' : JSON.stringify(value)
     const nonce = ids.secret(18)
@@ -93,14 +97,17 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       authorization: signInternalRequest({ method, target, body }, { secret, clock, nonce }),
       ...(value === undefined ? {} : { 'content-type': 'application/json' }),
     })
-    return { target, method, headers, deadlineMs, ...(value === undefined ? {} : { body }) }
+    return { target, method, headers, deadlineMs, ...(value === undefined ? {} : { body }), nonce }
   }
   // Caches may stand before the documents: that they do not come says nothing of whether questions are answered.
   const questions = refuseWhileFrozen(send, () => light(requestOf({ method: 'GET', target: '/feed' })))
   const documents = refuseWhileFrozen(send, () => light(documentRequest(lightDocument)))
   const [request, requestDocument] = [failFast(questions.ask), failFast(documents.ask)]
   const ask = async (question: InternalQuestion): Promise<InternalAnswer> => {
-    const { status, headers, text } = await request(requestOf(question))
+    const asked = requestOf(question)
+    const answer = await request(asked)
+    requireProved(answer, { secret, nonce: asked.nonce })
+    const { status, headers, text } = answer
     const keys = headers.get(keySetHeader)
     if (keys !== null) ports.onPublishedKeys?.(keys)
     return { status, headers, body: text === '' ? undefined : parseJson(text) }

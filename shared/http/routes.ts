@@ -42,6 +42,8 @@ export interface Route {
   /** How large a body may be, in bytes; 256 KiB when left out. */
   readonly maxBodyBytes?: number
   handle(call: HttpCall): Promise<Answer> | Answer
+  /** Told of the answer before it leaves, also of one that is a problem: may add header fields to it. */
+  finish?(call: HttpCall, answer: Answer): void
 }
 
 /**
@@ -80,9 +82,7 @@ type Env = { Bindings: ServerBindings }
 export function createApp(options: AppOptions): Hono<Env> {
   const app = new Hono<Env>({ strict: false })
   for (const route of options.routes) {
-    const { maxBodyBytes } = route
-    const served = { handle: route.handle.bind(route), ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }) }
-    app.on([...route.methods], route.path, (context) => serve(context, options, served))
+    app.on([...route.methods], route.path, (context) => serve(context, options, route))
   }
   for (const [path, methods] of allowedMethods(options.routes)) {
     const allow = [...methods, 'OPTIONS'].join(', ')
@@ -119,7 +119,7 @@ function answerOtherMethod(method: string, headers: { readonly allow: string }):
 async function serve(
   context: Context<Env>,
   options: AppOptions,
-  { handle, maxBodyBytes }: Pick<Route, 'handle' | 'maxBodyBytes'>,
+  served: Pick<Route, 'handle' | 'maxBodyBytes' | 'finish'>,
 ): Promise<Response> {
   const started = options.clock.monotonic()
   const incoming = context.env.incoming
@@ -128,12 +128,17 @@ async function serve(
     pathParameters: context.req.param(),
     requestId: options.ids.uuid(),
     peer: peerOf(incoming, options.transport),
-    maxBodyBytes,
+    maxBodyBytes: served.maxBodyBytes,
   }
   const call = createCall(origin)
   const traceId = traceIdOf(call.header('traceparent'))
-  const handled = await answerOrProblem(call, options, call.peer.isContradicted ? refuseContradiction : handle)
+  const handled = await answerOrProblem(
+    call,
+    options,
+    call.peer.isContradicted ? { handle: refuseContradiction } : served,
+  )
   const answer = options.cors?.(call, handled) ?? handled
+  served.finish?.(call, answer)
   const { routePath: route } = context.req
   const durationMs = options.clock.monotonic() - started
   options.observe?.({ method: call.method, route, status: answer.status, durationMs })
@@ -154,11 +159,11 @@ async function serve(
   return respond(context, options, { call, answer })
 }
 
-async function answerOrProblem(call: HttpCall, options: AppOptions, handle: Route['handle']): Promise<Answer> {
+async function answerOrProblem(call: HttpCall, options: AppOptions, served: Pick<Route, 'handle'>): Promise<Answer> {
   try {
     // Whatever is asked for: Node.js would take chunks apart without any limit where the body is not read.
     if (call.header('transfer-encoding') !== undefined) await call.readBody()
-    return await handle(call)
+    return await served.handle(call)
   } catch (error) {
     return problemAnswer(call, options, error)
   }

@@ -34,6 +34,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/limits/count-guesses.ts': 'under way, and counted',
   'shared/limits/flood-filter.ts': 'refusals of the last minute, 2,000 of them',
   'shared/passwords/hashing-permits.ts': 'under way, and counted',
+  'auth-server/http/internal-nonces.ts': 'of deal servers, and counted',
   'shared/principals/held-credentials.ts': 'under way',
   'shared/schemes/key-signed-password.ts': 'under way',
   // Named by the servers themselves.

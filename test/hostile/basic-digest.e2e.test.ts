@@ -28,6 +28,12 @@ describeBackends('hostile Basic and Digest credentials', (openBackend) => {
     before = await fingerprintOfData(stack.database)
   })
 
+  /** The credential of a deal server for a request. */
+  const asService = (request: { method: string; target: string; body: string }): string => {
+    const secret = stack.environment.SERVICE_SECRET ?? ''
+    return signInternalRequest(request, { secret, clock: stack.clock, nonce: randomUUID() })
+  }
+
   const servers = (): (readonly [TestServer, string])[] => [
     [stack.auth, '/me'],
     [stack.deal, '/rest/v1/deals'],
@@ -152,12 +158,25 @@ describeBackends('hostile Basic and Digest credentials', (openBackend) => {
     }
   })
 
+  it('meet an /internal that takes no request twice', async () => {
+    const target = '/internal/digest-secrets?username=alice'
+    const headers = { authorization: asService({ method: 'GET', target, body: '' }) }
+    const first = await stack.auth.send(target, { headers })
+    expect(first.status).toBe(200)
+    expect(first.headers.get('keyhold-internal-mac')).toMatch(/^[\w-]{43}$/)
+    const again = await stack.auth.send(target, { headers })
+    expectProblem(again, 401, 'unauthenticated')
+    expect(again.headers.get('keyhold-internal-mac')).toBeNull()
+  })
+
   it('meet an /internal that takes nothing but sealed passwords and names, from those with the service secret too', async () => {
     const send = (method: string, target: string, json?: unknown) => {
       const body = json === undefined ? '' : JSON.stringify(json)
-      const keys = { secret: stack.environment.SERVICE_SECRET ?? '', clock: stack.clock, nonce: 'n'.repeat(24) }
-      const headers = { authorization: signInternalRequest({ method, target, body }, keys) }
-      return stack.auth.send(target, { method, headers, ...(json === undefined ? {} : { json }) })
+      return stack.auth.send(target, {
+        method,
+        headers: { authorization: asService({ method, target, body }) },
+        ...(json === undefined ? {} : { json }),
+      })
     }
     const bodies = [
       {},

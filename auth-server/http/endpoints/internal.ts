@@ -7,10 +7,12 @@ import { Refused } from '../../../shared/errors.ts'
 import { type Answer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
 import type { HttpCall } from '../../../shared/http/call.ts'
 import type { Method, Route } from '../../../shared/http/routes.ts'
-import { internalSchemeName, secretOfInternalRequest } from '../../../shared/internal-requests.ts'
+import { internalMacHeader, macOfInternalAnswer } from '../../../shared/internal-answers.ts'
+import { askerOfInternalRequest, type InternalAsker, internalSchemeName } from '../../../shared/internal-requests.ts'
 import { type InstalledPrincipal, installationHeader } from '../../../shared/principals/installation.ts'
 import { authorizationOf } from '../../../shared/schemes/scheme.ts'
 import { keySetHeader } from '../../../shared/tokens/key-set.ts'
+import type { UseInternalNonce } from '../internal-nonces.ts'
 
 /** SERVICE_SECRET: all that are accepted. */
 export interface ServiceSecrets {
@@ -20,6 +22,7 @@ export interface ServiceSecrets {
 
 /** What every route rests on. */
 export interface InternalPorts extends ServiceSecrets {
+  readonly useNonce: UseInternalNonce
   /** Which keys are published now: every answer says it. */
   publishedKeys(): string
 }
@@ -34,17 +37,35 @@ export interface InternalEndpoint {
 }
 
 /** The routes of these endpoints. */
-export const internalRoutes = (ports: InternalPorts, endpoints: readonly InternalEndpoint[]): Route[] =>
-  endpoints.map(({ method, path, handle }) => ({
+export function internalRoutes(ports: InternalPorts, endpoints: readonly InternalEndpoint[]): Route[] {
+  const askers = new WeakMap<HttpCall, InternalAsker>()
+  return endpoints.map(({ method, path, handle }) => ({
     methods: [method],
     path: `/internal${path}`,
     handle: async (call) => {
-      const secret = await requireServiceSecret(call, ports)
+      const asker = await requireAsker(call, ports)
+      askers.set(call, asker)
       call.caller = dealServer
       call.addAnswerHeader(keySetHeader, ports.publishedKeys())
-      return handle(call, secret)
+      return handle(call, asker.secret)
+    },
+    finish: (call, answer) => {
+      const asker = askers.get(call)
+      if (asker) call.addAnswerHeader(internalMacHeader, macOfInternalAnswer(factsOf(call, answer), asker))
     },
   }))
+}
+
+/** What the answer will have on its way. */
+const factsOf = (call: HttpCall, { status, headers, body }: Answer) => ({
+  status,
+  body: typeof body === 'string' ? body : '',
+  header: (name: string): string | null => {
+    const added = call.addedAnswerHeaders.find(([one]) => one === name)?.[1]
+    const value = added ?? headers[name]
+    return typeof value === 'string' ? value : null
+  },
+})
 
 /** As request lines in the log name it. */
 const dealServer = { scheme: 'service' } as const
@@ -76,13 +97,13 @@ export const principalEndpoints = ({ principal, installationId }: PrincipalEndpo
   },
 ]
 
-/** The secret the request is signed under. @throws Refused `unauthenticated` */
-async function requireServiceSecret(call: HttpCall, accepted: ServiceSecrets): Promise<string> {
+/** Who holds a service secret and has not sent this very request before. @throws Refused `unauthenticated` */
+async function requireAsker(call: HttpCall, ports: InternalPorts): Promise<InternalAsker> {
   const body = (await call.readBody()).toString('utf8')
   const target = call.rawQuery === '' ? call.path : `${call.path}?${call.rawQuery}`
   const credential = authorizationOf(call, internalSchemeName) ?? ''
-  const secret = secretOfInternalRequest({ method: call.method, target, body }, credential, accepted)
-  if (secret !== undefined) return secret
+  const asker = askerOfInternalRequest({ method: call.method, target, body }, credential, ports)
+  if (asker && (await ports.useNonce(asker))) return asker
   throw new Refused('unauthenticated', 'This route is for the deal server.', {
     headers: { 'www-authenticate': ['Keyhold-Internal'] },
     members: { schemes: [] },

@@ -4,8 +4,11 @@ import { createAuthClient } from '../../../deal-server/access/auth-client.ts'
 import { systemClock } from '../../../shared/clock.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 import { createIdSource } from '../../../shared/ids.ts'
+import { internalMacHeader } from '../../../shared/internal-answers.ts'
+import { proved, provedFetch } from '../../support/internal-answers.ts'
 
 const installationId = randomUUID()
+const secret = 'a service secret of 32 characters or more'
 const record = {
   ...{ schema: 1, username: 'alice', userId: 'id', enabled: true, rights: [], generation: 1 },
   ...{ keptLogin: null, endedLogins: [], version: 1 },
@@ -15,9 +18,14 @@ const record = {
 const clientOf = (status: number, body: unknown, installation?: string) => {
   const headers = installation === undefined ? undefined : { 'keyhold-installation': installation }
   const fetch = async () => new Response(JSON.stringify(body), { status, ...(headers && { headers }) })
-  const secret = 'a service secret of 32 characters or more'
   const ids = createIdSource(systemClock)
-  return createAuthClient({ authUrl: 'http://auth.test', secret, clock: systemClock, ids, fetch })
+  return createAuthClient({
+    authUrl: 'http://auth.test',
+    secret,
+    clock: systemClock,
+    ids,
+    fetch: provedFetch(fetch, secret),
+  })
 }
 
 it('takes a record, or that there is none, together with the installation', async () => {
@@ -48,11 +56,16 @@ it.each([
 })
 
 it('lets one caller at a time wait for an auth server that does not answer, and everybody again when it does', async () => {
-  const secret = 'a service secret of 32 characters or more'
   const ids = createIdSource(systemClock)
   const pending: { resolve: (response: Response) => void; reject: (error: Error) => void }[] = []
   const fetch = () => new Promise<Response>((resolve, reject) => pending.push({ resolve, reject }))
-  const client = createAuthClient({ authUrl: 'http://auth.test', secret, clock: systemClock, ids, fetch })
+  const client = createAuthClient({
+    authUrl: 'http://auth.test',
+    secret,
+    clock: systemClock,
+    ids,
+    fetch: provedFetch(fetch, secret),
+  })
   const settle = (result: 'answers' | 'fails') => {
     const headers = { 'keyhold-installation': installationId }
     for (const { resolve, reject } of pending.splice(0)) {
@@ -75,15 +88,61 @@ it('lets one caller at a time wait for an auth server that does not answer, and 
 })
 
 it('asks everything at once while a public document does not come', async () => {
-  const secret = 'a service secret of 32 characters or more'
   const ids = createIdSource(systemClock)
   const headers = { 'keyhold-installation': installationId }
   const fetch = async (input: string | URL | Request) => {
     if (String(input).includes('/.well-known/')) throw new Error('timed out')
     return new Response(JSON.stringify(record), { headers })
   }
-  const client = createAuthClient({ authUrl: 'http://auth.test', secret, clock: systemClock, ids, fetch })
+  const client = createAuthClient({
+    authUrl: 'http://auth.test',
+    secret,
+    clock: systemClock,
+    ids,
+    fetch: provedFetch(fetch, secret),
+  })
   await expect(client.document('/.well-known/jwks.json')).rejects.toThrow(Unavailable)
   const answers = await Promise.all([client.principal('alice'), client.principal('bob'), client.principal('carol')])
   expect(answers.map((answer) => answer.record)).toEqual([record, record, record])
+})
+
+it.each<[string, (answer: Response, authorization: string | null) => Promise<Response> | Response]>([
+  ['no MAC', (answer) => answer],
+  ['the MAC of another secret', (answer, of) => proved(answer, of, 'another service secret of 32 characters')],
+  ['the MAC of another request', (answer) => proved(answer, 'nonce=another-nonce-of-24-chars', secret)],
+  [
+    'the MAC of another body',
+    async (answer, of) => {
+      const { headers } = await proved(new Response('{}', { headers: answer.headers }), of, secret)
+      return new Response(await answer.text(), { headers })
+    },
+  ],
+  [
+    'half a MAC',
+    async (answer, of) => {
+      const whole = await proved(answer, of, secret)
+      whole.headers.set(internalMacHeader, whole.headers.get(internalMacHeader)?.slice(0, 20) ?? '')
+      return whole
+    },
+  ],
+])('does not believe an answer with %s', async (_what, forged) => {
+  const ids = createIdSource(systemClock)
+  const fetch = async (_input: unknown, init?: RequestInit) => {
+    const answer = new Response(JSON.stringify(record), { headers: { 'keyhold-installation': installationId } })
+    return forged(answer, new Headers(init?.headers).get('authorization'))
+  }
+  let told = 0
+  const onPublishedKeys = () => {
+    told += 1
+  }
+  const client = createAuthClient({
+    authUrl: 'http://auth.test',
+    secret,
+    clock: systemClock,
+    ids,
+    fetch,
+    onPublishedKeys,
+  })
+  await expect(client.principal('alice')).rejects.toThrow(Unavailable)
+  expect(told).toBe(0)
 })
