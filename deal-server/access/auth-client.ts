@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/clock.ts'
 import { Unavailable } from '../../shared/errors.ts'
 import { type Traced, traceparent } from '../../shared/http/trace.ts'
 import type { IdSource } from '../../shared/ids.ts'
-import { isInternalAnswer } from '../../shared/internal-answers.ts'
+import { type AnsweredInternalRequest, isInternalAnswer } from '../../shared/internal-answers.ts'
 import { signInternalRequest } from '../../shared/internal-requests.ts'
 import { frozenAfterMs } from '../../shared/liveness.ts'
 import {
@@ -160,6 +160,16 @@ const documentRequest = (target: string): AuthRequest => {
 }
 
 const light = (request: AuthRequest): AuthRequest => ({ ...request, deadlineMs: frozenAfterMs })
+
+
+/** An answer of a proxy on the way, of an auth server without this secret, or of whoever stands between is none. @throws Unavailable */
+function requireProved(
+  { status, text: body, headers }: { readonly status: number; readonly text: string; readonly headers: Headers },
+  request: AnsweredInternalRequest,
+): void {
+  if (isInternalAnswer({ status, body, header: (name) => headers.get(name) }, request)) return
+  throw new Unavailable('auth-server', { cause: new Error(`/internal answered ${status} without the right MAC`) })
+}
 
 /** After a failure only one caller at a time waits for the auth server, until it answers; the others need not. */
 function failFast<Parameters extends unknown[], Result>(

@@ -47,9 +47,7 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
     handle: async (call) => {
       await call.readBody()
       requireSecureTransport(call.peer)
-      const caller = await authenticate(call)
-      if (method === 'DELETE') await refuseBody(call)
-      return handle(call, caller)
+      return handle(call, await authenticate(call))
     },
   })
   /** Does `work` if the caller may, and writes down what became of it. */
@@ -85,6 +83,7 @@ export function usersRoutes({ authenticate, users, passwords, lists, audit }: Us
       return jsonAnswer(200, represent(user), noStore)
     }),
     route('DELETE', '/users/:username', async (call, caller) => {
+      await refuseBody(call)
       const about = { call, caller, action: 'user.deleted', target: nameOf(call) }
       await administered(about, () => users.delete(nameOf(call)))
       return emptyAnswer(204, noStore)
