@@ -161,7 +161,6 @@ const documentRequest = (target: string): AuthRequest => {
 
 const light = (request: AuthRequest): AuthRequest => ({ ...request, deadlineMs: frozenAfterMs })
 
-
 /** An answer of a proxy on the way, of an auth server without this secret, or of whoever stands between is none. @throws Unavailable */
 function requireProved(
   { status, text: body, headers }: { readonly status: number; readonly text: string; readonly headers: Headers },
