@@ -52,7 +52,9 @@ describePostgresAndRedis('a deal server whose connection to Redis slows down', (
       relay.slowDown(delayMs)
       await sleep(40)
     }
-    const { changeNumber } = await changeUser({ database: auth.database, clock: systemClock }, 'alice', { rights: [] })
+    const { changeNumber } = await changeUser({ database: auth.database, clock: systemClock }, 'alice', {
+      patch: { rights: [] },
+    })
     await auth.publisher.settle(changeNumber)
     const acknowledgedAt = performance.now()
     let lastAllowedMs = 0
