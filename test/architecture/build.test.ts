@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { productionPackages } from '../support/production-packages.ts'
 import { sourceFiles } from './source.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -15,22 +16,15 @@ const filesBesideCode = (): string[] =>
 
 it('copies what stands beside the code into the build', () => {
   const build = readFileSync(join(root, 'scripts/build.mjs'), 'utf8')
-  const copied = [...build.matchAll(/'([\w-]+(?:\/[\w-]+)*\/)'/g)].map(([, folder = '']) => folder)
+  const copied = [...build.matchAll(/'([\w-]+(?:\/[\w.-]+)*\/?)'/g)].map(([, path = '']) => path)
   const files = filesBesideCode()
   expect(files).toContain('shared/pages/assets/pages.css')
-  expect(files.filter((file) => !copied.some((folder) => file.startsWith(folder)))).toEqual([])
+  expect(
+    files.filter((file) => !copied.some((path) => file === path || (path.endsWith('/') && file.startsWith(path)))),
+  ).toEqual([])
 })
 
-/** What `npm ci --omit=dev` installs, without what the image then removes: names of packages. */
-const packagesInImage = (): string[] => {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { dev?: boolean }>
-  }
-  const removed = /rm -r (node_modules\/\S+)/.exec(readFileSync(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? 'nothing'
-  return Object.entries(packages)
-    .filter(([path, { dev }]) => path !== '' && !dev && !`${path}/`.startsWith(`${removed}/`))
-    .map(([path]) => path.replace(/^.*node_modules\//, ''))
-}
+const inImage = productionPackages().map((path) => path.replace(/^.*node_modules\//, ''))
 
 /** What the built servers and their tools load at once: every package that can be reached from their first files. */
 const packagesLoaded = (): string[] => {
@@ -46,7 +40,6 @@ it('puts no compiler, no embedded database and no development tool into the imag
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const unwanted = ['esbuild', ...Object.keys(devDependencies)]
   expect(unwanted).toEqual(expect.arrayContaining(['tsx', '@electric-sql/pglite', 'drizzle-kit', 'vitest']))
-  const inImage = packagesInImage()
   expect(inImage).toContain('hono')
   expect(inImage.filter((name) => unwanted.includes(name))).toEqual([])
 })
@@ -54,7 +47,6 @@ it('puts no compiler, no embedded database and no development tool into the imag
 it('loads nothing in production that is not in the image', () => {
   const loaded = packagesLoaded()
   expect(loaded).toEqual(expect.arrayContaining(['hono', 'postgres', 'ioredis', 'commander']))
-  const inImage = packagesInImage()
   expect(loaded.filter((name) => !inImage.includes(name))).toEqual([])
 })
 

@@ -3,11 +3,12 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from './free-port.ts'
 import { findPostgresBinaries, PostgresServer } from './postgres-server.ts'
 import { preparedKeysDir } from './prepared-keys.ts'
+import { productionPackages } from './production-packages.ts'
 import { redisServerInstalled, startRedisServer } from './redis-server.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -42,7 +43,12 @@ export async function openOperatorShell(): Promise<OperatorShell> {
     startRedisServer(),
     execute(process.execPath, ['scripts/build.mjs', join(folder, 'dist')], { cwd: root }),
   ])
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  // What is in the image and nothing else: so these servers show that they need no more.
+  for (const path of productionPackages().filter((path) => existsSync(join(root, 'node_modules', path)))) {
+    const link = join(folder, 'node_modules', path)
+    mkdirSync(dirname(link), { recursive: true })
+    if (!existsSync(link)) symlinkSync(join(root, 'node_modules', path), link)
+  }
   const databases = postgres.url.replace(/\/postgres$/, '')
   const ports: [string, number, number][] = []
   for (const [name, onPage] of Object.entries(portsOnPage)) ports.push([name, onPage, await freePort()])
