@@ -19,7 +19,10 @@ export const beginning: Place = { xid: 0, position: 0 }
 export const isBefore = (a: Place, b: Place): boolean => a.xid < b.xid || (a.xid === b.xid && a.position < b.position)
 
 /** An event with its transaction: a place too. */
-export interface LoggedEvent extends StoredEvent, Place {}
+export interface LoggedEvent extends StoredEvent, Place {
+  /** True for an event of a deal that is deleted or purged, but for its deletion; worked out where `hidesDeleted` asks for it. */
+  readonly isHidden?: boolean
+}
 
 /** Which transactions had ended at a moment. */
 export interface Snapshot {
@@ -68,6 +71,14 @@ export interface LogState {
   readonly isRestored: boolean
 }
 
+/** At most `limit` events after a place, of one deal or of all. */
+export interface ReadOptions {
+  readonly limit: number
+  readonly dealId?: string | undefined
+  /** Marks events of deleted deals as hidden: a reader who may not restore deals learns the deletion of them, and nothing else. */
+  readonly hidesDeleted?: boolean
+}
+
 /** The present moment. */
 export interface Look {
   readonly snapshot: Snapshot
@@ -81,8 +92,8 @@ export interface Look {
 export interface EventLog {
   /** @throws Unavailable */
   look(position?: number): Promise<Look>
-  /** At most `limit` events after the place, of one deal or of all. @throws Unavailable */
-  read(after: Place, options: { readonly limit: number; readonly dealId?: string | undefined }): Promise<EventPage>
+  /** @throws Unavailable */
+  read(after: Place, options: ReadOptions): Promise<EventPage>
   /** @throws Unavailable */
   state(): Promise<LogState>
 }

@@ -38,12 +38,18 @@ export interface StreamOptions {
   readonly pageSize: number
 }
 
+/** What of the log a caller may see. */
+export interface Sight {
+  /** False: of a deal that is deleted by the time of the reading nothing but the deletion. What happens is told as it happens. */
+  readonly seesDeleted: boolean
+}
+
 export interface OpenedStream {
   readonly start: StreamStart
   /** Reads of the log are narrowed to it while catching up. */
   readonly dealId: string | undefined
-  /** Whether the caller may still see events. @throws Refused, Unavailable */
-  mayRead(): Promise<void>
+  /** What the caller may see by now. @throws Refused, Unavailable when that is nothing any more, or nobody can tell */
+  mayRead(): Promise<Sight>
 }
 
 /** What is to be sent of a page. */
@@ -152,9 +158,10 @@ export class EventStream implements Follower {
     this.#isBehind = false
     while (!this.#hasEnded()) {
       await this.#body.drained()
-      const page = await this.#readPage()
+      const { seesDeleted } = await this.#opened.mayRead()
+      const page = await this.#readPage({ hidesDeleted: !seesDeleted })
       if (!page || this.#hasEnded()) continue
-      const events = page.events.filter((event) => this.#isWanted(event))
+      const events = page.events.filter((event) => !event.isHidden && this.#isWanted(event))
       await this.#send(events.map(encode))
       this.#place = page.end
       if (page.isLast && reader.join(this, page)) return
@@ -162,11 +169,11 @@ export class EventStream implements Follower {
   }
 
   /** Undefined when the log cannot be read at present, or not on from here. */
-  async #readPage(): Promise<EventPage | undefined> {
+  async #readPage(options: { hidesDeleted: boolean }): Promise<EventPage | undefined> {
     const { log, logger } = this.#ports
     const { pageSize: limit } = this.#options
     try {
-      const page = await log.read(this.#place, { limit, dealId: this.#opened.dealId })
+      const page = await log.read(this.#place, { limit, dealId: this.#opened.dealId, ...options })
       this.#incarnation ??= page.incarnation
       if (page.incarnation === this.#incarnation) return page
       this.lose()

@@ -9,7 +9,7 @@ import type { Log } from '../../shared/log.ts'
 import type { EventLog, LoggedEvent } from '../domain/event-log.ts'
 import { EventLag } from './event-lag.ts'
 import { EventReader } from './event-reader.ts'
-import { EventStream, type StreamOptions } from './event-stream.ts'
+import { EventStream, type Sight, type StreamOptions } from './event-stream.ts'
 import { StreamLimits, type StreamLimitsOptions } from './stream-limits.ts'
 import { findStart, type StreamRequest } from './stream-request.ts'
 
@@ -37,8 +37,8 @@ export interface EventsHealth {
 export interface StreamClient {
   /** The user's immutable id. */
   readonly principalId: string
-  /** Asked before anything is sent, and each second; when it throws, the stream ends. @throws Refused, Unavailable */
-  mayRead(): Promise<void>
+  /** Asked before anything is read or sent, and each second; when it throws, the stream ends. @throws Refused, Unavailable */
+  mayRead(): Promise<Sight>
 }
 
 export interface EventStreams {

@@ -27,7 +27,7 @@ import type { FindEmployees } from './employees.ts'
 import type { AnsweredCommand, CommandInvocation, Invocation, StyleRoute } from './invocation.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 import { requirePreconditions } from './preconditions.ts'
-import { isPresent, noSuchDeal, presentOf } from './presence.ts'
+import { isPresent, noSuchDeal, presentOf, seesDeleted } from './presence.ts'
 import { replay } from './replay.ts'
 import { refusalTo, shownTo } from './withhold-deal.ts'
 
@@ -70,7 +70,11 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     if (invocation.kind === 'stream') {
       const { rights } = invocation
       requireRights(caller, rights) // right: 403; and again while the answer goes on
-      const mayRead = async () => requireRights(await ports.recheck(caller), rights)
+      const mayRead = async () => {
+        const now = await ports.recheck(caller)
+        requireRights(now, rights)
+        return { seesDeleted: seesDeleted(now) }
+      }
       return invocation.open(ports.events, { principalId: caller.userId, mayRead })
     }
     requireRights(caller, invocation.bound.rights) // right: 403

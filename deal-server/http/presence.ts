@@ -1,6 +1,8 @@
 import { Refused } from '../../shared/errors.ts'
 import type { Caller } from '../../shared/schemes/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
+import type { DealRepository } from '../domain/repository.ts'
+import { restoreDeal } from '../use-cases/restore-deal.ts'
 
 /** True for a deal that is there and not deleted. */
 export const isPresent = (deal: Deal | undefined): deal is Deal => deal !== undefined && deal.deletedAt === null
@@ -14,9 +16,22 @@ export function requirePresent(deal: Deal | undefined, asked: { dealId: string; 
   throw noSuchDeal(deal, asked)
 }
 
+/** True for a caller who may see what is deleted. */
+export const seesDeleted = ({ rights }: Pick<Caller, 'rights'>): boolean => rights.has(restoreDeal.right)
+
+/** Whether the caller may read the history and the commands of a deal: of one that is deleted or purged, who may restore deals. */
+export async function mayReadPast(
+  repository: DealRepository,
+  { dealId, caller }: { dealId: string; caller: Caller },
+): Promise<boolean> {
+  if (seesDeleted(caller)) return true
+  const { deal, purged } = await repository.load(dealId, undefined, { forCreation: true })
+  return deal === undefined ? !purged : isPresent(deal)
+}
+
 /** The refusal for a deal that is not there. */
 export function noSuchDeal(deal: Deal | undefined, { dealId, caller }: { dealId: string; caller: Caller }) {
-  const mayKnow = deal !== undefined && caller.rights.has('deal.restore')
+  const mayKnow = deal !== undefined && seesDeleted(caller)
   const deletion = mayKnow ? { deletedAt: deal.deletedAt, purgeAt: deal.purgeAt } : {}
   const remedy = mayKnow ? 'It was deleted; RestoreDeal brings it back.' : 'CreateDeal makes one.'
   return new Refused('not-found', `There is no such deal. ${remedy}`, { members: { dealId, ...deletion } })

@@ -32,9 +32,10 @@ export const representEvent = (event: StoredEvent) => ({
   data: dataOf(event),
 })
 
+/** A purged deal has left its events without data. */
 function dataOf({ type, data, currency }: StoredEvent) {
   const names = amounts[type]
-  if (!names) return data
+  if (!names || Object.keys(data).length === 0) return data
   const inMajorUnits = names.map((name) => [name, majorUnits(Number(data[name]), currency)])
   return { ...data, ...Object.fromEntries(inMajorUnits), currency }
 }

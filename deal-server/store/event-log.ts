@@ -28,6 +28,7 @@ interface EventRow {
   readonly command_id: string | null
   readonly correlation_id: string
   readonly schema_version: number
+  readonly is_hidden?: boolean
 }
 
 const horizon = 'pg_snapshot_xmin(pg_current_snapshot())'
@@ -48,19 +49,28 @@ const lookStatement = `
   select pg_current_snapshot()::text as snapshot, ${incarnation} as incarnation, ${lastShown} as last,
     (select e.xid::text from deals.events e where e.position = $1::text::bigint) as xid`
 
+const isHidden = `e.type <> 'deal.deleted' and not exists (
+        select from deals.deals d where d.id = e.deal_id and d.deleted_at is null)`
+
 /** `$1`, `$2`: a place; `$3`: how many; `$4`, for one deal: its id. Of all deals, the last event of the last page is the last there is. */
-const readStatement = (source: string, last = 'null::json'): string => `
+const readStatement = (source: string, { last = 'null::json', more = '' }): string => `
   select ${horizon}::text as horizon, ${heldBack} as held_back, ${incarnation} as incarnation, ${last} as last, (
     select json_agg(p order by p.xid, p.position) from (
-      select * from ${source} e
+      select e.*${more} from ${source} e
       where (e.xid, e.position) > ($1::text::xid8, $2::text::bigint) and e.xid < ${horizon}
       order by e.xid, e.position limit $3::text::int
     ) p
   ) as events`
-const readAllStatement = readStatement('deals.events')
+const readAll = (more = ''): string => readStatement('deals.events', { more })
 /** Has the events of the deal looked up first: a walk through all others until the limit is reached could take for ever. */
-const readDealStatement = `
-  with of_deal as materialized (select * from deals.events where deal_id = $4::text::uuid) ${readStatement('of_deal', lastShown)}`
+const readDeal = (more = ''): string => `
+  with of_deal as materialized (select * from deals.events where deal_id = $4::text::uuid)
+  ${readStatement('of_deal', { last: lastShown, more })}`
+const withHidden = `, ${isHidden} as is_hidden`
+const readStatements = {
+  whole: { all: readAll(), ofDeal: readDeal() },
+  hiding: { all: readAll(withHidden), ofDeal: readDeal(withHidden) },
+} as const
 
 const stateStatement = `
   select ${horizon}::text as horizon, ${heldBack} as held_back,
@@ -97,12 +107,13 @@ export const createEventLog = (database: Database): EventLog => ({
     const place = position === undefined || xid === null ? undefined : { xid: Number(xid), position }
     return { snapshot: parseSnapshot(snapshot), incarnation, last: last ? placeOfRow(last) : beginning, place }
   },
-  read: async (after, { limit, dealId }) => {
+  read: async (after, { limit, dealId, hidesDeleted = false }) => {
     const parameters = [String(after.xid), String(after.position), String(limit)]
+    const statements = hidesDeleted ? readStatements.hiding : readStatements.whole
     const [row] =
       dealId === undefined
-        ? await database.query<PageRow>(readAllStatement, parameters)
-        : await database.query<PageRow>(readDealStatement, [...parameters, dealId])
+        ? await database.query<PageRow>(statements.all, parameters)
+        : await database.query<PageRow>(statements.ofDeal, [...parameters, dealId])
     return pageOf(requireRow(row), { after, limit })
   },
   state: async () => {
@@ -160,4 +171,5 @@ const eventOfRow = (row: EventRow): LoggedEvent => ({
   commandId: row.command_id,
   correlationId: row.correlation_id,
   schemaVersion: row.schema_version,
+  ...(row.is_hidden ? { isHidden: true } : {}),
 })

@@ -5,7 +5,7 @@
 import { sql } from 'drizzle-orm'
 import type { HousekeepingJob } from '../../shared/housekeeping.ts'
 import { createDigestCountExpiry, createUsedSignatureExpiry } from '../../shared/schemes/credential-expiry.ts'
-import { commands, deals, digestCounts, tasks, usedSignatures } from './schema.ts'
+import { commands, deals, digestCounts, events, tasks, usedSignatures } from './schema.ts'
 
 /** Answers of commands that are no longer kept: what is left of the command says that it was carried out. */
 const expiredAnswers: HousekeepingJob = {
@@ -24,7 +24,10 @@ const expiredAnswers: HousekeepingJob = {
   },
 }
 
-/** Deals that were deleted so long ago that they can no longer be restored, with their tasks. */
+/**
+ * Deals that were deleted so long ago that they can no longer be restored, with their tasks. Their events and commands lose every name,
+ * reason and amount: what stays is that they happened, when, and by whom.
+ */
 const purgedDeals: HousekeepingJob = {
   name: 'deleted deals',
   removeBatch: async (drizzle, { now, limit }) => {
@@ -32,10 +35,26 @@ const purgedDeals: HousekeepingJob = {
       select d.ctid from ${deals} d where d.purge_at <= ${now}::timestamptz
       order by d.purge_at limit ${limit} for update skip locked))`
     const purged = drizzle.$with('purged').as(drizzle.delete(deals).where(expired).returning({ id: deals.id }))
-    const emptied = drizzle
-      .$with('emptied')
-      .as(drizzle.delete(tasks).where(sql`${tasks.dealId} in (select id from ${purged})`).returning({ id: tasks.id }))
-    const rows = await drizzle.with(purged, emptied).select({ id: purged.id }).from(purged)
+    // As an array, the ids are looked up: nobody can tell how many they are when a join is planned.
+    const ids = sql`any(array(select id from ${purged}))`
+    const ofTasks = drizzle
+      .$with('of_tasks')
+      .as(drizzle.delete(tasks).where(sql`${tasks.dealId} = ${ids}`).returning({ id: tasks.id }))
+    const ofEvents = drizzle
+      .$with('of_events')
+      .as(drizzle.update(events).set({ data: {} }).where(sql`${events.dealId} = ${ids}`).returning({ id: events.id }))
+    // A refusal names nothing of the deal: it stays until it expires.
+    const outcome = sql`case ${commands.outcome} ->> 'state' when 'refused' then ${commands.outcome} end`
+    const ofCommands = drizzle
+      .$with('of_commands')
+      .as(
+        drizzle
+          .update(commands)
+          .set({ params: {}, outcome })
+          .where(sql`${commands.dealId} = ${ids}`)
+          .returning({ id: commands.commandId }),
+      )
+    const rows = await drizzle.with(purged, ofTasks, ofEvents, ofCommands).select({ id: purged.id }).from(purged)
     return rows.length
   },
 }

@@ -97,6 +97,39 @@ describeBackends('housekeeping of deals', (openBackend) => {
     for (const { path } of [kept, restored]) expect((await ask(path)).status).toBe(200)
   })
 
+  it('empties the events and commands of a purged deal of every name, reason and amount, and hides them', async () => {
+    const id = randomUUID()
+    const command = (action: string, params: object) => ({ method: 'PUT', json: { deal: id, action, params } })
+    const [first, held, refused] = [randomUUID(), randomUUID(), randomUUID()]
+    await ask(`/commands/${first}`, command('CreateDeal', { name: 'planted', price: 7654321 }))
+    await ask(`/commands/${held}`, command('HoldDeal', { reason: 'planted' }))
+    const change = { newPrice: 7654322, reason: 'planted' }
+    expectProblem(await ask(`/commands/${refused}`, command('ChangePrice', change)), 409, 'deal-held')
+    await ask(`/rest/v1/deals/${id}`, { method: 'DELETE' })
+    const asBob = async (path: string) => stack.deal.send(path, { token: (await stack.logIn('bob')).access })
+    const before = await ask(`/rest/v1/deals/${id}/history`)
+    expect(before.text).toContain('planted')
+    await pass(30)
+    const left = await stack.database.query<{ text: string }>(
+      `select string_agg(data::text, '') || (select string_agg(concat(c.params, c.outcome), '') from deals.commands c
+        where c.deal_id = $1::text::uuid) as text from deals.events where deal_id = $1::text::uuid`,
+      [id],
+    )
+    expect(left[0]?.text).not.toMatch(/planted|765432/)
+    const history = await ask(`/rest/v1/deals/${id}/history`)
+    type Item = { type: string; sequence: number; data: object }
+    expect((history.body.items as Item[]).map(({ type, sequence, data }) => [type, sequence, data])).toEqual([
+      ['deal.created', 1, {}],
+      ['deal.held', 2, {}],
+      ['deal.deleted', 3, {}],
+    ])
+    expect((await ask(`/rest/v1/deals/${id}/commands`)).status).toBe(200)
+    expectProblem(await ask(`/commands/${held}`, command('HoldDeal', { reason: 'planted' })), 410, 'command-expired')
+    for (const path of [`/rest/v1/deals/${id}/history`, `/rest/v1/deals/${id}/commands`, `/query/DealHistory/${id}`]) {
+      expectProblem(await asBob(path), 404, 'not-found')
+    }
+  })
+
   it('never gives a purged id to a new deal', async () => {
     const { id, path } = await purge()
     const creations: [string, Sent][] = [

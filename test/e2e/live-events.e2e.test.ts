@@ -157,6 +157,37 @@ describeBackends('live events', (openBackend) => {
     expect(reply.body.detail).toContain('Last-Event-ID')
   })
 
+  it('tells of a deal that is deleted nothing but the deletion, until it is restored, unless the caller may restore', async () => {
+    const viewer = (await newUser(['viewer'])).token
+    const id = await createDeal()
+    const live = await follow({ token: viewer, query: `?deal=${id}` })
+    await rename(id, 'other')
+    const change = async (verb: string, status: number) => {
+      const reply = await stack.deal.send(`/rest/v1/deals/${id}/${verb}`, { token: alice, method: 'PUT', json: {} })
+      expect(reply.status).toBe(status)
+    }
+    const read = async (token: string, count: number) => {
+      const client = await follow({ token, query: `?after=0&deal=${id}` })
+      await client.until(({ events }) => events.length >= count)
+      return client.events.map(({ event }) => event.replace('deal.', ''))
+    }
+    const everything = ['created', 'renamed', 'deleted', 'restored']
+    await live.until(({ events }) => events.length === 1)
+    await change('delete', 204)
+    const later = await createDeal()
+    await live.until(({ events }) => events.length === 2)
+    expect(live.events.map(({ event }) => event)).toEqual(['deal.renamed', 'deal.deleted'])
+    expect(await read(viewer, 1)).toEqual(['deleted'])
+    const whole = await follow({ token: viewer, query: '?after=0' })
+    await whole.until((client) => subjects(client).includes(later))
+    const ofDeal = whole.events.filter(({ data }) => data.subject === id)
+    expect(ofDeal.map(({ event }) => event)).toEqual(['deal.deleted'])
+    expect(await read(alice, 3)).toEqual(everything.slice(0, 3))
+    await change('restore', 200)
+    await live.until(({ events }) => events.length === 3)
+    expect(await read(viewer, 4)).toEqual(everything)
+  })
+
   it('needs the right to read histories', async () => {
     const { token } = await newUser([])
     expectProblem(await stack.deal.send('/rest/v1/events', { token }), 403, 'missing-right')

@@ -23,6 +23,8 @@ let closed: string
 let deleted: string
 /** A command of dave's own on the held deal. */
 const ownCommand = `own-${randomUUID()}`
+/** And one on the deleted deal, sent before. */
+const ownCommandOnDeleted = `own-${randomUUID()}`
 
 const send = (token: string, method: string, path: string, sent: Sent = {}): Promise<Reply> =>
   stack.deal.send(path, { method, token, ...sent })
@@ -138,6 +140,10 @@ async function walkRead(
   const reply = await send(dave, method, at(held))
   expect({ path, status: reply.status }).toEqual({ path, status: 200 })
   if (shows) expect(textOf(reply)).toMatch(planted)
+  if (!path.includes('{id}') && !path.includes('{commandId}')) return
+  const ofDeleted = await send(dave, method, pathOf(path, deleted, ownCommandOnDeleted))
+  expectProblem(ofDeleted, 404, 'not-found')
+  expect(textOf(ofDeleted)).not.toMatch(planted)
 }
 
 async function walkEvents(): Promise<void> {
@@ -145,6 +151,9 @@ async function walkEvents(): Promise<void> {
   await stream.until(({ events }) => events.some(({ data }) => data.subject === held))
   stream.close()
   expect(JSON.stringify(stream.events)).toMatch(planted)
+  const ofDeleted = stream.events.filter(({ data }) => data.subject === deleted)
+  expect(ofDeleted.map(({ event }) => event)).toEqual(['deal.deleted'])
+  expect(JSON.stringify(ofDeleted)).not.toMatch(planted)
 }
 
 /** The rights under which something of the deal is shown at least. */
@@ -157,10 +166,16 @@ describeEmbedded('a right alone', (openBackend) => {
     dave = (await stack.logIn('dave')).access
     held = await plant(['HoldDeal', { reason: 'planted reason' }])
     closed = await plant(['CancelDeal', { reason: 'planted reason', penaltyAmount: 7654321 }])
-    deleted = await plant(['DeleteDeal', {}])
+    deleted = await plant()
     await giveDave('deal.rename')
     const json = { action: 'RenameDeal', params: { newName: 'planted name of dave' } }
-    expect((await send(dave, 'PUT', `/rest/v1/deals/${held}/commands/${ownCommand}`, { json })).status).toBe(201)
+    for (const [id, command] of [
+      [held, ownCommand],
+      [deleted, ownCommandOnDeleted],
+    ] as const) {
+      expect((await send(dave, 'PUT', `/rest/v1/deals/${id}/commands/${command}`, { json })).status).toBe(201)
+    }
+    await asAlice(deleted, 'DeleteDeal', {})
   })
   afterAll(() => stack.close())
 

@@ -20,7 +20,7 @@ import { dealIdInBody, dealIdInPath, withoutRepeatedId } from '../deal-target.ts
 import type { Invocation, StyleRoute } from '../invocation.ts'
 import { commandsScope } from '../list-scopes.ts'
 import { collectionOperations } from '../openapi/collection-operations.ts'
-import { noSuchDeal } from '../presence.ts'
+import { mayReadPast, noSuchDeal } from '../presence.ts'
 import { outcomeHeaders, privateHeaders } from './deal-answers.ts'
 import { actionSchema, commandOfAction } from './single-update.ts'
 
@@ -135,6 +135,8 @@ function decodeRead(call: HttpCall, renderProblem: RenderProblem, dealId?: strin
       if (!command || (dealId !== undefined && command.dealId !== dealId)) {
         throw new Refused('not-found', 'You have sent no command of this id.', { members: { commandId } })
       }
+      const asked = { dealId: command.dealId, caller }
+      if (!(await mayReadPast(repository, asked))) throw noSuchDeal(undefined, asked)
       return jsonAnswer(200, represent(command, renderProblem), privateHeaders)
     },
   }
@@ -147,7 +149,11 @@ function decodeList(call: HttpCall, { renderProblem, lists }: CommandCollectionO
     kind: 'query',
     rights: () => ['deal.history.read'],
     answer: async (repository, caller) => {
-      const page = await repository.listCommands(dealId, list.page)
+      const [page, mayRead] = await Promise.all([
+        repository.listCommands(dealId, list.page),
+        mayReadPast(repository, { dealId, caller }),
+      ])
+      if (!mayRead) throw noSuchDeal(undefined, { dealId, caller })
       // A deal that was purged has left its history.
       if (page.items.length === 0) await requireKnown(repository, { dealId, caller })
       return list.answer(page, {

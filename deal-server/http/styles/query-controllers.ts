@@ -13,7 +13,7 @@ import { username, uuid } from '../../use-cases/parameters.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
 import { assignedTaskScope, dealListScope, historyScope } from '../list-scopes.ts'
 import { etagOf } from '../preconditions.ts'
-import { requirePresent } from '../presence.ts'
+import { mayReadPast, requirePresent } from '../presence.ts'
 import { representDeal, representListedDeal } from '../represent-deal.ts'
 import { representEvent } from '../represent-event.ts'
 import { privateHeaders } from './deal-answers.ts'
@@ -90,9 +90,12 @@ function dealHistory(call: HttpCall, parameter: string, lists: Lists): Controlle
   const list = lists.open(call, historyScope(dealId), parameters)
   return {
     rights: () => [dealHistoryQuery.right],
-    answer: async (repository) => {
-      const page = await dealHistoryQuery.run({ dealId, page: list.page }, repository)
-      return answerOf(list, page, representEvent)
+    answer: async (repository, caller) => {
+      const [page, mayRead] = await Promise.all([
+        dealHistoryQuery.run({ dealId, page: list.page }, repository),
+        mayReadPast(repository, { dealId, caller }),
+      ])
+      return mayRead ? answerOf(list, page, representEvent) : undefined
     },
   }
 }

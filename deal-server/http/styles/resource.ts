@@ -16,7 +16,7 @@ import { dealListScope, historyScope } from '../list-scopes.ts'
 import { describeCommand } from '../openapi/command-operations.ts'
 import { describeDealList, describeDealRead, describeHistory } from '../openapi/query-operations.ts'
 import { etagOf, isUnchanged, preconditionsOf } from '../preconditions.ts'
-import { noSuchDeal, requirePresent } from '../presence.ts'
+import { mayReadPast, noSuchDeal, requirePresent } from '../presence.ts'
 import { representDeal, representListedDeal } from '../represent-deal.ts'
 import { representEvent } from '../represent-event.ts'
 import { decodeSubResource } from './action-sub-resource.ts'
@@ -110,8 +110,11 @@ function decodeHistory(call: HttpCall, lists: Lists): Invocation {
     kind: 'query',
     rights: () => [dealHistoryQuery.right],
     answer: async (repository, caller) => {
-      const page = await dealHistoryQuery.run({ dealId, page: list.page }, repository)
-      if (page.items.length === 0) throw noSuchDeal(undefined, { dealId, caller })
+      const [page, mayRead] = await Promise.all([
+        dealHistoryQuery.run({ dealId, page: list.page }, repository),
+        mayReadPast(repository, { dealId, caller }),
+      ])
+      if (page.items.length === 0 || !mayRead) throw noSuchDeal(undefined, { dealId, caller })
       return list.answer(page, { represent: representEvent, headers: privateHeaders })
     },
   }

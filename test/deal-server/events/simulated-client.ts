@@ -12,6 +12,7 @@ export const fromNowOn: StreamRequest = { after: undefined, dealId: undefined, t
 export class SimulatedClient {
   /** A user of its own, unless set otherwise. */
   principalId: string = randomUUID()
+  seesDeleted = true
   received = ''
   wasCut = false
   /** What the stream's run came to. */
@@ -24,7 +25,13 @@ export class SimulatedClient {
   async open(streams: EventStreams, request: StreamRequest, mayRead = async () => {}): Promise<boolean> {
     const ending = new AbortController()
     this.#ending = ending
-    const body = await streams.open(request, { principalId: this.principalId, mayRead })
+    const body = await streams.open(request, {
+      principalId: this.principalId,
+      mayRead: async () => {
+        await mayRead()
+        return { seesDeleted: this.seesDeleted }
+      },
+    })
     if (body) this.run = body(this.#stream(ending)).finally(() => ending.abort())
     return body !== undefined
   }

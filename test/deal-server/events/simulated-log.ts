@@ -7,6 +7,7 @@ import {
   type LogState,
   type Look,
   type Place,
+  type ReadOptions,
 } from '../../../deal-server/domain/event-log.ts'
 import { Unavailable } from '../../../shared/errors.ts'
 
@@ -21,6 +22,8 @@ export class SimulatedLog implements EventLog {
   delay: () => Promise<void> = async () => undefined
   isAway = false
   reads = 0
+  /** Deals that are deleted. */
+  readonly deleted = new Set<string>()
   /** In the order of the commits. */
   readonly committed: LoggedEvent[] = []
   readonly #running = new Map<number, Transaction>()
@@ -85,13 +88,14 @@ export class SimulatedLog implements EventLog {
     return { snapshot, incarnation, last, place: place && { xid: place.xid, position: place.position } }
   }
 
-  async read(after: Place, { limit, dealId }: { limit: number; dealId?: string | undefined }): Promise<EventPage> {
+  async read(after: Place, { limit, dealId, hidesDeleted = false }: ReadOptions): Promise<EventPage> {
     await this.#arrive()
     this.reads += 1
     const horizon = this.#horizon()
     const events = this.inOrder()
       .filter((event) => isBefore(after, event) && event.xid < horizon && (!dealId || event.dealId === dealId))
       .slice(0, limit)
+      .map((event) => (hidesDeleted && this.deleted.has(event.dealId) ? { ...event, isHidden: true } : event))
     const isLast = events.length < limit
     const lastShown = this.inOrder().findLast(({ xid }) => xid < horizon) ?? beginning
     const end = isLast && isBefore(after, lastShown) ? lastShown : (events.at(-1) ?? after)
