@@ -39,7 +39,8 @@ const lists: Readonly<Record<string, MeasuredList>> = {
   'lists-tasks': {
     title: "an employee's open tasks",
     path: (n) => `/query/AssignedTask/${userName(n)}`,
-    read: (repository) => repository.assignedTasks(userName(7), { limit, after: undefined }),
+    read: (repository) =>
+      repository.assignedTasks({ username: userName(7), userId: undefined }, { limit, after: undefined }),
   },
 }
 

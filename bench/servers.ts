@@ -135,10 +135,11 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
   }
   const listenOpenly = async (repository: DealRepository, authenticate: Authenticate = takeAtItsWord) => {
     const findEmployees = () => Promise.resolve(new Map())
+    const findUserId = () => Promise.resolve(undefined)
     const events = { open: () => Promise.resolve(undefined), canBegin: () => Promise.resolve(false) }
     const cursors = createCursors([cursorKeyOf(secrets.SERVICE_SECRET)])
     const counted = { cors: createCors(trustedOrigins(config)), observe: observeRequests(metrics, 'deal') }
-    const given = { openRoutes: [], authenticate, recheck, findEmployees, events, cursors, ...counted }
+    const given = { openRoutes: [], authenticate, recheck, findEmployees, findUserId, events, cursors, ...counted }
     const { port, drain } = await listen({
       ...place,
       app: createDealApp(config, { ...given, repository, clock, ids, log }),

@@ -33,7 +33,7 @@ import { observeDealServer } from './deal-metrics.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createNudges } from './events/nudges.ts'
 import { createDealApp } from './http/app.ts'
-import { createFindEmployees } from './http/employees.ts'
+import { createFindEmployees, createFindUserId } from './http/employees.ts'
 import { representEvent } from './http/represent-event.ts'
 import { createDealSchemes } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
@@ -71,6 +71,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     events,
     cursors: createCursors((config.serviceSecrets ?? [serviceSecret]).map(cursorKeyOf)),
     findEmployees: createFindEmployees(principals),
+    findUserId: createFindUserId(principals),
     cors: createCors(trustedOrigins(config)),
     clock,
     ids,

@@ -19,6 +19,10 @@ export function createIdSource(clock: Clock): IdSource {
   }
 }
 
+/** When a UUIDv7 was made, in milliseconds since 1970; NaN for any other text. */
+export const timeOfId = (id: string): number =>
+  /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : Number.NaN
+
 /** Fetches random bytes for many identifiers at once: a call for each costs more than the identifier. */
 function randomChunks(bytes: number): () => Uint8Array {
   const pool = new Uint8Array(256 * bytes)

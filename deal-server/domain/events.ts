@@ -52,8 +52,16 @@ export interface DealEventData {
     readonly title: string
     readonly dueDate: string | null
     readonly assigneeId: string | null
+    /** The user's immutable id; not there in events of before it was kept. */
+    readonly assigneeUserId?: string | null
   }
-  'deal.task-assigned': { readonly taskId: string; readonly old: string | null; readonly new: string }
+  'deal.task-assigned': {
+    readonly taskId: string
+    readonly old: string | null
+    readonly new: string
+    /** As `assigneeUserId`. */
+    readonly newUserId?: string
+  }
   'deal.task-unassigned': { readonly taskId: string; readonly old: string; readonly reason: string | null }
   'deal.task-completed': { readonly taskId: string; readonly result: string | null }
   'deal.task-dropped': { readonly taskId: string; readonly cause: 'completed' | 'cancelled' }

@@ -68,16 +68,20 @@ const evolutions: { readonly [Type in Exclude<DealEventType, 'deal.created'>]: E
   }),
   'deal.reopened': (deal) => ({ ...deal, ...notCancelled, status: 'open', completion: null }),
   'deal.owner-assigned': (deal, data) => ({ ...deal, ownerId: data.new }),
-  'deal.task-added': (deal, { taskId, title, dueDate, assigneeId }, { at }) => ({
+  'deal.task-added': (deal, { taskId, title, dueDate, assigneeId, assigneeUserId = null }, { at }) => ({
     ...deal,
     tasks: [
       ...deal.tasks,
-      { ...newTask, id: taskId, title, dueDate, assigneeId, createdAt: at, assignedAt: assigneeId && at },
+      {
+        ...{ ...newTask, id: taskId, title, dueDate, assigneeId, assigneeUserId },
+        ...{ createdAt: at, assignedAt: assigneeId && at },
+      },
     ],
   }),
-  'deal.task-assigned': (deal, { taskId, new: assigneeId }, { at }) =>
-    withTask(deal, taskId, { assigneeId, assignedAt: at }),
-  'deal.task-unassigned': (deal, { taskId }) => withTask(deal, taskId, { assigneeId: null, assignedAt: null }),
+  'deal.task-assigned': (deal, { taskId, new: assigneeId, newUserId: assigneeUserId = null }, { at }) =>
+    withTask(deal, taskId, { assigneeId, assigneeUserId, assignedAt: at }),
+  'deal.task-unassigned': (deal, { taskId }) =>
+    withTask(deal, taskId, { assigneeId: null, assigneeUserId: null, assignedAt: null }),
   'deal.task-completed': (deal, { taskId, result }, { at }) =>
     withTask(deal, taskId, { status: 'done', result, doneAt: at }),
   'deal.task-dropped': (deal, { taskId }) => withTask(deal, taskId, { status: 'dropped' }),

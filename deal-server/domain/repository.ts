@@ -47,6 +47,8 @@ export type CommandOutcome =
 export interface CommandContext {
   readonly key: CommandKey | undefined
   readonly actor: string
+  /** The immutable id of that user. */
+  readonly actorUserId: string
   readonly style: string
   readonly requestId: string
   /** RFC 3339. */
@@ -147,6 +149,13 @@ export interface AssignedTask {
   readonly assignedAt: string
 }
 
+/** Whose tasks are asked for. */
+export interface Assignee {
+  readonly username: string
+  /** Of the user who has that name now; undefined when nobody has it: then all count who ever had it. */
+  readonly userId: string | undefined
+}
+
 /** An event as it was stored. Amounts in `data` are minor units of `currency`. */
 export interface StoredEvent {
   readonly position: number
@@ -159,6 +168,8 @@ export interface StoredEvent {
   readonly currency: string
   readonly occurredAt: string
   readonly actor: string
+  /** The immutable id of that user; null in events of before it was kept. */
+  readonly actorUserId: string | null
   readonly useCase: string
   readonly style: string
   readonly commandId: string | null
@@ -188,5 +199,5 @@ export interface DealRepository {
   /** What happened to a deal, oldest first; also when it is deleted. @throws Unavailable */
   history(dealId: string, page: PageRequest): Promise<Page<StoredEvent>>
   /** The open tasks of a user, the most urgent first, those without a date last. @throws Unavailable */
-  assignedTasks(employeeId: string, page: PageRequest): Promise<Page<AssignedTask>>
+  assignedTasks(assignee: Assignee, page: PageRequest): Promise<Page<AssignedTask>>
 }

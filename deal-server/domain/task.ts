@@ -9,6 +9,8 @@ export interface Task {
   readonly dueDate: string | null
   /** User name. */
   readonly assigneeId: string | null
+  /** The immutable id of that user; null also for a task that was assigned before ids were kept. */
+  readonly assigneeUserId: string | null
   readonly status: 'open' | 'done' | 'dropped'
   readonly result: string | null
   /** RFC 3339, as all times here. */
@@ -16,6 +18,9 @@ export interface Task {
   readonly assignedAt: string | null
   readonly doneAt: string | null
 }
+
+/** A task as clients read it: without the id of its user. */
+export const shownTask = ({ assigneeUserId: _, ...shown }: Task): Omit<Task, 'assigneeUserId'> => shown
 
 /** At most so many open tasks a deal may have. */
 export const maxOpenTasks = 200

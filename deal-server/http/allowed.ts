@@ -18,10 +18,10 @@ interface Blocked {
 
 /** What this caller can do with the deal now, and for everything else, why not. */
 export function allowedTo(asking: Asking, deal: Deal) {
-  const { rights, username } = asking
+  const { rights } = asking
   const onDeal = commands.filter(({ target }) => target === 'deal')
   const blocked = onDeal.flatMap(({ name, right, guard, mayAnyway }): Blocked[] => {
-    if (!rights.has(right) && !(actsForItsUser(asking) && mayAnyway?.(deal, username)))
+    if (!rights.has(right) && !(actsForItsUser(asking) && mayAnyway?.(deal, asking)))
       return [{ useCase: name, code: 'missing-right', missingRight: right }]
     const refusal = guard(deal)
     return refusal ? [{ useCase: name, code: refusal.code }] : []

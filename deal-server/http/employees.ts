@@ -1,9 +1,22 @@
 import type { Traced } from '../../shared/http/trace.ts'
-import { foldUsername, isAnonymous } from '../../shared/principals/record.ts'
+import { foldUsername, isAnonymous, type PrincipalRecord } from '../../shared/principals/record.ts'
 import type { Principals } from '../../shared/schemes/authenticate.ts'
+import type { Employee } from '../use-cases/define-use-case.ts'
 
-/** Which of these names are enabled users': folded name → name as created. @throws Unavailable when nobody can tell */
-export type FindEmployees = (usernames: readonly string[], onBehalfOf?: Traced) => Promise<ReadonlyMap<string, string>>
+/** Which of these names are enabled users': folded name → the user. @throws Unavailable when nobody can tell */
+export type FindEmployees = (
+  usernames: readonly string[],
+  onBehalfOf?: Traced,
+) => Promise<ReadonlyMap<string, Employee>>
+
+/** The id of the user who has this name now, enabled or not; undefined when nobody has it. @throws Unavailable */
+export type FindUserId = (username: string, onBehalfOf?: Traced) => Promise<string | undefined>
+
+/** From the principal records. */
+export const createFindUserId =
+  (principals: Principals): FindUserId =>
+  async (username, onBehalfOf) =>
+    (await principals.get(username, onBehalfOf))?.userId
 
 /** Employees are the auth server's users; the principal `anonymous` is nobody (deal model 1.3). */
 export function createFindEmployees(principals: Principals): FindEmployees {
@@ -11,7 +24,9 @@ export function createFindEmployees(principals: Principals): FindEmployees {
     const records = await Promise.all(usernames.map((username) => principals.get(username, onBehalfOf)))
     const known = records.filter((record) => record?.enabled && !isAnonymous(record.username))
     return new Map(
-      known.flatMap((record) => (record ? [[foldUsername(record.username), record.username] as const] : [])),
+      known.flatMap((record) => (record ? [[foldUsername(record.username), employeeOf(record)] as const] : [])),
     )
   }
 }
+
+const employeeOf = ({ username, userId }: PrincipalRecord): Employee => ({ username, userId })

@@ -8,6 +8,7 @@ import type { Deal } from '../domain/deal.ts'
 import type { CommandOutcome, CommandRecord, DealRepository } from '../domain/repository.ts'
 import type { EventStreams, StreamClient } from '../events/event-streams.ts'
 import type { BoundCommand } from '../use-cases/define-use-case.ts'
+import type { FindUserId } from './employees.ts'
 import type { Preconditions } from './preconditions.ts'
 
 /** A route of a style: a codec, and nothing else. */
@@ -71,7 +72,7 @@ export interface QueryInvocation {
   readonly kind: 'query'
   /** The rights this caller needs for it. */
   rights(caller: Caller): readonly string[]
-  answer(repository: DealRepository, caller: Caller): Promise<Answer>
+  answer(repository: DealRepository, caller: Caller, findUserId: FindUserId): Promise<Answer>
 }
 
 /** A query whose answer goes on. */

@@ -23,7 +23,7 @@ import type { CommandRecord, DealRepository } from '../domain/repository.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import { sayWhenOnlyTried } from './command-options.ts'
 import { commitDecision, decide, type Undertaking } from './command-steps.ts'
-import type { FindEmployees } from './employees.ts'
+import type { FindEmployees, FindUserId } from './employees.ts'
 import type { AnsweredCommand, CommandInvocation, Invocation, StyleRoute } from './invocation.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 import { requirePreconditions } from './preconditions.ts'
@@ -37,6 +37,7 @@ export interface PipelinePorts {
   readonly repository: DealRepository
   readonly events: Pick<EventStreams, 'open' | 'canBegin'>
   readonly findEmployees: FindEmployees
+  readonly findUserId: FindUserId
   readonly queue: KeyedQueue
   readonly clock: Clock
   readonly ids: IdSource
@@ -65,7 +66,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     const invocation = await decode(ports, { call, caller, route }) // parse and schema: 400, 415, 422
     if (invocation.kind === 'query') {
       requireRights(caller, invocation.rights(caller)) // right: 403
-      return invocation.answer(ports.repository, caller)
+      return invocation.answer(ports.repository, caller, ports.findUserId)
     }
     if (invocation.kind === 'stream') {
       const { rights } = invocation

@@ -27,6 +27,7 @@ export const representEvent = (event: StoredEvent) => ({
   commandid: event.commandId,
   correlationid: event.correlationId,
   actor: event.actor,
+  actorUserId: event.actorUserId,
   useCase: event.useCase,
   style: event.style,
   data: dataOf(event),

@@ -53,7 +53,7 @@ export function createDealRepository(database: Database, onCommit: () => void = 
     list: (list) => listDeals(database, list),
     listCommands: (dealId, page) => listCommands(database, dealId, page),
     history: (dealId, page) => readHistory(database, dealId, page),
-    assignedTasks: (employeeId, page) => listAssignedTasks(database, employeeId, page),
+    assignedTasks: (assignee, page) => listAssignedTasks(database, assignee, page),
   }
 }
 

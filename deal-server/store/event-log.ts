@@ -23,6 +23,7 @@ interface EventRow {
   readonly currency: string
   readonly occurred_at: string
   readonly actor: string
+  readonly actor_user_id: string | null
   readonly use_case: string
   readonly style: string
   readonly command_id: string | null
@@ -166,6 +167,7 @@ const eventOfRow = (row: EventRow): LoggedEvent => ({
   currency: row.currency,
   occurredAt: new Date(row.occurred_at).toISOString(),
   actor: row.actor,
+  actorUserId: row.actor_user_id,
   useCase: row.use_case,
   style: row.style,
   commandId: row.command_id,

@@ -1,8 +1,9 @@
 /** Lists over the deal server's other tables, through Drizzle: none of them stands in the way of a write. */
-import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/database/database.ts'
+import { timeOfId } from '../../shared/ids.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/pages.ts'
-import type { AssignedTask, CommandRecord, StoredEvent } from '../domain/repository.ts'
+import type { AssignedTask, Assignee, CommandRecord, StoredEvent } from '../domain/repository.ts'
 import { type Keyset, orderOf, readStretches, stretchesOf } from './keyset.ts'
 import { type CommandRow, commandOfRow } from './rows.ts'
 import { commands, deals, events, tasks } from './schema.ts'
@@ -69,14 +70,23 @@ const taskOrder = ({ dueDate, id, dealId }: { dueDate: SQL; id: SQL; dealId: SQL
   descending: false,
 })
 
+/** Of all users of one name: the one who has it now. A row without an id is of the user who had the name when it was assigned. */
+function isOf({ userId }: Assignee): SQL | undefined {
+  if (userId === undefined) return undefined
+  const madeAt = timeOfId(userId)
+  const hadTheName = Number.isNaN(madeAt) ? sql`false` : gte(tasks.assignedAt, new Date(madeAt).toISOString())
+  return or(eq(tasks.assigneeUserId, userId), and(isNull(tasks.assigneeUserId), hadTheName))
+}
+
 /** The open tasks of a user on deals that are not deleted: the most urgent first, those without a date last. */
 export async function listAssignedTasks(
   { drizzle }: Database,
-  employeeId: string,
+  assignee: Assignee,
   { limit, after }: PageRequest,
 ): Promise<Page<AssignedTask>> {
   const assigned = and(
-    eq(sql`lower(${tasks.assigneeId} collate "C")`, employeeId.toLowerCase()),
+    eq(sql`lower(${tasks.assigneeId} collate "C")`, assignee.username.toLowerCase()),
+    isOf(assignee),
     eq(tasks.status, 'open'),
     isNull(deals.deletedAt),
   )

@@ -46,6 +46,7 @@ export interface TaskRow {
   readonly title: string
   readonly due_date: string | null
   readonly assignee_id: string | null
+  readonly assignee_user_id: string | null
   readonly status: Task['status']
   readonly result: string | null
   readonly created_at: string
@@ -112,6 +113,7 @@ const taskOfRow = (row: TaskRow): Task => ({
   title: row.title,
   dueDate: row.due_date,
   assigneeId: row.assignee_id,
+  assigneeUserId: row.assignee_user_id,
   status: row.status,
   result: row.result,
   createdAt: time(row.created_at),
@@ -128,6 +130,7 @@ export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
     title: task.title,
     due_date: task.dueDate,
     assignee_id: task.assigneeId,
+    assignee_user_id: task.assigneeUserId,
     status: task.status,
     result: task.result,
     created_at: task.createdAt,
@@ -214,6 +217,7 @@ export const rowsOfEvents = ({ deal, events, context }: DealCommit) =>
     currency: deal.currency,
     occurred_at: context.at,
     actor: context.actor,
+    actor_user_id: context.actorUserId,
     use_case: useCase,
     style: context.style,
     command_id: context.key?.commandId ?? null,

@@ -104,6 +104,8 @@ export const tasks = dealsSchema.table(
     createdAt: time('created_at').notNull(),
     assignedAt: time('assigned_at'),
     doneAt: time('done_at'),
+    /** The assignee's immutable id: null where nobody has the task, and in rows of before it was kept. */
+    assigneeUserId: text('assignee_user_id'),
   },
   (table) => [
     primaryKey({ name: 'tasks_pkey', columns: [table.dealId, table.id] }),
@@ -164,6 +166,8 @@ export const events = dealsSchema.table(
     /** Common to all events of one command. */
     correlationId: uuid('correlation_id').notNull(),
     schemaVersion: integer('schema_version').notNull().default(1),
+    /** The actor's immutable id: null in rows of before it was kept. */
+    actorUserId: text('actor_user_id'),
   },
   (table) => [
     unique('events_of_deal').on(table.dealId, table.sequence),

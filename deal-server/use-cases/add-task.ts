@@ -32,11 +32,12 @@ export const addTask = defineDealCommand({
       const isSame = known.title === title && known.dueDate === dueDate && isSameUser(known.assigneeId, named)
       return isSame ? [] : refuse('task-exists', 'The deal has another task of this id.')
     }
-    const assigneeId = named === null ? null : employeeOf(named, 'assigneeId', context)
-    if (isRefusal(assigneeId)) return assigneeId
+    const assignee = named === null ? null : employeeOf(named, 'assigneeId', context)
+    if (isRefusal(assignee)) return assignee
     const tooMany = requireRoom(deal)
     if (tooMany) return tooMany
-    return [{ type: 'deal.task-added', data: { taskId: taskId ?? context.newId(), title, dueDate, assigneeId } }]
+    const given = { assigneeId: assignee?.username ?? null, assigneeUserId: assignee?.userId ?? null }
+    return [{ type: 'deal.task-added', data: { taskId: taskId ?? context.newId(), title, dueDate, ...given } }]
   },
 })
 

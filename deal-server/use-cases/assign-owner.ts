@@ -22,6 +22,8 @@ export const assignOwner = defineDealCommand({
     // Also one who has been disabled since.
     if (isSameUser(deal.ownerId, employeeId)) return []
     const owner = employeeOf(employeeId, 'employeeId', context)
-    return isRefusal(owner) ? owner : [{ type: 'deal.owner-assigned', data: { old: deal.ownerId, new: owner } }]
+    return isRefusal(owner)
+      ? owner
+      : [{ type: 'deal.owner-assigned', data: { old: deal.ownerId, new: owner.username } }]
   },
 })

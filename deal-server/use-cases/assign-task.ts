@@ -3,7 +3,7 @@ import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { findOpenTask } from '../domain/task.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { employeeOf, isSameUser } from './employees.ts'
+import { employeeOf, isAssignee, isSameUser } from './employees.ts'
 import { username, uuid } from './parameters.ts'
 
 /** Gives an open task to an enabled user, whoever had it before. */
@@ -22,10 +22,11 @@ export const assignTask = defineDealCommand({
     if (closed) return closed
     const task = findOpenTask(deal.tasks, taskId)
     if (isRefusal(task)) return task
-    // Also to one who has been disabled since.
-    if (isSameUser(task.assigneeId, employeeId)) return []
     const assignee = employeeOf(employeeId, 'employeeId', context)
-    if (isRefusal(assignee)) return assignee
-    return [{ type: 'deal.task-assigned', data: { taskId, old: task.assigneeId, new: assignee } }]
+    // Also to one who has been disabled since; not to another one who has the name now.
+    if (isRefusal(assignee)) return isSameUser(task.assigneeId, employeeId) ? [] : assignee
+    if (isAssignee(task, assignee)) return []
+    const { username, userId } = assignee
+    return [{ type: 'deal.task-assigned', data: { taskId, old: task.assigneeId, new: username, newUserId: userId } }]
   },
 })

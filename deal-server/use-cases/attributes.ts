@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Deal } from '../domain/deal.ts'
 import { type DealRefusal, refuse, refuseMember } from '../domain/refusal.ts'
+import { shownTask } from '../domain/task.ts'
 import {
   amount,
   anyText,
@@ -115,7 +116,7 @@ export function whatIsNoAttribute(attributes: Attributes, deal: Deal): DealRefus
 /** True for the tasks as they are, or as they were before the deal was closed, which drops those that are open. */
 function isTasksOf(tasks: unknown, deal: Deal): boolean {
   if (!Array.isArray(tasks) || tasks.length !== deal.tasks.length) return false
-  return deal.tasks.every((task, index) => {
+  return deal.tasks.map(shownTask).every((task, index) => {
     const wasOpen = deal.status !== 'open' && task.status === 'dropped'
     return (
       isDeepStrictEqual(tasks[index], task) || (wasOpen && isDeepStrictEqual(tasks[index], { ...task, status: 'open' }))

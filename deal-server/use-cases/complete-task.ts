@@ -3,7 +3,7 @@ import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { findOpenTask } from '../domain/task.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { isSameUser } from './employees.ts'
+import { isAssignee } from './employees.ts'
 import { resultText, uuid } from './parameters.ts'
 
 /** Completes a task. Its assignee may do so without the right. */
@@ -16,11 +16,8 @@ export const completeTask = defineDealCommand({
   refusals: ['deal-closed', 'task-not-found', 'task-done', 'task-dropped'],
   params: z.strictObject({ taskId: uuid, result: resultText.nullable().optional() }),
   guard: requireOpen,
-  mayAnyway: (deal, username, params) =>
-    deal.tasks.some(
-      ({ id, assigneeId, status }) =>
-        isSameUser(assigneeId, username) && (params ? id === params.taskId : status === 'open'),
-    ),
+  mayAnyway: (deal, user, params) =>
+    deal.tasks.some((task) => isAssignee(task, user) && (params ? task.id === params.taskId : task.status === 'open')),
   decide: (deal, { taskId, result }) => {
     const closed = requireOpen(deal)
     if (closed) return closed

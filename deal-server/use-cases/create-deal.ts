@@ -29,8 +29,10 @@ export const createDeal = defineCreation({
     const code = params.currency ?? context.defaultCurrency
     const price = amountIn(code, params.price, 'price')
     if (isRefusal(price)) return price
-    const ownerId = params.ownerId === undefined ? context.actor : employeeOf(params.ownerId, 'ownerId', context)
-    if (isRefusal(ownerId)) return ownerId
+    const owner =
+      params.ownerId === undefined ? { username: context.actor } : employeeOf(params.ownerId, 'ownerId', context)
+    if (isRefusal(owner)) return owner
+    const { username: ownerId } = owner
     const { name, description = null, completionDate = null } = params
     const data = { id: context.dealId, name, price, currency: code, description, completionDate, ownerId }
     return [{ type: 'deal.created', data }]

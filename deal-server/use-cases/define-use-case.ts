@@ -9,6 +9,14 @@ import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
 
+/** An enabled user of the auth server. */
+export interface Employee {
+  /** As created. */
+  readonly username: string
+  /** Immutable: two users of one name one after the other are two ids. */
+  readonly userId: string
+}
+
 /** What the decision may know besides deal and parameters: all of it handed in, so that the decision stays pure. */
 export interface DecisionContext {
   /** RFC 3339. */
@@ -18,8 +26,8 @@ export interface DecisionContext {
   /** For ids that the client left to the server. */
   readonly newId: () => string
   readonly defaultCurrency: string
-  /** Folded user name → the name as created, for every name the command mentions that is an enabled user's. */
-  readonly employees: ReadonlyMap<string, string>
+  /** Folded user name → the user, for every name the command mentions that is an enabled user's. */
+  readonly employees: ReadonlyMap<string, Employee>
   /** The id of the deal that a creation makes. */
   readonly dealId: string
   /** True when that id is, or was, a deal's. */
@@ -33,7 +41,7 @@ export type Decision = readonly DealEvent[] | DealRefusal
 export type Steps = readonly { readonly useCase: string; readonly events: readonly DealEvent[] }[]
 
 /** Who asks, as far as a right can hang on it. */
-export interface Asking extends AccountUser {
+export interface Asking extends AccountUser, Employee {
   readonly rights: ReadonlySet<string>
 }
 
@@ -65,7 +73,7 @@ interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Sch
   guard(deal: Deal): DealRefusal | undefined
   decide(deal: Deal, params: z.output<Schema>, context: DecisionContext): Decision
   /** Who may do it even without the right, by a credential that acts for its user: with these parameters, or, without any, with some. */
-  mayAnyway?(deal: Deal, username: string, params?: z.output<Schema>): boolean
+  mayAnyway?(deal: Deal, user: Employee, params?: z.output<Schema>): boolean
   /** True for the one command on a deleted deal. */
   readonly onDeleted?: boolean
 }
@@ -109,7 +117,7 @@ export interface Command extends CommandBase {
   readonly onDeleted: boolean
   guard(deal: Deal): DealRefusal | undefined
   /** Who may do it even without the right, with some parameters or other. */
-  mayAnyway?(deal: Deal, username: string): boolean
+  mayAnyway?(deal: Deal, user: Employee): boolean
   /** Checks parameters that stand at `at` in the body. @throws Refused `invalid-body`, `invalid-value` */
   bind(params: unknown, at: string): BoundCommand
 }
@@ -136,8 +144,8 @@ export function defineDealCommand<Schema extends z.ZodType<Params>>(
         ...(mayAnyway && {
           rights: [],
           missingRights: (deal: Deal | undefined, asking: Asking) => {
-            const { username, rights } = asking
-            const mayOwn = deal !== undefined && actsForItsUser(asking) && mayAnyway(deal, username, params)
+            const { rights } = asking
+            const mayOwn = deal !== undefined && actsForItsUser(asking) && mayAnyway(deal, asking, params)
             const may = rights.has(right) || mayOwn
             return may || (deal === undefined && rights.has('deal.read')) ? [] : [right]
           },

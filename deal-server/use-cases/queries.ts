@@ -1,7 +1,7 @@
 /** The shape of a query, and the table of all of them. A query reads through the repository and changes nothing. */
 import type { Page, PageRequest } from '../../shared/pages.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { AssignedTask, DealList, DealRepository, StoredEvent } from '../domain/repository.ts'
+import type { AssignedTask, Assignee, DealList, DealRepository, StoredEvent } from '../domain/repository.ts'
 
 /** A read, for all styles: `right` is what it needs. */
 export interface Query<Parameters, Result> {
@@ -31,12 +31,12 @@ export const dealsQuery: Query<DealList, Page<Deal>> = {
 }
 
 /** The open tasks of an employee; one's own without a right. */
-export const assignedTaskQuery: Query<{ employeeId: string; page: PageRequest }, Page<AssignedTask>> = {
+export const assignedTaskQuery: Query<{ assignee: Assignee; page: PageRequest }, Page<AssignedTask>> = {
   kind: 'query',
   name: 'AssignedTask',
   summary: "List an employee's open tasks",
   right: 'task.read-any',
-  run: ({ employeeId, page }, repository) => repository.assignedTasks(employeeId, page),
+  run: ({ assignee, page }, repository) => repository.assignedTasks(assignee, page),
 }
 
 /** What happened to a deal. */

@@ -203,6 +203,49 @@ describeBackends('rights of commands', (openBackend) => {
   describe('AssignedTask', () => {
     const tasksOf = (send: SendRequest, name: string) => get(send, `/query/AssignedTask/${name}`)
 
+    it('a new user of an old name has none of the former ones, and completes none', async () => {
+      const { path } = await makeTwin(alice, 'OPEN')
+      const { access: token } = await stack.logIn('admin')
+      const name = `user-${randomUUID().slice(0, 8)}`
+      const password = `password of ${name}`
+      const makeUser = async () => {
+        const reply = await stack.auth.send('/users', { token, json: { username: name, password } })
+        expect(reply.status).toBe(201)
+        return sendAs(stack.deal, (await stack.logIn(name, password)).access)
+      }
+      const assign = (taskId: string) => put(alice, `${path}/assign-task`, { taskId, employeeId: name })
+      const listed = async (send: SendRequest) => {
+        const { status, text } = await tasksOf(send, name)
+        return status === 404 ? [] : (JSON.parse(text) as { taskId: string }[]).map(({ taskId }) => taskId)
+      }
+      const former = await makeUser()
+      await assign(freeTask)
+      await assign(takenTask)
+      // As a row of before the ids were kept.
+      await stack.database.query(
+        'update deals.tasks set assignee_user_id = null where id = $1::text::uuid and assignee_id = $2',
+        [takenTask, name],
+      )
+      expect((await listed(former)).sort()).toEqual([freeTask, takenTask])
+      const removed = await stack.auth.send(`/users/${name}`, { method: 'DELETE', token })
+      expect(removed.status).toBe(204)
+      stack.clock.advanceSeconds(1)
+      const later = await makeUser()
+      expect(await listed(later)).toEqual([])
+      expect(await listed(alice)).toEqual([])
+      for (const taskId of [freeTask, takenTask]) {
+        expectMissing(await put(later, `${path}/complete-task`, { taskId }), 'deal.task.complete')
+      }
+      expect((await assign(freeTask)).headers.get('deal-changed')).toBe('true')
+      expect(await listed(later)).toEqual([freeTask])
+      expect((await put(later, `${path}/complete-task`, { taskId: freeTask })).status).toBe(204)
+      const history = await get(alice, `${path}/history`)
+      const items = history.body.items as { type: string; actorUserId: string; data: { newUserId?: string } }[]
+      const givenTo = items.flatMap(({ data }) => data.newUserId ?? [])
+      expect(new Set(givenTo).size).toBe(2)
+      expect(items.at(-1)?.actorUserId).toBe(givenTo.at(-1))
+    })
+
     it("one's own need no right, those of others task.read-any; none is 404", async () => {
       const { path, dealId } = await makeTwin(alice, 'OPEN')
       const dave = await daveWith()

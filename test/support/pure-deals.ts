@@ -10,7 +10,7 @@ import { type DealState, waysInto } from './transition-table.ts'
 export const pureNow = '2030-03-31T12:00:00.000Z'
 const pureDealId = '00000000-0000-4000-8000-000000000000'
 
-const employees = new Map(['alice', 'carol', 'bob'].map((name) => [name, name]))
+const employees = new Map(['alice', 'carol', 'bob'].map((name) => [name, { username: name, userId: `id of ${name}` }]))
 
 const pureContext: DecisionContext = {
   now: pureNow,

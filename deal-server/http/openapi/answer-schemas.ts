@@ -87,6 +87,7 @@ export const eventSchema = z
     commandid: text,
     correlationid: z.string(),
     actor: user,
+    actorUserId: text.meta({ description: 'The immutable id of that user; null in events of before it was kept.' }),
     useCase: z.string(),
     style: z.string(),
     data: z.record(z.string(), z.unknown()),

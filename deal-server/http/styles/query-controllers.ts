@@ -9,8 +9,10 @@ import type { Page } from '../../../shared/pages.ts'
 import type { Caller } from '../../../shared/schemes/authenticate.ts'
 import { isOwnAccount } from '../../../shared/schemes/own-account.ts'
 import type { DealFilter, DealRepository, DealSort } from '../../domain/repository.ts'
+import { isSameUser } from '../../use-cases/employees.ts'
 import { username, uuid } from '../../use-cases/parameters.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
+import type { FindUserId } from '../employees.ts'
 import { assignedTaskScope, dealListScope, historyScope } from '../list-scopes.ts'
 import { etagOf } from '../preconditions.ts'
 import { mayReadPast, requirePresent } from '../presence.ts'
@@ -21,7 +23,7 @@ import { privateHeaders } from './deal-answers.ts'
 interface ControlledQuery {
   rights(caller: Caller): readonly string[]
   /** Undefined when there is nothing. */
-  answer(repository: DealRepository, caller: Caller): Promise<TaggedAnswer | undefined>
+  answer(repository: DealRepository, caller: Caller, findUserId: FindUserId): Promise<TaggedAnswer | undefined>
 }
 
 /** With the entity tag of what it shows. */
@@ -77,8 +79,11 @@ function assignedTask(call: HttpCall, parameter: string, lists: Lists): Controll
   const list = lists.open(call, assignedTaskScope(parameter), parameters)
   return {
     rights: (caller) => (isOwnAccount(caller, parameter) ? [] : [assignedTaskQuery.right]),
-    answer: async (repository) => {
-      const page = await assignedTaskQuery.run({ employeeId: parameter, page: list.page }, repository)
+    answer: async (repository, caller, findUserId) => {
+      const isCaller = isSameUser(caller.username, parameter)
+      const userId = isCaller ? caller.userId : await findUserId(parameter, call)
+      const assignee = { username: parameter, userId }
+      const page = await assignedTaskQuery.run({ assignee, page: list.page }, repository)
       return answerOf(list, page, (task) => task)
     },
   }

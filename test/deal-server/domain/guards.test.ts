@@ -65,7 +65,8 @@ describe('tasks', () => {
     [1000, 'done', 'task-limit'],
   ] as const)('beside %d %s tasks another one is blocked by %s', (count, status, code) => {
     const rights = new Set(commands.map(({ right }) => right))
-    const { allowed, blocked } = allowedTo({ username: 'alice', rights, credential: {} }, withTasks(count, status))
+    const asking = { username: 'alice', userId: 'id of alice', rights, credential: {} }
+    const { allowed, blocked } = allowedTo(asking, withTasks(count, status))
     expect(allowed.includes('AddTask')).toBe(code === undefined)
     expect(blocked).toEqual(code === undefined ? [] : [{ useCase: 'AddTask', code }])
   })
@@ -107,7 +108,7 @@ describe('employees', () => {
   })
 
   it('who have been disabled since may be named again where they are already', () => {
-    const context = { employees: new Map<string, string>() }
+    const context = { employees: new Map<string, never>() }
     const known = open.tasks.find(({ id }) => id === takenTask)
     const again: Step[] = [
       ['AssignOwner', { employeeId: open.ownerId.toUpperCase() }],
@@ -116,6 +117,13 @@ describe('employees', () => {
     ]
     for (const step of again) expect(outcomeOf(step, open, context)).toEqual([])
     expect(outcomeOf(['AssignTask', { taskId: freeTask, employeeId: 'alice' }], open, context)).toBe('employee-unknown')
+  })
+
+  it('are not those who had the name before: a task of the former one can be given to the new one', () => {
+    const employees = new Map([['alice', { username: 'alice', userId: 'id of another alice' }]])
+    const step: Step = ['AssignTask', { taskId: takenTask, employeeId: 'alice' }]
+    const data = { taskId: takenTask, old: 'alice', new: 'alice', newUserId: 'id of another alice' }
+    expect(decidePure(step, open, { employees })).toEqual([{ type: 'deal.task-assigned', data }])
   })
 
   it('are looked up for an update of attributes only when it names another owner', () => {

@@ -134,6 +134,7 @@ const simulatedEvent = (place: Place, dealId: string): LoggedEvent => ({
   currency: 'EUR',
   occurredAt: '2026-01-01T00:00:00.000Z',
   actor: 'alice',
+  actorUserId: null,
   useCase: 'HoldDeal',
   style: 'resource',
   commandId: null,

@@ -54,6 +54,7 @@ const servedRoutes = (): string[] => {
       repository: nothing,
       events: nothing,
       findEmployees: nothing,
+      findUserId: nothing,
       clock: nothing,
       ids: nothing,
     },
