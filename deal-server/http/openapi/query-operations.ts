@@ -74,7 +74,11 @@ export const describeHistory = (): Operation =>
     summary: dealHistoryQuery.summary,
     tag: 'resource',
     pathParameters: { id: idOfDeal },
-    answer: { description: 'Events, the oldest first; also of a deal that was deleted.', schema: ref('EventPage') },
+    answer: {
+      description:
+        'Events, the oldest first. Of a deleted deal they need the right `deal.restore`; those of a purged one have no data.',
+      schema: ref('EventPage'),
+    },
   })
 
 /** GET of live events, with the parameters in `query`. */
@@ -83,7 +87,8 @@ export const describeLiveEvents = (query: NonNullable<Operation['query']>): Oper
   summary: 'Follow what happens to deals, as it happens',
   description: `Each event has its position as \`id\`, its type as \`event\`, and as \`data\` an \`Event\` in one line. Without a position the stream
 begins now. Events of one deal come in their order; what is not of one deal comes in the order in which it was written, which is not that of
-positions. A comment every 15 seconds shows that the stream lives. It ends when the credential has ended or the right is gone.`,
+positions. A comment every 15 seconds shows that the stream lives. It ends when the credential has ended or the right is gone, and
+when PostgreSQL was restarted. What happens is told as it happens; of what is past, a caller without the right \`deal.restore\` gets nothing of a deleted deal but its deletion.`,
   tag: 'resource',
   query,
   headers: ['LastEventId'],
