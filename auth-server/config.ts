@@ -40,6 +40,14 @@ export const authSettings = {
     min: 1,
     max: 3600,
   }),
+  MAX_LOGINS_PER_USER: integer(
+    'live logins of a user, sessions included; the one longest not used ends for a new one',
+    {
+      fallback: 100,
+      min: 1,
+      max: 10_000,
+    },
+  ),
   KEY_SIGNED_TOKEN_TTL: integer('life of a key-signed token in seconds', { fallback: 1800, min: 1, max: 86_400 }),
   KEY_BITS: integer('size of newly generated RSA keys', {
     fallback: 2048,
@@ -98,6 +106,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     refreshTokenTtlSeconds: values.REFRESH_TOKEN_TTL,
     loginMaxTtlSeconds: values.LOGIN_MAX_TTL,
     refreshRetryWindowSeconds: values.REFRESH_RETRY_WINDOW,
+    maxLoginsPerUser: values.MAX_LOGINS_PER_USER,
     keySignedTokenTtlSeconds: values.KEY_SIGNED_TOKEN_TTL,
   }
   return { config, problems: all }

@@ -302,13 +302,13 @@ function createLogins(
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const keys = keyRing.verificationKeys('jwt')
   const verify = createAccessTokenVerifier({ keys, issuer, audience, clock })
-  const { sessionIdleTtlSeconds, sessionMaxTtlSeconds } = config
+  const { sessionIdleTtlSeconds, sessionMaxTtlSeconds, maxLoginsPerUser } = config
   const sessionStore = createSessionStore(database)
   const ports = {
     sessionStore,
     sessions: createStoredSessions({ sessionStore, cache, publisher, clock, sessionIdleTtlSeconds }),
     loginLists: createLoginLists({ database, clock, sessionIdleTtlSeconds }),
-    sessionMaxTtlSeconds,
+    ...{ sessionIdleTtlSeconds, sessionMaxTtlSeconds, maxLoginsPerUser },
     secretsKeys,
     database,
     clock,

@@ -2,6 +2,7 @@ import { Refused } from '../../shared/errors.ts'
 import type { HttpCall } from '../../shared/http/call.ts'
 import type { Caller } from '../../shared/schemes/authenticate.ts'
 import type { Audit, AuditEvent } from '../audit/audit.ts'
+import type { LoginRequest } from '../logins/login.ts'
 
 /** What an audited piece of work says of itself. */
 export interface AuditedWork {
@@ -28,6 +29,17 @@ export async function audited<Result>(audit: Audit, about: AuditedWork, work: ()
     throw error
   }
 }
+
+/** Writes down which logins ended to make room for a new one. @throws Unavailable */
+export const auditDisplaced =
+  (audit: Audit, call: HttpCall): NonNullable<LoginRequest['onDisplaced']> =>
+  async (displaced, actor) => {
+    const ended =
+      displaced === 'all'
+        ? [{ action: 'user.logged-out', target: actor }]
+        : displaced.map((target) => ({ action: 'login.ended', target }))
+    await Promise.all(ended.map((event) => audit.record(eventOf({ call, actor, ...event }, 'displaced'))))
+  }
 
 /** What is written of a piece of work that came to this. */
 export const eventOf = ({ call, caller, actor, action, target }: AuditedWork, outcome: string): AuditEvent => ({

@@ -56,8 +56,7 @@ export function endByPublicId(
   return settled(ports, username, async (transaction, { userId }) => {
     const kind = isUuid(id) ? await kindOf(transaction, { id, userId }) : undefined
     if (kind === undefined) return { result: undefined }
-    const end = kind === 'session' ? endSessionRow : endFamily
-    const hasEnded = await end(ports, transaction, ending)
+    const hasEnded = await endRows[kind](ports, transaction, ending)
     return outcomeOf(hasEnded ? 'ended' : 'dead', hasEnded)
   })
 }
@@ -100,7 +99,7 @@ async function settled<Result>(
 }
 
 async function endFamily(
-  { clock }: EndLoginPorts,
+  { clock }: Pick<EndLoginPorts, 'clock'>,
   transaction: Drizzle,
   { id, reason }: Ending<EndReason>,
 ): Promise<boolean> {
@@ -113,7 +112,7 @@ async function endFamily(
 }
 
 async function endSessionRow(
-  { clock }: EndLoginPorts,
+  { clock }: Pick<EndLoginPorts, 'clock'>,
   transaction: Drizzle,
   { id, reason }: Ending<SessionEndReason>,
 ): Promise<boolean> {
@@ -124,6 +123,9 @@ async function endSessionRow(
     .returning({ id: sessions.id })
   return ended.length > 0
 }
+
+/** Ends one row, whatever becomes of the principal's record; false when it had ended before. */
+export const endRows = { session: endSessionRow, login: endFamily } as const
 
 async function kindOf(transaction: Drizzle, { id, userId }: { id: string; userId: string }) {
   for (const [kind, table] of [['session', sessions] as const, ['login', loginFamilies] as const]) {

@@ -18,7 +18,10 @@ export interface NewFamily {
   readonly userAgent: string | undefined
 }
 
-/** Logins that ended but whose tokens live on, and sessions ended before their time, in so far as the generation does not refuse them. */
+/**
+ * Logins that ended but whose tokens live on, and sessions ended before their time, in so far as the generation does not refuse them.
+ * Those that made room for others are not among them (`make-room.ts`).
+ */
 export interface EndedLogins {
   readonly count: number
   /** When the first of them need not be remembered any more, in milliseconds; null when there are none. */
@@ -105,10 +108,11 @@ const endedSql = `select json_build_object('count', count(*),
   cross join lateral (
     select f.tokens_expire_at as until from auth.login_families f
     where f.user_id = u.id and f.ended_at is not null and f.tokens_expire_at > $2::text::timestamptz and ${acceptedSql}
+      and f.ended_reason <> 'displaced'
     union all
     select s.expires_at from auth.sessions s
     where s.user_id = u.id and s.ended_at is not null and s.expires_at > $2::text::timestamptz
-      and ${acceptedSqlOf('s')}) e
+      and s.ended_reason <> 'displaced' and ${acceptedSqlOf('s')}) e
   where u.id = $1::text::uuid`
 
 /** SQLSTATE: the user was deleted while the statement ran. */

@@ -3,9 +3,11 @@ import { Refused } from '../../shared/errors.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
+import type { LoginGeneration } from '../users/principal-change.ts'
 import { type LoginLifetimes, tokenTimes } from './family.ts'
 import type { FamilyStore } from './family-store.ts'
 import { answerWith, issueRefreshToken, type TokenAnswer } from './issue-tokens.ts'
+import { type Displaced, type MakeRoomPorts, makeRoom } from './make-room.ts'
 import {
   type PasswordHolder,
   type PresentedPassword,
@@ -14,7 +16,7 @@ import {
   verifyPassword,
 } from './verify-password.ts'
 
-/** So many ended logins of a user are remembered (CONTRACT section 9). */
+/** So many ended logins of a user are remembered (CONTRACT section 9), beside those that made room for others. */
 export const maxEndedLogins = 1000
 
 /** How often a login starts over because the user was changed while the password was being checked. */
@@ -31,10 +33,12 @@ export interface LoginRequest extends PresentedPassword {
   readonly userAgent?: string | undefined
   /** Told who it is once the login has started. */
   readonly proved?: (userId: string) => void
+  /** Told which logins ended to make room for this one, before it is answered. What it throws comes out. */
+  readonly onDisplaced?: (displaced: Displaced, username: string) => Promise<void>
 }
 
 /** What a login needs. */
-export interface LoginPorts extends VerifyPasswordPorts {
+export interface LoginPorts extends VerifyPasswordPorts, MakeRoomPorts {
   readonly families: FamilyStore
   readonly issueAccessToken: IssueAccessToken
   readonly refreshTokens: RefreshTokens
@@ -58,24 +62,33 @@ export const createLogIn =
   (request) =>
     proveAndStart(ports, request, (holder) => startLogin(ports, holder, request))
 
+/** What has begun, and what is answered. */
+export interface Started<Answer> {
+  readonly login: LoginGeneration
+  readonly answer: Answer
+}
+
 /**
- * Checks the password, then starts what the login is for; `start` answers undefined when the user was changed since.
+ * Checks the password, starts what the login is for, and makes room for it; `start` answers undefined when the user was changed since.
  * @throws Refused as `LogIn`; Unavailable
  */
-export async function proveAndStart<Started>(
-  ports: VerifyPasswordPorts & Pick<LoginPorts, 'families' | 'clock'>,
+export async function proveAndStart<Answer>(
+  ports: VerifyPasswordPorts & MakeRoomPorts & Pick<LoginPorts, 'families'>,
   request: LoginRequest,
-  start: (holder: PasswordHolder) => Promise<Started | undefined>,
-): Promise<Started> {
+  start: (holder: PasswordHolder) => Promise<Started<Answer> | undefined>,
+): Promise<Answer> {
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const holder = await verifyPassword(ports, request)
     if (!holder) break
     await refuseTooManyLogins(ports, holder)
     const started = await start(holder)
     if (started) {
-      request.proved?.(holder.userId)
+      const { userId, username } = holder
+      request.proved?.(userId)
+      const displaced = await makeRoom(ports, { userId, username, login: started.login })
+      if (displaced.length > 0) await request.onDisplaced?.(displaced, username)
       await rehashPassword(ports, holder, request.password)
-      return started
+      return started.answer
     }
   }
   throw new Refused('invalid-credentials', 'the user name or the password is not right')
@@ -85,7 +98,7 @@ async function startLogin(
   ports: LoginPorts,
   holder: PasswordHolder,
   { clientAddress, userAgent }: LoginRequest,
-): Promise<TokenAnswer | undefined> {
+): Promise<Started<TokenAnswer> | undefined> {
   const issuedAt = unixSeconds(ports.clock.now())
   const expiresAt = issuedAt + ports.lifetimes.loginMaxTtlSeconds
   const times = tokenTimes(ports.lifetimes, issuedAt, expiresAt)
@@ -102,7 +115,7 @@ async function startLogin(
   if (!started) return undefined
   const login = { id, username: holder.username, generation: started.generation }
   const refreshToken = await issueRefreshToken(ports.refreshTokens, login, { counter: 0, times })
-  return answerWith(ports.issueAccessToken, login, { refreshToken, times })
+  return { login, answer: await answerWith(ports.issueAccessToken, login, { refreshToken, times }) }
 }
 
 async function refuseTooManyLogins(

@@ -1,14 +1,15 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { IdSource } from '../../shared/ids.ts'
 import { isSessionKey, sessionKeyBytes, sessionKeyHash } from '../../shared/schemes/session-times.ts'
-import { type EndLoginPorts, endSession } from './end-login.ts'
+import { endSession } from './end-login.ts'
 import type { FamilyStore } from './family-store.ts'
-import { type LoginRequest, proveAndStart, storedUserAgent } from './login.ts'
+import { type LoginRequest, proveAndStart, type Started, storedUserAgent } from './login.ts'
+import type { MakeRoomPorts } from './make-room.ts'
 import type { SessionOwner, SessionStore } from './session-store.ts'
 import type { StoredSessions } from './use-session.ts'
 import type { PasswordHolder, VerifyPasswordPorts } from './verify-password.ts'
 
-export interface StartSessionPorts extends VerifyPasswordPorts, EndLoginPorts {
+export interface StartSessionPorts extends VerifyPasswordPorts, MakeRoomPorts {
   readonly families: FamilyStore
   readonly sessionStore: SessionStore
   readonly sessions: Pick<StoredSessions, 'remember'>
@@ -47,21 +48,17 @@ export type StartSession = (request: SessionRequest) => Promise<StartedSession>
 const maxReplaced = 2
 
 /** Starting sessions over these ports. */
-export function createStartSession(ports: StartSessionPorts): StartSession {
-  return async (request) => {
-    const started = await proveAndStart(ports, request, (holder) => start(ports, holder, request))
-    const keys = request.replacedKeys.filter(isSessionKey).slice(0, maxReplaced)
-    const replaced: SessionOwner[] = []
-    for (const key of keys) replaced.push(...(await replace(ports, key)))
-    return { ...started, replaced }
-  }
-}
+export const createStartSession =
+  (ports: StartSessionPorts): StartSession =>
+  (request) =>
+    proveAndStart(ports, request, (holder) => start(ports, holder, request))
 
 async function start(
-  { sessionStore, sessions, clock, ids, sessionMaxTtlSeconds }: StartSessionPorts,
+  ports: StartSessionPorts,
   { userId, username, passwordHash }: PasswordHolder,
-  { clientAddress, userAgent }: SessionRequest,
-): Promise<Omit<StartedSession, 'replaced'> | undefined> {
+  { clientAddress, userAgent, replacedKeys }: SessionRequest,
+): Promise<Started<StartedSession> | undefined> {
+  const { sessionStore, sessions, clock, ids, sessionMaxTtlSeconds } = ports
   const [id, key, createdAt] = [ids.uuid(), ids.secret(sessionKeyBytes), clock.now()]
   const keyHash = sessionKeyHash(key)
   const expiresAt = createdAt + sessionMaxTtlSeconds * 1000
@@ -71,7 +68,11 @@ async function start(
   })
   if (!started) return undefined
   await sessions.remember(keyHash, { id, username, userId, ...started, lastUsedAt: createdAt, expiresAt })
-  return { id, key, username, expiresAt }
+  const replaced: SessionOwner[] = []
+  for (const former of replacedKeys.filter(isSessionKey).slice(0, maxReplaced)) {
+    replaced.push(...(await replace(ports, former)))
+  }
+  return { login: { id, generation: started.generation }, answer: { id, key, username, expiresAt, replaced } }
 }
 
 async function replace(ports: StartSessionPorts, key: string): Promise<SessionOwner[]> {

@@ -136,7 +136,7 @@ export const loginFamilies = authSchema.table(
     clientAddress: text('client_address'),
     userAgent: text('user_agent'),
     endedAt: moment('ended_at'),
-    endedReason: text('ended_reason', { enum: ['logout', 'reuse', 'administrator'] }),
+    endedReason: text('ended_reason', { enum: ['logout', 'reuse', 'administrator', 'displaced'] }),
   },
   (table) => [
     index('login_families_user_id').on(table.userId),
@@ -173,7 +173,7 @@ export const sessions = authSchema.table(
     clientAddress: text('client_address'),
     userAgent: text('user_agent'),
     endedAt: moment('ended_at'),
-    endedReason: text('ended_reason', { enum: ['logout', 'replaced', 'administrator'] }),
+    endedReason: text('ended_reason', { enum: ['logout', 'replaced', 'administrator', 'displaced'] }),
   },
   (table) => [
     unique('sessions_key_hash').on(table.keyHash),

@@ -1,6 +1,8 @@
+import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeBackends } from '../support/backends.ts'
 import { expectProblem, type Reply } from '../support/http-client.ts'
+import { signIn } from '../support/sign-in.ts'
 import { openStack, passwordOf, type Stack, type Tokens } from '../support/stack.ts'
 
 let stack: Stack
@@ -228,6 +230,7 @@ describeBackends('the token flow with EXPIRED_TOKEN_STATUS=401 and other lifetim
       ACCESS_TOKEN_TTL: '60',
       REFRESH_TOKEN_TTL: '100',
       LOGIN_MAX_TTL: '150',
+      MAX_LOGINS_PER_USER: '2',
     }
     stack = await openStack(openBackend, { environment })
   })
@@ -248,5 +251,28 @@ describeBackends('the token flow with EXPIRED_TOKEN_STATUS=401 and other lifetim
     expect(reply.body.refresh_expires_in).toBeLessThanOrEqual(70)
     stack.clock.advanceSeconds(71)
     expectProblem(await refresh(tokensOf(reply).refresh), 400, 'invalid_grant')
+  })
+
+  it('ends the login longest not used when one more than MAX_LOGINS_PER_USER begins, tokens and sessions alike', async () => {
+    const session = await signIn(stack, 'bob')
+    const readDealsBySession = () => stack.deal.send('/rest/v1/deals', { headers: { cookie: session.cookie } })
+    // Times of token logins are in whole seconds.
+    stack.clock.advanceSeconds(2)
+    const first = await stack.logIn('bob')
+    expect([(await readDealsBySession()).status, (await readDeals(first.access)).status]).toEqual([200, 200])
+    stack.clock.advanceSeconds(2)
+    const second = await stack.logIn('bob')
+    expectProblem(await readDealsBySession(), 401, 'invalid-session')
+    await signIn(stack, 'bob')
+    expectProblem(await readDeals(first.access), 401, 'login-ended')
+    expectProblem(await refresh(first.refresh), 400, 'invalid_grant')
+    expect((await readDeals(second.access)).status).toBe(200)
+    const admin = (await stack.logIn('admin')).access
+    const { body } = await stack.auth.send('/audit?limit=200', { token: admin })
+    const displaced = (body.items as { outcome: string }[]).filter(({ outcome }) => outcome === 'displaced')
+    expect(displaced).toMatchObject([
+      { actor: 'bob', action: 'login.ended', target: session.id },
+      { actor: 'bob', action: 'login.ended', target: decodeJwt(first.access).sid },
+    ])
   })
 })

@@ -13,7 +13,7 @@ import type { LogIn } from '../../logins/login.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { Refresh } from '../../logins/refresh.ts'
 import type { EndToken } from '../../oauth/end-token.ts'
-import { type AuditedWork, audited, eventOf } from '../audited.ts'
+import { type AuditedWork, auditDisplaced, audited, eventOf } from '../audited.ts'
 import { bearerChallenge, bearerTokenOf, invalidTokenChallenge } from '../bearer-credential.ts'
 import { nameCaller } from '../name-caller.ts'
 import { describeLogin, describeLogout, describeRefresh } from '../openapi/login-operations.ts'
@@ -89,7 +89,8 @@ async function handleLogin(call: HttpCall, { logIn, audit }: LoginEndpointPorts)
   requireSecureTransport(call.peer)
   const { username, password } = await readBodyAs(call, credentialsSchema)
   const client = { clientAddress: call.peer.address, userAgent: call.header('user-agent') }
-  const request = { username, password, ...client, proved: nameCaller(call) }
+  const told = { proved: nameCaller(call), onDisplaced: auditDisplaced(audit, call) }
+  const request = { username, password, ...client, ...told }
   try {
     const about = { call, actor: username, action: 'login.started', target: username }
     return jsonAnswer(200, await audited(audit, about, () => logIn(request)), neverStored)

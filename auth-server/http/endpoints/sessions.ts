@@ -10,7 +10,7 @@ import { requireSecureTransport } from '../../../shared/http/transport.ts'
 import type { LoginLists } from '../../logins/list-logins.ts'
 import type { StartSession } from '../../logins/start-session.ts'
 import { requireOwnAccount } from '../../users/own-account.ts'
-import { audited, eventOf } from '../audited.ts'
+import { auditDisplaced, audited, eventOf } from '../audited.ts'
 import { bearerChallenge } from '../bearer-credential.ts'
 import { nameCaller } from '../name-caller.ts'
 import { describeSessionsRoute } from '../openapi/session-operations.ts'
@@ -58,6 +58,7 @@ async function signIn(call: HttpCall, ports: SessionsEndpointPorts): Promise<Ans
   const request = {
     ...{ username, password, clientAddress: call.peer.address, userAgent: call.header('user-agent') },
     replacedKeys: cookie.read(call),
+    onDisplaced: auditDisplaced(audit, call),
     proved: nameCaller(call),
   }
   const about = { call, actor: username, action: 'session.started', target: username }

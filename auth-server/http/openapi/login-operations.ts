@@ -11,6 +11,8 @@ const ofCredential = ['insecure-transport', 'unavailable']
 export const describeLogin = (credentials: z.ZodType): Operation => ({
   id: 'logIn',
   summary: 'Log in with user name and password',
+  description:
+    'Keep one login and refresh it. A user has at most `MAX_LOGINS_PER_USER` (100 unless set otherwise) logins, sessions included: the one longest not used ends when another begins.',
   tag: 'tokens',
   body: { schema: jsonSchemaOf(credentials), required: true },
   answers: { 200: tokens },

@@ -1,7 +1,8 @@
 import { eq, sql } from 'drizzle-orm'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { maxEndedLogins } from '../../../auth-server/logins/login.ts'
+import { maxDisplacedLogins } from '../../../auth-server/logins/make-room.ts'
 import { createPasswordHashing, defaultHashParameters } from '../../../auth-server/passwords/password-hashing.ts'
 import { loginFamilies, users } from '../../../auth-server/store/schema.ts'
 import { type AuthCore, audience, createAuthCore, goodPassword, issuer, testKey } from '../support/auth-core.ts'
@@ -150,6 +151,84 @@ describeOnDatabases('login', (open) => {
     expect((await core.record(user.username))?.endedLogins).toHaveLength(maxEndedLogins)
     clock.advance(91_000)
     await expect(logIn(user.username)).resolves.toBeDefined()
+  })
+
+  const withRoomFor = (maxLoginsPerUser: number) =>
+    createAuthCore({
+      ...{ database: opened.database, clock, cache: core.cache, publisher: core.publisher },
+      maxLoginsPerUser,
+    })
+  const sidOf = (answer: { access_token: string }) => String(decodeJwt(answer.access_token).sid)
+  const refused = { code: 'invalid_grant' }
+
+  it('ends the one longest not used when one more than may be begins, with its access tokens, and says which', async () => {
+    const { username } = await newUser()
+    const roomy = withRoomFor(3)
+    const onDisplaced = vi.fn(async () => undefined)
+    const begin = () => {
+      clock.advance(1000)
+      return roomy.logIn({ username, password: goodPassword, onDisplaced })
+    }
+    const [first, second, third] = [await begin(), await begin(), await begin()]
+    clock.advance(1000)
+    const kept = await roomy.refresh(first.refresh_token)
+    expect(onDisplaced).not.toHaveBeenCalled()
+    const fourth = await begin()
+    expect(onDisplaced).toHaveBeenCalledExactlyOnceWith([sidOf(second)], username)
+    expect((await core.record(username))?.endedLogins).toEqual([sidOf(second)])
+    await expect(roomy.refresh(second.refresh_token)).rejects.toMatchObject(refused)
+    for (const alive of [kept, third, fourth]) await expect(roomy.refresh(alive.refresh_token)).resolves.toBeDefined()
+  })
+
+  it('leaves as many alive as may be when many begin at once', async () => {
+    const { username } = await newUser()
+    const roomy = withRoomFor(3)
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => roomy.logIn({ username, password: goodPassword })),
+    )
+    const ended = new Set((await core.record(username))?.endedLogins)
+    expect(answers.filter((answer) => !ended.has(sidOf(answer)))).toHaveLength(3)
+  })
+
+  it('counts no login whose time is over, nor what the generation has ended', async () => {
+    const { username } = await newUser()
+    const roomy = withRoomFor(1)
+    const onDisplaced = vi.fn(async () => undefined)
+    const begin = () => roomy.logIn({ username, password: goodPassword, onDisplaced })
+    await begin()
+    clock.advance(86_400_000)
+    await begin()
+    await core.users.logOutEverywhere(username)
+    await begin()
+    expect(onDisplaced).not.toHaveBeenCalled()
+  })
+
+  it('locks nobody out by a flood of logins: where too many would be remembered, all others end at once', async () => {
+    const user = await newUser()
+    const { username } = user
+    const roomy = withRoomFor(2)
+    const onDisplaced = vi.fn(async () => undefined)
+    const begin = () => {
+      clock.advance(1000)
+      return roomy.logIn({ username, password: goodPassword, onDisplaced })
+    }
+    const [first, second] = [await begin(), await begin()]
+    const displaced = (reason: 'displaced') => ({
+      ...{ id: core.ids.uuid(), userId: user.id, usernameFolded: username.toLowerCase(), generation: 1 },
+      ...{ createdAt: new Date(clock.now()), lastUsedAt: new Date(clock.now()), endedAt: new Date(clock.now()) },
+      ...{ expiresAt: new Date(clock.now() + 1e6), refreshExpiresAt: new Date(clock.now() + 1e6) },
+      ...{ tokensExpireAt: new Date(clock.now() + 1e6), endedReason: reason },
+    })
+    const many = Array.from({ length: maxDisplacedLogins }, () => displaced('displaced'))
+    await opened.database.drizzle.insert(loginFamilies).values(many)
+    const third = await begin()
+    expect(onDisplaced).toHaveBeenCalledExactlyOnceWith('all', username)
+    const keptLogin = { id: sidOf(third), generation: 1 }
+    expect(await core.record(username)).toMatchObject({ generation: 2, keptLogin, endedLogins: [] })
+    for (const { refresh_token: token } of [first, second])
+      await expect(roomy.refresh(token)).rejects.toMatchObject(refused)
+    const fourth = await begin()
+    for (const alive of [third, fourth]) await expect(roomy.refresh(alive.refresh_token)).resolves.toBeDefined()
   })
 
   it('ends with its user, and a login of the same name anew is another', async () => {

@@ -54,6 +54,7 @@ export interface CoreOptions {
   readonly clock: Clock
   readonly cache?: Cache
   readonly lifetimes?: Partial<LoginLifetimes>
+  readonly maxLoginsPerUser?: number
   /** In place of one over `cache`. */
   readonly publisher?: PrincipalPublisher
 }
@@ -92,7 +93,8 @@ export function createAuthCore(options: CoreOptions) {
   const limits = { perAccount: many, perAddress: many, perAccountEverywhere: many }
   const guesses = createGuesses({ cache: createMemoryCache(systemClock), clock, ids, limits, secrets: [issuer] })
   const credentials = { database, hashing, guesses, families, refreshTokens, issueAccessToken, lifetimes }
-  const shared = { ...credentials, clock, ids, publisher, sealing: createSealing(secretsKeys) }
+  const room = { maxLoginsPerUser: options.maxLoginsPerUser ?? 100, sessionIdleTtlSeconds: 1800 }
+  const shared = { ...credentials, ...room, clock, ids, publisher, sealing: createSealing(secretsKeys) }
   const passwords = createPasswordChanges(shared)
   const logIn = createLogIn(shared)
   return {

@@ -1,0 +1,100 @@
+/** How many logins of a user are alive: when another begins, the one longest not used ends (`MAX_LOGINS_PER_USER`). */
+import { sql } from 'drizzle-orm'
+import type { Drizzle } from '../../shared/database/database.ts'
+import { changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
+import { type EndLoginPorts, endRows } from './end-login.ts'
+import { acceptedSqlOf } from './family-store.ts'
+
+/** What making room needs. */
+export interface MakeRoomPorts extends EndLoginPorts {
+  /** MAX_LOGINS_PER_USER: token logins and sessions together. */
+  readonly maxLoginsPerUser: number
+  /** SESSION_IDLE_TTL. */
+  readonly sessionIdleTtlSeconds: number
+}
+
+/** A login or session that has just begun. */
+export interface BegunLogin {
+  readonly userId: string
+  readonly username: string
+  readonly login: LoginGeneration
+}
+
+/** Ids of the logins that ended to make room; or `all`: every other one of the user. */
+export type Displaced = readonly string[] | 'all'
+
+/** So many displaced logins of a user are remembered until their tokens have expired, beside those that ended otherwise. */
+export const maxDisplacedLogins = 1000
+
+/**
+ * Ends logins of the user until as many are alive as may be, those first that are longest not used, and never the one that has begun. They
+ * end as at a logout. Where too many would have to be remembered, the credential generation goes up instead, which ends all others at
+ * once: so a flood of logins never locks the user out, and a principal record never grows without end. @throws Unavailable
+ */
+export async function makeRoom(ports: MakeRoomPorts, begun: BegunLogin): Promise<Displaced> {
+  const { database, publisher } = ports
+  if ((await findExcess(database.drizzle, ports, begun)).length === 0) return []
+  const { result, changeNumber } = await changePrincipal<Displaced>(
+    database,
+    begun.username,
+    async (transaction, principal) => {
+      const excess = await findExcess(transaction, ports, begun)
+      if (excess.length === 0) return { result: [] }
+      if ((await countDisplaced(transaction, ports, begun)) + excess.length > maxDisplacedLogins) {
+        const keptLogin = isCurrent(principal, begun.login) ? begun.login : null
+        return { result: 'all', change: { raiseGeneration: { keptLogin } } }
+      }
+      for (const { id, kind } of excess) {
+        await endRows[kind](ports, transaction, { id, username: begun.username, reason: 'displaced' })
+      }
+      return { result: excess.map(({ id }) => id), change: {} }
+    },
+  )
+  await publisher.settle(changeNumber)
+  return result
+}
+
+const accepted = (alias: string) => sql.raw(acceptedSqlOf(alias))
+
+const usersWithPrincipals = sql.raw(
+  'auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id',
+)
+
+/** Live logins beyond as many as may be, token logins first: rows are locked in this order. */
+function findExcess(
+  drizzle: Drizzle,
+  { clock, maxLoginsPerUser, sessionIdleTtlSeconds }: MakeRoomPorts,
+  { userId, login }: BegunLogin,
+) {
+  const [now, idleSince] = [clock.now(), clock.now() - sessionIdleTtlSeconds * 1000].map((ms) =>
+    new Date(ms).toISOString(),
+  )
+  const alive = sql`${usersWithPrincipals} cross join lateral (
+      select f.id, f.last_used_at, 'login' as kind from auth.login_families f
+      where f.user_id = u.id and f.ended_at is null and ${accepted('f')}
+        and greatest(f.tokens_expire_at, f.refresh_expires_at) > ${now}::timestamptz
+      union all
+      select s.id, s.last_used_at, 'session' from auth.sessions s
+      where s.user_id = u.id and s.ended_at is null and ${accepted('s')}
+        and s.expires_at > ${now}::timestamptz and s.last_used_at > ${idleSince}::timestamptz) l`
+  return drizzle
+    .select({ id: sql<string>`l.id::text`, kind: sql<'login' | 'session'>`l.kind` })
+    .from(sql`(select l.id, l.kind from ${alive}
+      where u.id = ${userId}::uuid
+      order by l.id = ${login.id}::uuid desc, l.last_used_at desc, l.id desc offset ${maxLoginsPerUser}) l`)
+    .orderBy(sql`l.kind`, sql`l.id`)
+}
+
+async function countDisplaced(drizzle: Drizzle, { clock }: MakeRoomPorts, { userId }: BegunLogin): Promise<number> {
+  const now = new Date(clock.now()).toISOString()
+  const [row] = await drizzle
+    .select({ count: sql<number>`count(*)::int` })
+    .from(sql`${usersWithPrincipals} cross join lateral (
+      select f.id from auth.login_families f
+      where f.user_id = u.id and f.ended_reason = 'displaced' and f.tokens_expire_at > ${now}::timestamptz and ${accepted('f')}
+      union all
+      select s.id from auth.sessions s
+      where s.user_id = u.id and s.ended_reason = 'displaced' and s.expires_at > ${now}::timestamptz and ${accepted('s')}) l`)
+    .where(sql`u.id = ${userId}::uuid`)
+  return row?.count ?? 0
+}
