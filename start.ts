@@ -32,6 +32,7 @@ import { openPostgres } from './shared/database/postgres.ts'
 import { prepareDatabase } from './shared/database/prepare.ts'
 import { generatedSecret } from './shared/generated-secrets.ts'
 import { certificateProblems, openCertificate } from './shared/http/certificate.ts'
+import { Draining } from './shared/http/draining.ts'
 import { type ListenOptions, listen } from './shared/http/listen.ts'
 import { createIdSource } from './shared/ids.ts'
 import { createLog } from './shared/log.ts'
@@ -109,7 +110,8 @@ await prepareDatabase('DEAL_DATABASE_URL', () =>
 
 const metrics = createMetrics()
 forgeries.observe(metrics, 'auth')
-const resources = { cache, clock, ids, log, metrics }
+const draining = new Draining()
+const resources = { cache, clock, ids, log, metrics, draining }
 const authServer = createAuthServer(auth.config, {
   ...resources,
   database: authDatabase,
@@ -132,6 +134,7 @@ listenings.push(await listenOn(deal.config, dealServer.app))
 process.stdout.write(welcome())
 
 closeOnSignal(log, async () => {
+  await draining.begin(auth.config.drainSeconds)
   await Promise.all(listenings.map((listening) => listening.drain()))
   await endMetrics?.()
   await dealServer.stop()

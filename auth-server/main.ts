@@ -8,6 +8,7 @@ import { openPostgres } from '../shared/database/postgres.ts'
 import { prepareDatabase } from '../shared/database/prepare.ts'
 import { generatedSecret } from '../shared/generated-secrets.ts'
 import { certificateProblems, openCertificate } from '../shared/http/certificate.ts'
+import { Draining } from '../shared/http/draining.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog } from '../shared/log.ts'
@@ -47,6 +48,7 @@ await prepareDatabase('AUTH_DATABASE_URL', async () => {
 })
 const secretsKeys = config.secretsKeys ?? [await generatedSecret(config.dataDir, 'secrets-key')]
 const metrics = createMetrics()
+const draining = new Draining()
 forgeries.observe(metrics, 'auth')
 const server = createAuthServer(config, {
   database,
@@ -55,6 +57,7 @@ const server = createAuthServer(config, {
   ids,
   log,
   metrics,
+  draining,
   keyRing,
   serviceSecrets,
   secretsKeys,
@@ -72,6 +75,7 @@ const listening = await listen({ ...place, app: server.app, port, certificate })
 log.info(`auth server on ${origin}`)
 
 closeOnSignal(log, async () => {
+  await draining.begin(config.drainSeconds)
   await listening.drain()
   await endMetrics?.()
   await server.stop()

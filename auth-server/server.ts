@@ -6,6 +6,7 @@ import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
 import { createCors } from '../shared/http/cors.ts'
 import { createCursors, cursorPurpose } from '../shared/http/cursors.ts'
+import type { Draining } from '../shared/http/draining.ts'
 import { type Dependency, healthRoutes } from '../shared/http/health.ts'
 import { createLists } from '../shared/http/lists.ts'
 import { createApp, type Route } from '../shared/http/routes.ts'
@@ -95,6 +96,8 @@ export interface AuthResources {
   readonly keyRing: KeyRing
   /** Of the process; its own when left out. */
   readonly metrics?: Metrics
+  /** Whether the process has been told to end. */
+  readonly draining?: Pick<Draining, 'hasBegun'>
   /** SERVICE_SECRET: all that are accepted. */
   readonly serviceSecrets: readonly string[]
   /** SECRETS_KEY: the first encrypts, all decrypt. */
@@ -183,10 +186,10 @@ function createParts(config: AuthConfig, resources: AuthResources, metrics: Metr
 /** The routes that need no caller, or take a credential of their own. */
 const openRoutes = (
   config: AuthConfig,
-  { keyRing }: AuthResources,
+  { keyRing, draining }: AuthResources,
   { dependencies, metrics, logins, audit }: Parts,
 ): Route[] => [
-  ...healthRoutes(dependencies),
+  ...healthRoutes(dependencies, draining),
   ...(config.metricsPort === undefined ? [metricsRoute(metrics)] : []),
   ...documentationRoutes({ ...config, server: 'auth' }),
   ...keyDocumentRoutes(keyRing),

@@ -110,7 +110,7 @@ async function startAuth(variables: Record<string, string>, shared: Shared) {
   const place = { host: '127.0.0.1', port: 0, origin, publicOrigins, ids, log }
   const listening = await listen({ ...place, app: server.app })
   const close = async () => {
-    await listening.drain(100)
+    await listening.drain({ lastRequestMs: 0, graceMs: 100 })
     await server.stop()
     await keyRing.close()
   }
@@ -128,7 +128,7 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
     await server.start()
     const { port, drain } = await listen({ ...place, app: server.app })
     const close = async () => {
-      await drain(100)
+      await drain({ lastRequestMs: 0, graceMs: 100 })
       await server.stop()
     }
     return { port, close }
@@ -144,7 +144,7 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
       ...place,
       app: createDealApp(config, { ...given, repository, clock, ids, log }),
     })
-    return { port, close: () => drain(100) }
+    return { port, close: () => drain({ lastRequestMs: 0, graceMs: 100 }) }
   }
   const server = await startServer()
   const open = await listenOpenly(createDealRepository(shared.database))

@@ -8,6 +8,7 @@ import { openPostgres } from '../shared/database/postgres.ts'
 import { prepareDatabase } from '../shared/database/prepare.ts'
 import { generatedSecret } from '../shared/generated-secrets.ts'
 import { certificateProblems, openCertificate } from '../shared/http/certificate.ts'
+import { Draining } from '../shared/http/draining.ts'
 import { listen } from '../shared/http/listen.ts'
 import { createIdSource } from '../shared/ids.ts'
 import { createLog } from '../shared/log.ts'
@@ -40,8 +41,18 @@ await prepareDatabase('DEAL_DATABASE_URL', async () => {
 })
 const [serviceSecret = ''] = serviceSecrets
 const metrics = createMetrics()
+const draining = new Draining()
 forgeries.observe(metrics, 'deal')
-const server = createDealServer(config, { database, cache, clock: systemClock, ids, log, metrics, serviceSecret })
+const server = createDealServer(config, {
+  database,
+  cache,
+  clock: systemClock,
+  ids,
+  log,
+  metrics,
+  draining,
+  serviceSecret,
+})
 await server.start()
 const { host, port, publicOrigin: origin, publicOrigins, metricsPort } = config
 const place = { host, origin, publicOrigins, ids, log }
@@ -53,6 +64,7 @@ const listening = await listen({ ...place, app: server.app, port, certificate })
 log.info(`deal server on ${origin}`)
 
 closeOnSignal(log, async () => {
+  await draining.begin(config.drainSeconds)
   await listening.drain()
   await endMetrics?.()
   await server.stop()

@@ -6,6 +6,7 @@ import { Unavailable } from '../shared/errors.ts'
 import { createHousekeeping } from '../shared/housekeeping.ts'
 import { createCors } from '../shared/http/cors.ts'
 import { createCursors, cursorKeyOf } from '../shared/http/cursors.ts'
+import type { Draining } from '../shared/http/draining.ts'
 import { type Dependency, healthRoutes } from '../shared/http/health.ts'
 import type { Route } from '../shared/http/routes.ts'
 import type { IdSource } from '../shared/ids.ts'
@@ -49,6 +50,8 @@ export interface DealResources {
   readonly log: Log
   /** Of the process; its own when left out. */
   readonly metrics?: Metrics
+  /** Whether the process has been told to end. */
+  readonly draining?: Pick<Draining, 'hasBegun'>
   /** SERVICE_SECRET: the one that is used. */
   readonly serviceSecret: string
   readonly fetch?: typeof globalThis.fetch
@@ -63,7 +66,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   const { authClient, keys, feed, principals, events, nudges, housekeeping, refusalReports, authenticate, recheck } =
     parts
   const app = createDealApp(config, {
-    openRoutes: openRoutes(config, parts, metrics),
+    openRoutes: openRoutes(config, resources, { ...parts, metrics }),
     observe: observeRequests(metrics, 'deal'),
     authenticate,
     recheck,
@@ -130,8 +133,12 @@ function createParts(config: DealConfig, resources: DealResources, metrics: Metr
   return { ...followed, ...authentication, events, nudges, housekeeping, dependencies, refusalReports }
 }
 
-const openRoutes = (config: DealConfig, { dependencies }: Parts, metrics: Metrics): Route[] => [
-  ...healthRoutes(dependencies),
+const openRoutes = (
+  config: DealConfig,
+  { draining }: DealResources,
+  { dependencies, metrics }: Parts & { readonly metrics: Metrics },
+): Route[] => [
+  ...healthRoutes(dependencies, draining),
   ...(config.metricsPort === undefined ? [metricsRoute(metrics)] : []),
   ...documentationRoutes({ ...config, server: 'deal' }),
 ]

@@ -1,5 +1,6 @@
 import type { Operation } from '../openapi/operation.ts'
 import { jsonAnswer, noStore } from './answer.ts'
+import type { Draining } from './draining.ts'
 import type { Route } from './routes.ts'
 
 /** One thing a server depends on. */
@@ -11,8 +12,8 @@ export interface Dependency {
   check(): Promise<unknown> | unknown
 }
 
-/** `/healthz`: the process runs. `/readyz`: it can serve, each dependency named; 503 when it cannot. */
-export const healthRoutes = (dependencies: readonly Dependency[]): Route[] => [
+/** `/healthz`: the process runs. `/readyz`: it can serve, each dependency named; 503 when it cannot, or is about to end. */
+export const healthRoutes = (dependencies: readonly Dependency[], draining?: Pick<Draining, 'hasBegun'>): Route[] => [
   {
     methods: ['GET'],
     path: '/healthz',
@@ -26,7 +27,8 @@ export const healthRoutes = (dependencies: readonly Dependency[]): Route[] => [
     handle: async () => {
       const checked = await Promise.all(dependencies.map(checkOne))
       const ready = checked.every(({ status, required }) => status === 'ok' || !required)
-      return jsonAnswer(ready ? 200 : 503, { status: ready ? 'ready' : 'not-ready', dependencies: checked }, noStore)
+      const status = draining?.hasBegun ? 'draining' : ready ? 'ready' : 'not-ready'
+      return jsonAnswer(status === 'ready' ? 200 : 503, { status, dependencies: checked }, noStore)
     },
   },
 ]
@@ -58,7 +60,7 @@ const readinessSchema = {
   type: 'object',
   required: ['status', 'dependencies'],
   properties: {
-    status: { enum: ['ready', 'not-ready'] },
+    status: { enum: ['ready', 'not-ready', 'draining'] },
     dependencies: {
       type: 'array',
       items: {

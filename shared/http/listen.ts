@@ -1,9 +1,9 @@
 /**
  * Serve and drain: the listener of a server, with limits on slow and large requests, problem documents also for what fails below the
- * framework, and an orderly end: no new connection, streams are ended, answers under way are finished, then the rest is cut.
+ * framework, and an orderly end.
  */
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, type Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -16,6 +16,7 @@ import { OperatorError } from '../operator-error.ts'
 import { sharedProblems } from '../problem-catalogue/both-servers.ts'
 import { problemDocument } from '../problems.ts'
 import { type Certificate, tlsRules } from './certificate.ts'
+import { type DrainOptions, drain, keepAliveMs, trackConnections } from './drain.ts'
 import { createHostRule, hasDotSegment } from './request-target.ts'
 import { securityHeaders, strictTransportSecurity } from './security-headers.ts'
 import { OpenStreams, type ServerBindings } from './stream.ts'
@@ -38,8 +39,8 @@ export interface ListenOptions {
 
 export interface Listening {
   readonly port: number
-  /** Stops listening, ends streams, waits at most `graceMs` for answers under way, then cuts what is left. */
-  drain(graceMs?: number): Promise<void>
+  /** Stops listening, ends streams, and answers what has been accepted (`drain.ts`). */
+  drain(options?: DrainOptions): Promise<void>
 }
 
 const requestTimeoutMs = 30_000
@@ -57,7 +58,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     connectionsCheckingInterval: 2_000,
     maxHeaderSize: maxHeaderBytes,
     requireHostHeader: false,
-    keepAliveTimeout: 65_000,
+    keepAliveTimeout: keepAliveMs,
   }
   const listener = createListener(options, streams)
   const tls = certificate && { ...limits, ...tlsRules, ...certificate.pem, handshakeTimeout: handshakeTimeoutMs }
@@ -73,14 +74,15 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   server.on('connect', (_request, socket: Duplex) => {
     endSocket(socket, connectRefused, options)
   })
+  const connections = trackConnections(server)
   await listenOn(server, options)
   const { port } = server.address() as AddressInfo
   const stopWatching = certificate?.watch((pem) => secureServer?.setSecureContext({ ...tlsRules, ...pem }))
   return {
     port,
-    drain: (graceMs = 10_000) => {
+    drain: (drainOptions) => {
       stopWatching?.()
-      return drain(server, streams, graceMs)
+      return drain(server, { connections, streams }, drainOptions)
     },
   }
 }
@@ -257,17 +259,4 @@ function endSocket(socket: Duplex, occurrence: Occurrence, options: ListenOption
   const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)) })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`)
-}
-
-async function drain(server: Server, streams: OpenStreams, graceMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  // An answer under way at the time of the call keeps its connection open for the next request unless told otherwise.
-  server.on('request', (_request, response: ServerResponse) => response.setHeader('connection', 'close'))
-  streams.endAll()
-  server.closeIdleConnections()
-  const sweep = setInterval(() => server.closeIdleConnections(), 50)
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs)
-  await closed
-  clearInterval(sweep)
-  clearTimeout(cut)
 }

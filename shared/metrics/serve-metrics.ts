@@ -39,5 +39,5 @@ export async function listenForMetrics(
     transport: { trustProxy: { hops: 0 }, allowInsecureHttp: false },
   })
   const { drain } = await listen({ ...place, app, certificate: undefined })
-  return () => drain(0)
+  return () => drain({ lastRequestMs: 0, graceMs: 0 })
 }

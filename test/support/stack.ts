@@ -88,6 +88,9 @@ export interface StartedServer {
 /** Undoes a step of the start; the last one first. */
 type Undo = () => Promise<unknown>
 
+/** Tests keep connections for their next request, which nobody has to wait for. */
+const atOnce = { lastRequestMs: 0, graceMs: 1_000 }
+
 const root = join(import.meta.dirname, '../..')
 const serviceSecret = 'service secret of the tests with 32 characters or more'
 const secretsKey = Buffer.alloc(32, 7).toString('base64url')
@@ -184,7 +187,7 @@ export async function startAuthServer({ backend, clock, log, environment }: Comm
     certificate: await openCertificate(config.tls, { log }),
   })
   const close = async () => {
-    await listening.drain(1000)
+    await listening.drain(atOnce)
     await server.stop()
     await Promise.all([keyRing.close(), database.close(), cache.close()])
   }
@@ -216,7 +219,7 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     certificate: await openCertificate(config.tls, { log }),
   })
   const close = async () => {
-    await listening.drain(1000)
+    await listening.drain(atOnce)
     await server.stop()
     await Promise.all([database.close(), cache.close()])
   }

@@ -52,7 +52,7 @@ async function serve(host = '127.0.0.1', trustProxy: TrustedProxies = { hops: 0 
   return listening.port
 }
 
-afterEach(() => listening?.drain(0))
+afterEach(() => listening?.drain({ lastRequestMs: 0, graceMs: 0 }))
 
 async function ask(port: number, firstLine: string, ...fields: string[]): Promise<Reply> {
   const reply = await sendRaw(port, `${[firstLine, ...fields, 'connection: close'].join('\r\n')}\r\n\r\n`)

@@ -85,7 +85,7 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
     write(one.certPem, one.keyPem)
   })
   afterEach(async () => {
-    await listening?.drain(100)
+    await listening?.drain({ lastRequestMs: 0, graceMs: 100 })
     listening = undefined
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
