@@ -48,7 +48,8 @@ export async function startServers({ database: { url }, redisUrl }: Environment)
   const variables = { ...secrets, AUTH_DATABASE_URL: url, DEAL_DATABASE_URL: url, REDIS_URL: redisUrl }
   const database = openPostgres(url)
   const cache = openCache({ redisUrl, clock, secrets: [secrets.SERVICE_SECRET] })
-  const auth = await startAuth({ ...variables, MAX_LOGINS_PER_USER: '10000', KEYS_DIR: folder }, { database, cache })
+  const own = { KEYS_DIR: folder, MAX_LOGINS_PER_USER: '10000', TRUST_PROXY: '1' }
+  const auth = await startAuth({ ...variables, ...own }, { database, cache })
   const deal = await startDeals({ ...variables, AUTH_PUBLIC_ORIGIN: auth.origin }, { database, cache })
   const accessToken = await logIn(auth.origin, user)
   return {
