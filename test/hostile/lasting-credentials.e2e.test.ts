@@ -84,9 +84,8 @@ describeBackends('credentials that last', (openBackend) => {
     expect(await keysOf(username)).toEqual([])
     expect((await newKey(token, { password })).status).toBe(201)
     expect((await newDigestSecret(username, token, { password })).status).toBe(200)
-    expect(await outcomesOf(username, 'api-key.created')).toEqual([
-      ...['recent-login-required', 'recent-login-required', 'succeeded'],
-    ])
+    // Equal refusals of one minute are one entry.
+    expect(await outcomesOf(username, 'api-key.created')).toEqual(['recent-login-required', 'succeeded'])
   })
 
   it('a wrong password makes none, from a young login either, and guessing it is limited', async () => {
