@@ -8,12 +8,15 @@ import { ensureAnonymous } from '../../auth-server/users/create-user.ts'
 import { readDealConfig } from '../../deal-server/config.ts'
 import type { EventStreamsOptions } from '../../deal-server/events/event-streams.ts'
 import { createDealServer, type DealResources } from '../../deal-server/server.ts'
+import { reportForgeries } from '../../shared/cache/report-forgeries.ts'
+import type { Clock } from '../../shared/clock.ts'
 import type { Database } from '../../shared/database/database.ts'
 import { migrateDatabase } from '../../shared/database/migrate.ts'
 import { openCertificate } from '../../shared/http/certificate.ts'
 import { listen } from '../../shared/http/listen.ts'
 import { createIdSource } from '../../shared/ids.ts'
 import { createLog, type Log } from '../../shared/log.ts'
+import { createMetrics, type Metrics, type ServerName } from '../../shared/metrics/metrics.ts'
 import type { Backend, OpenBackend } from './backends.ts'
 import { freePort } from './free-port.ts'
 import { type Reply, type Sent, secretsIn, send } from './http-client.ts'
@@ -171,8 +174,9 @@ export async function startAuthServer({ backend, clock, log, environment }: Comm
     createIdSource(clock),
   ]
   await ensureAnonymous({ database, clock, ids })
+  const metrics = metricsOf(log, clock, 'auth')
   const secrets = { serviceSecrets: config.serviceSecrets ?? [], secretsKeys: config.secretsKeys ?? [] }
-  const server = createAuthServer(config, { database, cache, clock, ids, log, keyRing, ...secrets })
+  const server = createAuthServer(config, { database, cache, clock, ids, log, metrics, keyRing, ...secrets })
   server.start()
   const users = newDemoUsers(ids).map((user) => ({ ...user, digestSecret: digestSecretOf(user.username) }))
   await createDemoUsers(users, server)
@@ -205,8 +209,12 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     backend.openCache(config.serviceSecrets),
     createIdSource(clock),
   ]
+  const metrics = metricsOf(log, clock, 'deal')
   const [serviceSecret = ''] = config.serviceSecrets ?? []
-  const server = createDealServer(config, { database, cache, clock, ids, log, serviceSecret, eventStreams, ...others })
+  const server = createDealServer(config, {
+    ...{ database, cache, clock, ids, log, metrics, serviceSecret, eventStreams },
+    ...others,
+  })
   await server.start()
   const listening = await listen({
     app: server.app,
@@ -224,6 +232,13 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     await Promise.all([database.close(), cache.close()])
   }
   return { server: testServer(listening.port, config.tls && 'https'), close }
+}
+
+/** The metrics of a server's process, with what it counts beside the server. */
+function metricsOf(log: Log, clock: Clock, server: ServerName): Metrics {
+  const metrics = createMetrics()
+  reportForgeries({ log, clock }).observe(metrics, server)
+  return metrics
 }
 
 /** A server of this machine that listens on `port`. */
