@@ -28,6 +28,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/database/postgres.ts': 'open connections',
   'shared/database/postgres-session-pool.ts': 'under way',
   'shared/database/postgres-session.ts': 'under way',
+  'shared/http/drain.ts': 'open connections',
   'shared/http/stream.ts': 'open streams',
   'deal-server/events/event-reader.ts': 'open streams',
   'deal-server/events/stream-limits.ts': 'callers with open streams',
