@@ -1,5 +1,6 @@
 /** `npm run bench [-- filter]`: ratios beside their floors. See README.md for what is measured and how to read it. */
 import { compare } from './compare.ts'
+import { measureCostliest } from './costliest.ts'
 import { makeDeals } from './deals.ts'
 import { NotPossible, openEnvironment } from './environment.ts'
 import { compareFreshness, compareRecords, compareSeals } from './freshness.ts'
@@ -48,6 +49,7 @@ async function main(filter: string): Promise<void> {
       'read-one-deal': readOneDeal,
       'key-signed': verifyKeySigned,
       'verify-tokens': verifyTokens,
+      costliest: measureCostliest,
       logins: compareLogins,
       'hold-deals': holdDeals,
       styles: compareStyles,
