@@ -101,7 +101,7 @@ describeInBrowser('the documentation pages', () => {
     const { page } = observed
     await page.goto(`${stack.deal.url}/problems/`)
     await page.getByRole('link', { name: 'wrong-password' }).click()
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('The old password is not right')
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('The password is not right')
     expect(new URL(page.url()).pathname).toBe('/problems/wrong-password')
     expect(observed.complaints).toEqual([])
     expect([...observed.origins]).toEqual([stack.deal.url])

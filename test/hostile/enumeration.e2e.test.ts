@@ -53,7 +53,7 @@ describeBackends('which users there are', (openBackend) => {
     server === 'auth' ? '/me' : '/rest/v1/deals',
   ]
   const ask = async ([server, path]: [TestServer, string], authorization: string, address: string): Promise<Reply> => {
-    const lines = [`host: a`, 'connection: close', `authorization: ${authorization}`]
+    const lines = [`host: localhost`, 'connection: close', `authorization: ${authorization}`]
     const forwarded = [`x-forwarded-for: ${address}`, 'x-forwarded-proto: https']
     const reply = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\n${[...lines, ...forwarded].join('\r\n')}\r\n\r\n`)
     if (!reply) throw new Error('no answer')
