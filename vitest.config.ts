@@ -12,15 +12,25 @@ const selfContained = [
 const hasRun = process.env.TEST_EMBEDDED === 'false'
 const needless = () => [...selfContained, ...testFilesWithoutServices(import.meta.dirname)]
 
+const exclude = [...configDefaults.exclude, ...(hasRun ? needless() : [])]
+
+const isolated = ['test/deal-server/{access,events}/*.test.ts', 'test/shared/process.test.ts']
+
 // Many suites start servers and measure time: two files at once keep two cores busy, more only make them wait for each other.
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(hasRun ? needless() : [])],
+    exclude,
+    setupFiles: ['test/support/forget-secrets.ts'],
     // A machine may take three times as long as the one that a test was written on.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000, interval: 20 } },
     maxWorkers: 2,
+    projects: [
+      // These replace modules and timers, so each file gets modules of its own.
+      { extends: true, test: { name: 'isolated', include: isolated } },
+      // The other files of a worker share their modules: loading these takes longer than most of the tests.
+      { extends: true, test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: isolated, isolate: false } },
+    ],
   },
 })

@@ -6,11 +6,11 @@ import { sourceFiles } from './source.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** What the servers read beside their code: every file in their folders that is not compiled. */
+/** What the servers read beside their code: every file in their folders that is not compiled, and not only for people. */
 const filesBesideCode = (): string[] =>
   ['auth-server', 'deal-server', 'shared'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
+      .filter((entry) => entry.isFile() && !/\.(ts|md)$/.test(entry.name))
       .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1)),
   )
 

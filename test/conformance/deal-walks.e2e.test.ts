@@ -1,4 +1,4 @@
-/** GET of the deals: every order, filter and page size over a thousand deals with equal and missing values, at rest and while they change. */
+/** GET of the deals: every order, filter and page size over many deals with equal and missing values, at rest and while they change. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dealSortKeys } from '../../deal-server/domain/repository.ts'
@@ -12,7 +12,8 @@ let token: string
 let deals: Item[]
 
 const origin = 'http://deals.test'
-const count = 1000
+/** The embedded database is slower, and orders like PostgreSQL: fewer deals show that. */
+let count = 1000
 const list = '/rest/v1/deals'
 const names = ['beta', 'Alpha', 'alpha', 'Zulu', 'Ärger', 'ﬀ', '😀', 'a_b', 'a%b', 'a\\b', 'a b']
 const orders = dealSortKeys.flatMap((key) => [key, `-${key}`])
@@ -99,6 +100,7 @@ describeBackends('walks over the deals', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { dealServers: 2, logLevel: 'silent' })
     token = (await stack.logIn('alice')).access
+    count = stack.redis === undefined ? 400 : 1000
     await makeDeals()
     deals = (await walkFrom(`${list}?limit=200`)).items as Item[]
   }, 240_000)

@@ -26,6 +26,9 @@ const secrets = new Set<string>()
 /** Adds what must not appear in any log. */
 export const rememberSecret = (secret: string): void => void secrets.add(secret)
 
+/** Forgets all secrets. */
+export const forgetSecrets = (): void => secrets.clear()
+
 /** Which of the secrets that were ever sent or received stand in `text`. */
 export const secretsIn = (text: string): string[] => [...secrets].filter((secret) => text.includes(secret))
 
