@@ -1,6 +1,5 @@
 import { Refused } from '../../../shared/errors.ts'
 import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-
 import { sealInternally } from '../../../shared/internal-sealing.ts'
 import type { DigestPorts } from '../../../shared/schemes/digest.ts'
 import { digestSecretPurpose, type InternalDigestSecret } from '../../../shared/schemes/internal-digest-secrets.ts'
