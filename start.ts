@@ -5,7 +5,6 @@
 import { existsSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readAuthConfig } from './auth-server/config.ts'
 import {
   createDemoApiKeys,
   createDemoUsers,
@@ -14,33 +13,34 @@ import {
   demoUserProblems,
   holdsOnlyDemo,
   newDemoUsers,
-} from './auth-server/first-start.ts'
+} from './auth-server/bootstrap.ts'
+import { readAuthConfig } from './auth-server/config.ts'
 import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
 import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from './auth-server/server.ts'
 import { ensureAnonymous } from './auth-server/users/create-user.ts'
 import { readDealConfig } from './deal-server/config.ts'
 import { createDealServer } from './deal-server/server.ts'
-import { openCache } from './shared/cache/open-cache.ts'
-import { reportForgeries } from './shared/cache/report-forgeries.ts'
-import { systemClock as clock } from './shared/clock.ts'
-import { isLoopbackHost, sharedPort } from './shared/common-settings.ts'
-import { lockDataFolder } from './shared/database/data-lock.ts'
-import type { Database } from './shared/database/database.ts'
-import { migrateDatabase } from './shared/database/migrate.ts'
-import { openPostgres } from './shared/database/postgres.ts'
-import { prepareDatabase } from './shared/database/prepare.ts'
-import { generatedSecret } from './shared/generated-secrets.ts'
-import { certificateProblems, openCertificate } from './shared/http/certificate.ts'
-import { Draining } from './shared/http/draining.ts'
-import { type ListenOptions, listen } from './shared/http/listen.ts'
-import { createIdSource } from './shared/ids.ts'
-import { createLog } from './shared/log.ts'
-import { createMetrics } from './shared/metrics/metrics.ts'
-import { listenForMetrics } from './shared/metrics/serve-metrics.ts'
-import { OperatorError, withFilesOf } from './shared/operator-error.ts'
-import { beginServer, closeOnSignal, endWith, requireSettings } from './shared/process.ts'
-import { warnOfUnverifiedWays } from './shared/unverified-ways.ts'
+import { reportForgeries } from './shared/platform/cache/report-forgeries.ts'
+import { systemClock as clock } from './shared/platform/clock.ts'
+import type { Database } from './shared/platform/database/database.ts'
+import { migrateDatabase } from './shared/platform/database/migrate.ts'
+import { prepareDatabase } from './shared/platform/database/prepare.ts'
+import { lockDataFolder } from './shared/platform/embedded/data-lock.ts'
+import { certificateProblems, openCertificate } from './shared/platform/http/server/certificate.ts'
+import { Draining } from './shared/platform/http/server/draining.ts'
+import { type ListenOptions, listen } from './shared/platform/http/server/listen.ts'
+import { createIdSource } from './shared/platform/ids.ts'
+import { createLog } from './shared/platform/log/log.ts'
+import { createMetrics } from './shared/platform/metrics/metrics.ts'
+import { listenForMetrics } from './shared/platform/metrics/serve-metrics.ts'
+import { OperatorError, withFilesOf } from './shared/platform/operator-error.ts'
+import { openPostgres } from './shared/platform/postgres/postgres.ts'
+import { generatedSecret } from './shared/platform/process/generated-secrets.ts'
+import { beginServer, closeOnSignal, endWith, requireSettings } from './shared/platform/process/process.ts'
+import { openCache } from './shared/platform/redis/open-cache.ts'
+import { isLoopbackHost, sharedPort } from './shared/protocol/settings/common-settings.ts'
+import { warnOfUnverifiedWays } from './shared/protocol/settings/unverified-connections.ts'
 
 beginServer()
 const usage = 'Usage: npm start [-- --no-demo]'
@@ -90,7 +90,7 @@ const cache = openCache({
 
 const needsEngine = auth.config.databaseUrl === undefined || deal.config.databaseUrl === undefined
 // Not installed where only built servers run.
-const embedded = needsEngine ? await import('./shared/database/embedded.ts') : undefined
+const embedded = needsEngine ? await import('./shared/platform/embedded/embedded.ts') : undefined
 const engine = await embedded?.openEmbeddedEngine(join(dataDir, 'postgres'))
 const openDatabase = (url: string | undefined): Database => {
   if (url !== undefined) return openPostgres(url)

@@ -4,8 +4,8 @@ import { testFilesWithoutServices } from './scripts/files-without-services.ts'
 /** Suites that bring all they need themselves, though they can do with services as well. */
 const selfContained = [
   'test/e2e/{docs-pages,operations,readme,start}.e2e.test.ts',
-  'test/auth-server/ops/{offline-process,terminal}.e2e.test.ts',
-  'test/shared/database/data-lock.test.ts',
+  'test/auth-server/cli/{offline-process,terminal}.e2e.test.ts',
+  'test/shared/platform/embedded/data-lock.test.ts',
 ]
 
 /** Where TEST_EMBEDDED is `false`, because all suites have just run without services, those need not run again that do not know of them. */
@@ -14,7 +14,7 @@ const needless = () => [...selfContained, ...testFilesWithoutServices(import.met
 
 const exclude = [...configDefaults.exclude, ...(hasRun ? needless() : [])]
 
-const isolated = ['test/deal-server/{access,events}/*.test.ts', 'test/shared/process.test.ts']
+const isolated = ['test/deal-server/{auth-client,events}/*.test.ts', 'test/shared/platform/process/process.test.ts']
 
 // Many suites start servers and measure time: two files at once keep two cores busy, more only make them wait for each other.
 export default defineConfig({

@@ -1,5 +1,5 @@
-import type { Clock } from '../shared/clock.ts'
-import type { Metrics } from '../shared/metrics/metrics.ts'
+import type { Clock } from '../shared/platform/clock.ts'
+import type { Metrics } from '../shared/platform/metrics/metrics.ts'
 import type { ChainedLog } from './audit/chained-log.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { keyUses } from './key-ring/keyring-file.ts'

@@ -1,4 +1,14 @@
 /** The auth server's settings: one line each, defaults included. The only place of this server that reads the environment. */
+
+import {
+  integer,
+  listOf,
+  readSettings,
+  type SettingProblem,
+  secrets,
+  text,
+  url,
+} from '../shared/platform/settings/settings.ts'
 import {
   commonSettings,
   databaseUrl,
@@ -9,8 +19,7 @@ import {
   missingSettings,
   sharedConfig,
   sharedPort,
-} from '../shared/common-settings.ts'
-import { integer, listOf, readSettings, type SettingProblem, secrets, text, url } from '../shared/settings.ts'
+} from '../shared/protocol/settings/common-settings.ts'
 
 const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.from(key, 'base64url').length === 32
 

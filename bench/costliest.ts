@@ -1,4 +1,4 @@
-import { costlyRequests } from '../test/support/costly-requests.ts'
+import { costlyRequests } from '../test/support/clients/costly-requests.ts'
 import { type Bench, cyclesFor, httpTurn } from './bench.ts'
 import type { Comparison, Subject } from './compare.ts'
 import { request } from './requests.ts'

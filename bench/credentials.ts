@@ -1,8 +1,8 @@
 /** What callers present, made as clients make it: over HTTP, at the auth server on `origin`. */
 import { createHmac } from 'node:crypto'
 import { get } from 'node:http'
-import { systemClock as clock, unixSeconds } from '../shared/clock.ts'
-import { digestHa1, digestResponse } from '../shared/schemes/digest-response.ts'
+import { systemClock as clock, unixSeconds } from '../shared/platform/clock.ts'
+import { digestHa1, digestResponse } from '../shared/protocol/authentication/digest/digest-response.ts'
 
 export interface User {
   readonly username: string

@@ -1,5 +1,5 @@
 /** The deals that are read and changed: so many that reading one is a search, and that nobody's indexes are trivially small. */
-import type { Database } from '../shared/database/database.ts'
+import type { Database } from '../shared/platform/database/database.ts'
 import { dealId } from './requests.ts'
 
 /** Makes deal 0 through the server on `port`, and copies of it with the ids up to `count`; then waits until the tables are at rest. */

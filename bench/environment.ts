@@ -1,9 +1,9 @@
 /** What the benchmark runs on: a database of its own on a real PostgreSQL, and a Redis that no other Keyhold uses. */
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
-import { parseRedisUrl } from '../shared/cache/redis-url.ts'
-import { feedChannel } from '../shared/principals/feed.ts'
-import { createScratchDatabase, type ScratchDatabase } from '../test/support/scratch-database.ts'
+import { parseRedisUrl } from '../shared/platform/redis/redis-url.ts'
+import { feedChannel } from '../shared/protocol/principal/change-feed.ts'
+import { createScratchDatabase, type ScratchDatabase } from '../test/support/stores/scratch-database.ts'
 
 export interface Environment {
   readonly database: ScratchDatabase

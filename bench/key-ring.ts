@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateKey, type KeyRingOperation, revokeKey } from '../auth-server/key-ring/operate-key-ring.ts'
-import { systemClock as clock } from '../shared/clock.ts'
+import { systemClock as clock } from '../shared/platform/clock.ts'
 import type { Bench } from './bench.ts'
 
 /** So long is waited before a key is revoked, so that all know the one that takes over, in milliseconds. */

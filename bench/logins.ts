@@ -1,6 +1,6 @@
 import { hash, verify } from '@node-rs/argon2'
 import { defaultHashParameters } from '../auth-server/passwords/password-hashing.ts'
-import { systemClock as clock } from '../shared/clock.ts'
+import { systemClock as clock } from '../shared/platform/clock.ts'
 import { type Bench, cyclesFor, httpTurn } from './bench.ts'
 import { type Comparison, median, type Turn } from './compare.ts'
 import { makeUsers } from './credentials.ts'

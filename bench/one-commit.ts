@@ -4,7 +4,7 @@
  */
 import type { DealCommit, DealRepository } from '../deal-server/domain/repository.ts'
 import { createDealRepository } from '../deal-server/store/deals.ts'
-import type { Database } from '../shared/database/database.ts'
+import type { Database } from '../shared/platform/database/database.ts'
 import { dealId } from './requests.ts'
 import type { Servers } from './servers.ts'
 

@@ -1,6 +1,6 @@
 import { drizzle } from 'drizzle-orm/pg-proxy'
 import { createDealRepository } from '../deal-server/store/deals.ts'
-import type { Database } from '../shared/database/database.ts'
+import type { Database } from '../shared/platform/database/database.ts'
 import type { ReadList } from './list-databases.ts'
 
 /** The statement and its parameters that the repository sends for a list. */

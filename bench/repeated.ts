@@ -1,4 +1,4 @@
-import { systemClock as clock } from '../shared/clock.ts'
+import { systemClock as clock } from '../shared/platform/clock.ts'
 import type { Subject, Turn } from './compare.ts'
 
 /** So many operations between two looks at the clock. */

@@ -1,9 +1,9 @@
 import { generateKeyPairSync, verify as verifySignature } from 'node:crypto'
 import { createAccessTokenIssuer } from '../auth-server/tokens/access-tokens.ts'
-import { systemClock as clock, unixSeconds } from '../shared/clock.ts'
-import { createIdSource } from '../shared/ids.ts'
-import { parseCompactJws } from '../shared/tokens/compact-jws.ts'
-import { createAccessTokenVerifier } from '../shared/tokens/verify-access-token.ts'
+import { systemClock as clock, unixSeconds } from '../shared/platform/clock.ts'
+import { createIdSource } from '../shared/platform/ids.ts'
+import { parseCompactJws } from '../shared/protocol/access-token/compact-jws.ts'
+import { createAccessTokenVerifier } from '../shared/protocol/access-token/verify-access-token.ts'
 import type { Comparison } from './compare.ts'
 import { repeated } from './repeated.ts'
 

@@ -1,4 +1,6 @@
 /** The deal server's settings: one line each, defaults included. The only place of this server that reads the environment. */
+
+import { flag, integer, readSettings, type SettingProblem, text, url } from '../shared/platform/settings/settings.ts'
 import {
   commonSettings,
   databaseUrl,
@@ -9,8 +11,7 @@ import {
   missingSettings,
   sharedConfig,
   sharedPort,
-} from '../shared/common-settings.ts'
-import { flag, integer, readSettings, type SettingProblem, text, url } from '../shared/settings.ts'
+} from '../shared/protocol/settings/common-settings.ts'
 import { currencyExponents } from './domain/currency.ts'
 
 /** One line each; `docs/settings.md` is made of them. */

@@ -1,6 +1,6 @@
-import type { Metrics } from '../shared/metrics/metrics.ts'
-import type { KeyStores } from './access/key-stores.ts'
-import type { PrincipalFeed } from './access/principal-feed.ts'
+import type { Metrics } from '../shared/platform/metrics/metrics.ts'
+import type { KeyStores } from './auth-client/key-stores.ts'
+import type { PrincipalFeed } from './auth-client/principal-feed.ts'
 import type { EventStreams } from './events/event-streams.ts'
 
 /** What the deal server tells beside what both servers do. */

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { authSettings, operatorSettings } from '../auth-server/config.ts'
 import { dealSettings } from '../deal-server/config.ts'
-import type { Setting } from '../shared/settings.ts'
+import type { Setting } from '../shared/platform/settings/settings.ts'
 
 type Settings = Readonly<Record<string, Setting<unknown>>>
 

@@ -25,7 +25,7 @@ for (const beside of [
   'auth-server/passwords/common-passwords.bin',
   'auth-server/store/migrations/',
   'deal-server/store/migrations/',
-  'shared/pages/assets/',
+  'shared/platform/html/assets/',
 ]) {
   cpSync(new URL(beside, root), new URL(beside, dist), { recursive: true })
 }

@@ -1,8 +1,8 @@
 import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm'
-import type { Database, Drizzle } from '../../shared/database/database.ts'
-import { Refused } from '../../shared/errors.ts'
-import { type Page, type PageRequest, pageOfRows } from '../../shared/pages.ts'
-import { foldUsername } from '../../shared/principals/record.ts'
+import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { apiKeys, users } from '../store/schema.ts'
 import type { ApiKey } from './api-key.ts'
 

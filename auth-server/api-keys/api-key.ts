@@ -4,8 +4,9 @@
  *
  * Here: what a key is, and the rules that hold for each alone. Knows no database.
  */
-import { isAnonymous } from '../../shared/principals/record.ts'
-import type { MemberError } from '../../shared/problems.ts'
+
+import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
+import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import { grantProblems, refuseProblems } from '../users/user.ts'
 import { publicKeyProblem } from './rsa-keys.ts'
 

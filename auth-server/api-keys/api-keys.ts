@@ -1,6 +1,6 @@
 /** What can be done with API keys. Every change has been announced when its promise resolves. */
-import type { Page, PageRequest } from '../../shared/pages.ts'
-import type { StoredSigningKey } from '../../shared/schemes/signing-key.ts'
+import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
+import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import type { Giver } from '../users/gifts.ts'
 import type { Changed } from '../users/principal-change.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
-import type { Clock } from '../../shared/clock.ts'
-import type { HousekeepingJob } from '../../shared/housekeeping.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { apiKeys } from '../store/schema.ts'
 import { tokensAliveSince } from '../users/principal-record.ts'
 

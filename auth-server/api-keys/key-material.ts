@@ -1,8 +1,8 @@
 /** What a key verifies with: for the auth server itself, for deal servers (`/internal`), and for OAuth clients. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { type Clock, rfc3339 } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
-import type { StoredSigningKey } from '../../shared/schemes/signing-key.ts'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import type { SealedPlace, Sealing } from '../store/sealing.ts'
 import { isApiKeyId } from './api-key-rows.ts'
 

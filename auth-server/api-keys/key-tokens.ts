@@ -1,5 +1,5 @@
-import { type Clock, rfc3339 } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import { isApiKeyId } from './api-key-rows.ts'
 
 /** One statement: either it comes before a revocation, which then sees it, or it finds the key revoked. */

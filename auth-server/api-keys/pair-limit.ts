@@ -1,6 +1,6 @@
-import { createBoundedCache } from '../../shared/bounded-cache.ts'
-import type { Clock } from '../../shared/clock.ts'
-import { Refused } from '../../shared/errors.ts'
+import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
 
 const minuteMs = 60_000
 

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
-import { Unavailable } from '../../shared/errors.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
 
 const smallestBits = 2048
 const largestBits = 4096

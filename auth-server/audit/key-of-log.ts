@@ -1,4 +1,4 @@
-import type { Database } from '../../shared/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 
 interface KeyOfLogPorts {

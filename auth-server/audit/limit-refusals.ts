@@ -1,4 +1,4 @@
-import type { LimitRefusal, NoteRefusal } from '../../shared/limits/limit-refusals.ts'
+import type { LimitRefusal, NoteRefusal } from '../../shared/protocol/login-throttle/limit-refusals.ts'
 import type { Audit } from './audit.ts'
 
 /** What a caller of each scheme tried to prove. */

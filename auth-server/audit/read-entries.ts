@@ -1,4 +1,4 @@
-import type { Database } from '../../shared/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import type { AuditEntry } from './audit.ts'
 
 /** An entry with what chains it. */

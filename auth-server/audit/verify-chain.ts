@@ -1,5 +1,5 @@
 /** Checks the audit log against its own chain, and against a head that was logged: `npm run ops -- audit verify [--head …]`. */
-import type { Database } from '../../shared/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditHead } from './audit.ts'
 import { type Mac, macUnder } from './chain.ts'

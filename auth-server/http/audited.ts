@@ -1,6 +1,6 @@
-import { Refused } from '../../shared/errors.ts'
-import type { HttpCall } from '../../shared/http/call.ts'
-import type { Caller } from '../../shared/schemes/authenticate.ts'
+import type { HttpCall } from '../../shared/platform/http/call.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Audit, AuditEvent } from '../audit/audit.ts'
 import type { LoginRequest } from '../logins/login.ts'
 

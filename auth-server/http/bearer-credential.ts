@@ -1,6 +1,6 @@
-import { Refused } from '../../shared/errors.ts'
-import type { HttpCall } from '../../shared/http/call.ts'
-import { authorizationOf, realm } from '../../shared/schemes/scheme.ts'
+import type { HttpCall } from '../../shared/platform/http/call.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import { authorizationOf, realm } from '../../shared/protocol/authentication/scheme.ts'
 
 /** The challenge of the routes that take a token or a password of their own. */
 export const bearerChallenge = { 'www-authenticate': [`Bearer realm="${realm}"`] }

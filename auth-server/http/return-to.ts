@@ -1,4 +1,4 @@
-import { invalidValue } from '../../shared/http/check-value.ts'
+import { invalidValue } from '../../shared/platform/http/content/check-value.ts'
 
 /** Of the settings, where a form may lead back to. */
 export interface ReturnOrigins {

@@ -1,6 +1,6 @@
 import { link, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { withFilesOf } from '../../shared/operator-error.ts'
+import { withFilesOf } from '../../shared/platform/operator-error.ts'
 import { keyRingText, type NewKeyOptions, newKeyPair, writePrivately } from './key-files.ts'
 import { type KeyEntry, keyRingFileName, keyUses } from './keyring-file.ts'
 

@@ -4,7 +4,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { calculateJwkThumbprint } from 'jose'
 import NodeRSA from 'node-rsa'
-import { type Clock, rfc3339 } from '../../shared/clock.ts'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { algOfUse, type KeyEntry, type KeyRingFile, type KeyUse, keyRingFileName } from './keyring-file.ts'
 
 /** How new keys are made. */

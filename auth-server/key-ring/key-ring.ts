@@ -6,10 +6,10 @@
 import type { KeyObject } from 'node:crypto'
 import { watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gather } from '../../shared/gather.ts'
-import type { Log } from '../../shared/log.ts'
-import { joinDigests, keySetDigest } from '../../shared/tokens/key-set.ts'
-import type { VerificationKeys } from '../../shared/tokens/verify-access-token.ts'
+import { gather } from '../../shared/platform/concurrency/gather.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
+import type { VerificationKeys } from '../../shared/protocol/access-token/verify-access-token.ts'
+import { joinDigests, keySetDigest } from '../../shared/protocol/internal-api/published-keys.ts'
 import { type KeyEntry, type KeyUse, keyRingFileName, parseKeyRingFile } from './keyring-file.ts'
 import { type KeyRingPlace, type LoadedKey, loadKeys, readKeyRingText } from './load-key-ring.ts'
 
@@ -43,7 +43,7 @@ export interface KeyRing {
   publicKeyPem(kid: string): string | undefined
   /** Every key that ever was in the ring. */
   status(): readonly KeyStatus[]
-  /** Which keys are published, of both uses (`shared/tokens/key-set.ts`). */
+  /** Which keys are published, of both uses (`shared/protocol/internal-api/published-keys.ts`). */
   publishedKeys(): string
   /** Looks into the folder now, not at the next turn; resolves when the ring is the one that is there, unless that cannot be used. */
   look(): Promise<void>

@@ -2,7 +2,7 @@
  * The form of `keyring.json`, and what must hold of it as a whole. Knows no files beyond that text.
  */
 import { z } from 'zod'
-import { OperatorError } from '../../shared/operator-error.ts'
+import { OperatorError } from '../../shared/platform/operator-error.ts'
 
 /** What a key pair is for; one never serves both (`notes/protocol.md`, "Key-signed tokens", 2). */
 export const keyUses = ['jwt', 'key-signed'] as const

@@ -2,7 +2,7 @@
  * The life of a key: pending (published, not signing) → active (signs) → retired (verifies only) → removed. Pure: which step a ring needs
  * next and when, and what each step makes of it. Knows no files.
  */
-import { type Clock, rfc3339 } from '../../shared/clock.ts'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { type KeyEntry, type KeyRingFile, type KeyUse, keyUses } from './keyring-file.ts'
 
 /** How long the states last, in milliseconds. */

@@ -4,9 +4,9 @@
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock } from '../../shared/clock.ts'
-import { lockDataFolder } from '../../shared/database/data-lock.ts'
-import { withFilesOf } from '../../shared/operator-error.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import { lockDataFolder } from '../../shared/platform/embedded/data-lock.ts'
+import { withFilesOf } from '../../shared/platform/operator-error.ts'
 import { newKeyPair, replaceKeyRing, writePrivately } from './key-files.ts'
 import { type KeyEntry, KeyRingError, type KeyRingFile, type KeyUse, parseKeyRingFile } from './keyring-file.ts'
 import * as lifeCycle from './life-cycle.ts'

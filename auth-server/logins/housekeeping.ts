@@ -1,7 +1,7 @@
 /** What expires of logins. A login matters as long as any server may take one of its tokens for alive; afterwards it is as if unknown. */
 import { sql } from 'drizzle-orm'
-import type { Clock } from '../../shared/clock.ts'
-import type { HousekeepingJob } from '../../shared/housekeeping.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { loginExpiry, loginFamilies, sessions } from '../store/schema.ts'
 import { tokensAliveSince } from '../users/principal-record.ts'
 

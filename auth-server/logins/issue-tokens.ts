@@ -1,7 +1,7 @@
-import { loginClientId } from '../../shared/tokens/access-token.ts'
+import { loginClientId } from '../../shared/protocol/access-token/access-token.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
-import type { TokenTimes } from './family.ts'
+import type { TokenTimes } from './refresh-token-family.ts'
 
 /** What `/login` and `/refresh` answer (RFC 6749 §5.1, and `refresh_expires_in` of our own). Durations in seconds. */
 export interface TokenAnswer {

@@ -1,9 +1,9 @@
 /** The logins of a user, of tokens and of cookies alike, as users and administrators see them. */
 import { validate as isUuid } from 'uuid'
-import type { Clock } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
-import { type Page, type PageRequest, pageOfRows } from '../../shared/pages.ts'
-import { acceptedSqlOf, milliseconds } from './family-store.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
+import { acceptedSqlOf, milliseconds } from './refresh-token-families.ts'
 
 /** A login that is alive. Times in milliseconds. */
 export interface LoginView {

@@ -1,13 +1,13 @@
-import { type Clock, unixSeconds } from '../../shared/clock.ts'
-import { Refused } from '../../shared/errors.ts'
-import type { IdSource } from '../../shared/ids.ts'
+import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { LoginGeneration } from '../users/principal-change.ts'
-import { type LoginLifetimes, tokenTimes } from './family.ts'
-import type { FamilyStore } from './family-store.ts'
 import { answerWith, issueRefreshToken, type TokenAnswer } from './issue-tokens.ts'
 import { type Displaced, type MakeRoomPorts, makeRoom } from './make-room.ts'
+import type { FamilyStore } from './refresh-token-families.ts'
+import { type LoginLifetimes, tokenTimes } from './refresh-token-family.ts'
 import {
   type PasswordHolder,
   type PresentedPassword,

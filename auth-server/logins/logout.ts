@@ -1,8 +1,8 @@
-import { Refused } from '../../shared/errors.ts'
-import type { VerifyAccessToken } from '../../shared/tokens/verify-access-token.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import type { VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
-import { type EndLoginPorts, endLogin } from './end-login.ts'
-import type { FamilyStore } from './family-store.ts'
+import type { FamilyStore } from './refresh-token-families.ts'
+import { type EndLoginPorts, endLogin } from './revoke-login.ts'
 
 /** What a logout needs. */
 export interface LogoutPorts extends EndLoginPorts {

@@ -1,9 +1,9 @@
 /** How many logins of a user are alive: when another begins, the one longest not used ends (`MAX_LOGINS_PER_USER`). */
 import { sql } from 'drizzle-orm'
-import type { Drizzle } from '../../shared/database/database.ts'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
-import { type EndLoginPorts, endRows } from './end-login.ts'
-import { acceptedSqlOf } from './family-store.ts'
+import { acceptedSqlOf } from './refresh-token-families.ts'
+import { type EndLoginPorts, endRows } from './revoke-login.ts'
 
 /** What making room needs. */
 export interface MakeRoomPorts extends EndLoginPorts {

@@ -1,7 +1,7 @@
 import { validate as isUuid } from 'uuid'
-import { type Clock, rfc3339 } from '../../shared/clock.ts'
-import { Refused } from '../../shared/errors.ts'
-import type { Caller } from '../../shared/schemes/authenticate.ts'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
 /** For so long after it began a login proves that its user is there, in milliseconds. A refresh does not begin it anew. */

@@ -1,13 +1,19 @@
-import { type Clock, unixSeconds } from '../../shared/clock.ts'
-import { Refused, Unavailable } from '../../shared/errors.ts'
+import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
+import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Sealing } from '../store/sealing.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokenContent, RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
-import { type EndLoginPorts, endLogin } from './end-login.ts'
-import { decideRefresh, type Family, type LoginLifetimes, type RefreshMoment, tokenTimes } from './family.ts'
-import type { FamilyStore } from './family-store.ts'
 import { answerWith, issueRefreshToken, type TokenAnswer } from './issue-tokens.ts'
+import type { FamilyStore } from './refresh-token-families.ts'
+import {
+  decideRefresh,
+  type Family,
+  type LoginLifetimes,
+  type RefreshMoment,
+  tokenTimes,
+} from './refresh-token-family.ts'
+import { type EndLoginPorts, endLogin } from './revoke-login.ts'
 
 /** What a refresh needs. */
 export interface RefreshPorts extends EndLoginPorts {

@@ -2,9 +2,9 @@
  * Cookie sessions in the database. Whoever holds a key proves it by its hash. As with families, what decides between callers that race is
  * one conditional statement, and times come from the caller's clock.
  */
-import { type Database, DatabaseError } from '../../shared/database/database.ts'
-import type { KnownSession } from '../../shared/schemes/session-times.ts'
-import { foreignKeyViolation, milliseconds } from './family-store.ts'
+import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
+import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
 /** What a session starts with. Times in milliseconds. */
 export interface NewSession {

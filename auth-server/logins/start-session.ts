@@ -1,10 +1,14 @@
-import type { Clock } from '../../shared/clock.ts'
-import type { IdSource } from '../../shared/ids.ts'
-import { isSessionKey, sessionKeyBytes, sessionKeyHash } from '../../shared/schemes/session-times.ts'
-import { endSession } from './end-login.ts'
-import type { FamilyStore } from './family-store.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import {
+  isSessionKey,
+  sessionKeyBytes,
+  sessionKeyHash,
+} from '../../shared/protocol/authentication/session/session-times.ts'
 import { type LoginRequest, proveAndStart, type Started, storedUserAgent } from './login.ts'
 import type { MakeRoomPorts } from './make-room.ts'
+import type { FamilyStore } from './refresh-token-families.ts'
+import { endSession } from './revoke-login.ts'
 import type { SessionOwner, SessionStore } from './session-store.ts'
 import type { StoredSessions } from './use-session.ts'
 import type { PasswordHolder, VerifyPasswordPorts } from './verify-password.ts'

@@ -1,8 +1,13 @@
-import type { Cache } from '../../shared/cache/cache.ts'
-import type { Clock } from '../../shared/clock.ts'
-import { Unavailable } from '../../shared/errors.ts'
-import type { Sessions } from '../../shared/schemes/session.ts'
-import { isOver, isStepDue, type KnownSession, sessionCacheKey } from '../../shared/schemes/session-times.ts'
+import type { Cache } from '../../shared/platform/cache/cache.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Sessions } from '../../shared/protocol/authentication/session/session.ts'
+import {
+  isOver,
+  isStepDue,
+  type KnownSession,
+  sessionCacheKey,
+} from '../../shared/protocol/authentication/session/session-times.ts'
 import type { SessionStore } from './session-store.ts'
 
 export interface UseSessionPorts {

@@ -2,12 +2,12 @@
  * Checks a user's name and password. The one place that compares passwords, for every scheme and endpoint that takes one.
  */
 import { and, eq } from 'drizzle-orm'
-import type { Database } from '../../shared/database/database.ts'
-import { Unavailable } from '../../shared/errors.ts'
-import type { Guesses } from '../../shared/limits/guesses.ts'
-import { notingRefusals } from '../../shared/limits/limit-refusals.ts'
-import { foldUsername } from '../../shared/principals/record.ts'
-import type { PresentedBasic, ProvedUser } from '../../shared/schemes/basic.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { PresentedBasic, ProvedUser } from '../../shared/protocol/authentication/basic/basic.ts'
+import { notingRefusals } from '../../shared/protocol/login-throttle/limit-refusals.ts'
+import type { Guesses } from '../../shared/protocol/login-throttle/login-throttle.ts'
+import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import type { Audit } from '../audit/audit.ts'
 import { recordRefusals } from '../audit/limit-refusals.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
@@ -38,7 +38,7 @@ export interface PresentedPassword {
   readonly password: string
   /** From where: guessing is limited by it. */
   readonly clientAddress: string
-  /** How long to wait for others in flight, in milliseconds (`shared/limits/guesses.ts`). */
+  /** How long to wait for others in flight, in milliseconds (`shared/protocol/login-throttle/login-throttle.ts`). */
   readonly patienceMs?: number
 }
 

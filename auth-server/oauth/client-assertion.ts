@@ -1,15 +1,15 @@
 /** Client authentication by `private_key_jwt` (RFC 7521 §4.2, RFC 7523 §2.2 and §3): a JWT that the client signs for one use. */
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
-import { type Clock, unixSeconds } from '../../shared/clock.ts'
-import { maxIssuedAheadSeconds } from '../../shared/tokens/access-token.ts'
+import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
+import { maxIssuedAheadSeconds } from '../../shared/protocol/access-token/access-token.ts'
 import {
   type CompactJws,
   isSignedRs256,
   namesForeignKey,
   parseCompactJws,
   parseJsonObject,
-} from '../../shared/tokens/compact-jws.ts'
+} from '../../shared/protocol/access-token/compact-jws.ts'
 
 /** `client_assertion_type`. */
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'

@@ -1,4 +1,4 @@
-import { type Clock, unixSeconds } from '../../shared/clock.ts'
+import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { Client } from './clients.ts'

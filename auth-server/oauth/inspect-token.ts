@@ -1,11 +1,11 @@
 /** What a token is and what it is worth, for introspection (RFC 7662) and revocation (RFC 7009). */
-import type { Clock } from '../../shared/clock.ts'
-import { anonymousUsername, type PrincipalRecord } from '../../shared/principals/record.ts'
-import { refusalOf } from '../../shared/schemes/authenticate.ts'
-import { loginClientId } from '../../shared/tokens/access-token.ts'
-import type { VerifyAccessToken } from '../../shared/tokens/verify-access-token.ts'
-import type { VerifyKeySignedToken } from '../../shared/tokens/verify-key-signed-token.ts'
-import type { FamilyStore } from '../logins/family-store.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import { loginClientId } from '../../shared/protocol/access-token/access-token.ts'
+import type { VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
+import { refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
+import type { VerifyKeySignedToken } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
+import { anonymousUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
+import type { FamilyStore } from '../logins/refresh-token-families.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 
 /** What inspecting needs. */

@@ -2,7 +2,7 @@
  * OAuth (RFC 6749): API keys as clients, the tokens made for them, and what a token is worth. This folder owns client authentication,
  * grants and the inspection of tokens; it must not know HTTP.
  */
-import { Refused } from '../../shared/errors.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
 
 /** The codes of RFC 6749 §5.2. */
 export type OAuthErrorCode =

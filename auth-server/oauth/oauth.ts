@@ -1,5 +1,5 @@
-import type { Database } from '../../shared/database/database.ts'
-import type { PrincipalRecord } from '../../shared/principals/record.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
 import {
   type ClientCredentialsPorts,

@@ -8,7 +8,7 @@ import {
   createHashingPermits,
   type HashingBounds,
   type HashingPermits,
-} from '../../shared/passwords/hashing-permits.ts'
+} from '../../shared/protocol/passwords/hashing-permits.ts'
 
 /** Argon2id's cost. OWASP's floor is 19 456 KiB, two passes, one lane. */
 export interface HashParameters {

@@ -1,8 +1,9 @@
 /**
  * Which new passwords are accepted (CONTRACT "Passwords"; NIST SP 800-63B §3.1.1: length and a blocklist, no composition rules).
  */
-import { exceedsPasswordLimit, maxPasswordBytes } from '../../shared/passwords/password-limits.ts'
-import type { MemberError } from '../../shared/problems.ts'
+
+import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
+import { exceedsPasswordLimit, maxPasswordBytes } from '../../shared/protocol/passwords/password-limits.ts'
 import { isCommonPassword } from './common-passwords.ts'
 
 export { exceedsPasswordLimit }

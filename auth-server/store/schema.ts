@@ -19,7 +19,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { digestCountsTable, usedSignaturesTable } from '../../shared/database/credential-tables.ts'
+import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/authentication/credential-tables.ts'
 
 /** The PostgreSQL schema that the auth server owns. */
 export const authSchema = pgSchema('auth')
@@ -85,14 +85,14 @@ export const principals = authSchema.table(
   ],
 )
 
-/** A single row whose lock makes change numbers gap-free and visible in order (`shared/principals/feed.ts`). */
+/** A single row whose lock makes change numbers gap-free and visible in order (`shared/protocol/principal/change-feed.ts`). */
 export const principalChangeCounter = authSchema.table(
   'principal_change_counter',
   {
     id: smallint().primaryKey().default(1),
     value: bigint({ mode: 'number' }).notNull().default(0),
     /**
-     * Which installation this database is (`shared/principals/installation.ts`): whose numbers these are. A copy that is to run
+     * Which installation this database is (`shared/protocol/principal/instance-id.ts`): whose numbers these are. A copy that is to run
      * beside its original, on the same Redis, needs a new one.
      */
     installationId: uuid('installation_id').notNull().defaultRandom(),
@@ -295,8 +295,8 @@ export const auditHead = authSchema.table(
   (table) => [check('audit_head_single', sql`${table.id} = 1`)],
 )
 
-/** See `shared/database/credential-tables.ts`. */
+/** See `shared/protocol/authentication/credential-tables.ts`. */
 export const usedSignatures = usedSignaturesTable(authSchema)
 
-/** See `shared/database/credential-tables.ts`. */
+/** See `shared/protocol/authentication/credential-tables.ts`. */
 export const digestCounts = digestCountsTable(authSchema)

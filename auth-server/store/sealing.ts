@@ -3,7 +3,7 @@
  * the purpose and the row it was sealed for, so that values cannot be exchanged between rows.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { Unavailable } from '../../shared/errors.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { SecretsKeys } from './secrets-keys.ts'
 
 /** Where a sealed value belongs; it opens nowhere else. */

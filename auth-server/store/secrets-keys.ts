@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto'
-import { OperatorError } from '../../shared/operator-error.ts'
+import { OperatorError } from '../../shared/platform/operator-error.ts'
 
 /** One key of `SECRETS_KEY`. The key itself is never used: every purpose has a key of its own, derived from it. */
 export interface SecretsKey {

@@ -1,10 +1,10 @@
 /**
- * Issues access tokens (CONTRACT section 3). What is in one, and how it is verified, both servers share: `shared/tokens/`.
+ * Issues access tokens (CONTRACT section 3). What is in one, and how it is verified, both servers share: `shared/protocol/`.
  */
 import type { KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'
-import type { IdSource } from '../../shared/ids.ts'
-import { accessTokenAlg, accessTokenTyp } from '../../shared/tokens/access-token.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { accessTokenAlg, accessTokenTyp } from '../../shared/protocol/access-token/access-token.ts'
 
 /** The private key that signs now. */
 export interface SigningKeys {

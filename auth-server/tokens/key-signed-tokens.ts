@@ -1,8 +1,11 @@
-/** Issues key-signed tokens (CONTRACT section 3). What is in one, and how it is verified, both servers share: `shared/tokens/`. */
+/** Issues key-signed tokens (CONTRACT section 3). What is in one, and how it is verified, both servers share: `shared/protocol/`. */
 import type { KeyObject } from 'node:crypto'
 import NodeRSA from 'node-rsa'
-import { encodeKeySignedPayload, type KeySignedClaims } from '../../shared/tokens/key-signed-payload.ts'
-import { formatKeySignedToken } from '../../shared/tokens/key-signed-token.ts'
+import {
+  encodeKeySignedPayload,
+  type KeySignedClaims,
+} from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
+import { formatKeySignedToken } from '../../shared/protocol/key-signed-token/key-signed-token.ts'
 
 /** The private key that makes tokens now. */
 export interface KeySignedSigningKeys {

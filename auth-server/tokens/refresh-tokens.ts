@@ -4,7 +4,7 @@
  */
 import { jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
-import type { IdSource } from '../../shared/ids.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 
 const alg = 'HS256'

@@ -1,5 +1,5 @@
 /** The one row that numbers the changes of principals, and says which installation the database is. */
-import type { Database } from '../../shared/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 
 /** What it means when there is no such row. */
 export const noCounter = 'auth.principal_change_counter has no row: the migrations have not all been applied'

@@ -1,6 +1,6 @@
 import { and, eq, isNull } from 'drizzle-orm'
-import type { Clock } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import { apiKeys, digestSecrets, users } from '../store/schema.ts'
 import { type Giver, requireToGive, rightsAdded } from './gifts.ts'
 import { type Changed, changePrincipal, type PrincipalChange } from './principal-change.ts'

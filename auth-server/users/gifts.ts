@@ -6,9 +6,9 @@
  * Ask these rules in `PrincipalChange.verify`: then every other change has committed or is waiting.
  */
 import { eq } from 'drizzle-orm'
-import type { Drizzle } from '../../shared/database/database.ts'
-import { type Caller, missingRights, narrowed } from '../../shared/schemes/authenticate.ts'
-import { actsForItsUser } from '../../shared/schemes/own-account.ts'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
+import { type Caller, missingRights, narrowed } from '../../shared/protocol/authentication/authenticate.ts'
+import { actsForItsUser } from '../../shared/protocol/authentication/own-account.ts'
 import { users } from '../store/schema.ts'
 import { adminRole, allRights, effectiveRights } from './rights.ts'
 import { distinct } from './user.ts'

@@ -1,7 +1,7 @@
-/** What refuses a caller who acts for an account: each route about one account asks here (`shared/schemes/own-account.ts`). */
-import { Refused } from '../../shared/errors.ts'
-import { type Caller, requireRights } from '../../shared/schemes/authenticate.ts'
-import { actsForItsUser, isOwnAccount } from '../../shared/schemes/own-account.ts'
+/** What refuses a caller who acts for an account: each route about one account asks here (`shared/protocol/authentication/own-account.ts`). */
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import { type Caller, requireRights } from '../../shared/protocol/authentication/authenticate.ts'
+import { actsForItsUser, isOwnAccount } from '../../shared/protocol/authentication/own-account.ts'
 import type { Right } from './rights.ts'
 
 /** For routes about one's own account that a right opens for other accounts too. @throws Refused `missing-right` */

@@ -4,9 +4,9 @@
  * publisher's matter, and calls to other systems never happen inside.
  */
 import { eq, sql } from 'drizzle-orm'
-import type { Database, Drizzle } from '../../shared/database/database.ts'
-import { Refused } from '../../shared/errors.ts'
-import { foldUsername } from '../../shared/principals/record.ts'
+import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
 import { noCounter } from './change-counter.ts'
 import { isUsername } from './user.ts'

@@ -1,22 +1,22 @@
 /**
- * One flush of the principal feed: brings the cache up to the database and says so on the channel (`shared/principals/feed.ts`).
+ * One flush of the principal feed: brings the cache up to the database and says so on the channel (`shared/protocol/principal/change-feed.ts`).
  *
  * The marker is an entry that says: "in this incarnation of the cache, every record is at least as new as change `version`". Nobody
  * puts a record where there is no marker, so an incarnation without one holds no record, and any number is true of it. What a
  * later incarnation holds was read from the database after it began; what was flushed before that is in whatever it holds.
  */
-import type { Cache, CacheMoment } from '../../shared/cache/cache.ts'
-import type { Clock } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
-import { Unavailable } from '../../shared/errors.ts'
+import type { Cache, CacheMoment } from '../../shared/platform/cache/cache.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import {
   type FeedMessage,
   feedChannel,
   feedMessageMaxAgeMs,
   feedMessageTransitMs,
-} from '../../shared/principals/feed.ts'
-import { installationKey } from '../../shared/principals/installation.ts'
-import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/principals/record.ts'
+} from '../../shared/protocol/principal/change-feed.ts'
+import { installationKey } from '../../shared/protocol/principal/instance-id.ts'
+import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/protocol/principal/record.ts'
 import { assertInstallation, noCounter, readChangeCounter } from './change-counter.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
 
@@ -37,7 +37,7 @@ export interface FlushPorts {
   readonly database: Pick<Database, 'query'>
   readonly cache: Cache
   readonly clock: Clock
-  /** Which keys are published now (`shared/tokens/key-set.ts`). */
+  /** Which keys are published now (`shared/protocol/internal-api/published-keys.ts`). */
   publishedKeys(): string
 }
 

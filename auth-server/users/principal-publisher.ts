@@ -3,13 +3,13 @@
  * what is told about their failures. What one flush does is in `principal-flush.ts`. Knows nothing of why a principal changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Cache, CacheMoment } from '../../shared/cache/cache.ts'
-import type { Clock } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
-import type { Log } from '../../shared/log.ts'
-import { heartbeatIntervalMs } from '../../shared/principals/feed.ts'
-import type { InstalledPrincipal } from '../../shared/principals/installation.ts'
-import { foldUsername } from '../../shared/principals/record.ts'
+import type { Cache, CacheMoment } from '../../shared/platform/cache/cache.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
+import { heartbeatIntervalMs } from '../../shared/protocol/principal/change-feed.ts'
+import type { InstalledPrincipal } from '../../shared/protocol/principal/instance-id.ts'
+import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { OtherInstallation, readChangeCounter } from './change-counter.ts'
 import { DatabaseBehindCache, feedMarkerKey, flushPrincipals, putRecord } from './principal-flush.ts'
 import { readPrincipal } from './principal-record.ts'
@@ -58,7 +58,7 @@ export interface PrincipalPublisherPorts {
   readonly cache: Cache
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>
-  /** Which keys are published now (`shared/tokens/key-set.ts`). */
+  /** Which keys are published now (`shared/protocol/internal-api/published-keys.ts`). */
   publishedKeys(): string
 }
 

@@ -2,10 +2,10 @@
  * Builds principal records from the database. The only reader of those tables for that purpose, so that the cache, the feed and
  * `/internal` can never disagree about what a record holds.
  */
-import type { Clock } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
-import type { InstalledPrincipal } from '../../shared/principals/installation.ts'
-import { foldUsername, type PrincipalRecord } from '../../shared/principals/record.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import type { InstalledPrincipal } from '../../shared/protocol/principal/instance-id.ts'
+import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { noCounter } from './change-counter.ts'
 import { effectiveRights } from './rights.ts'
 import { isUsername } from './user.ts'

@@ -1,9 +1,9 @@
 /**
  * What a user is: the values, and the rules that hold for each alone. Knows no database.
  */
-import { Refused } from '../../shared/errors.ts'
-import { anonymousUsername, isAnonymous, isUsername } from '../../shared/principals/record.ts'
-import type { MemberError } from '../../shared/problems.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
+import { anonymousUsername, isAnonymous, isUsername } from '../../shared/protocol/principal/record.ts'
 import { effectiveRights, isRight, isRole, readingRights } from './rights.ts'
 
 export { isUsername }

@@ -5,9 +5,9 @@
  * Here: what administrators and users themselves can do. Every change has been announced when its promise resolves.
  */
 
-import { Refused } from '../../shared/errors.ts'
-import type { Page, PageRequest } from '../../shared/pages.ts'
-import { isAnonymous } from '../../shared/principals/record.ts'
+import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { changeUser, deleteUser, endAllLogins, type LogoutExtent, type UserPatch } from './change-user.ts'

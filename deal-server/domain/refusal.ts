@@ -1,4 +1,4 @@
-import { Refused } from '../../shared/errors.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
 
 /** Why a deal does not allow a use case. What HTTP makes of each code is decided in `http/problems.ts`. */
 export type DealRefusalCode =

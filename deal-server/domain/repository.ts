@@ -2,7 +2,7 @@
  * What the deal server remembers, as the pipeline sees it: deals, the commands that clients named, and the events. Loading is one
  * statement, committing is one statement; the store fulfils this (`store/`).
  */
-import type { Page, PageRequest } from '../../shared/pages.ts'
+import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { Deal } from './deal.ts'
 import type { DealEvent } from './events.ts'
 import type { MinorUnits } from './money.ts'

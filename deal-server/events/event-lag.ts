@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/clock.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
 
 /** For how long events have been there that do not show, because an older transaction, anywhere in the cluster, has not ended. */
 export class EventLag {

@@ -2,8 +2,8 @@
  * The one reader of the event log in a process: it reads what is new once, whatever the number of streams. It reads when nudged, now and
  * then, and soon again while events are held back by an older transaction. Without followers it does not read at all.
  */
-import type { Clock } from '../../shared/clock.ts'
-import type { Log } from '../../shared/log.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
 import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place } from '../domain/event-log.ts'
 import type { EventLag } from './event-lag.ts'
 

@@ -3,10 +3,10 @@
  * behind goes back to reading at its own pace, so what waits for it stays bounded. Its caller's right is looked at before
  * anything is sent.
  */
-import type { Clock } from '../../shared/clock.ts'
-import { Refused, Unavailable } from '../../shared/errors.ts'
-import type { BodyStream } from '../../shared/http/stream.ts'
-import type { Log } from '../../shared/log.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { BodyStream } from '../../shared/platform/http/stream.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
+import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
 import {
   type EventLog,
   type EventPage,

@@ -2,10 +2,10 @@
  * Live events: the streams of one process over its one reader. Owns when events are read and who is told; knows neither the table
  * nor how an event is represented.
  */
-import type { Clock } from '../../shared/clock.ts'
-import { Unavailable } from '../../shared/errors.ts'
-import type { StreamBody } from '../../shared/http/stream.ts'
-import type { Log } from '../../shared/log.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { StreamBody } from '../../shared/platform/http/stream.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, LoggedEvent } from '../domain/event-log.ts'
 import { EventLag } from './event-lag.ts'
 import { EventReader } from './event-reader.ts'

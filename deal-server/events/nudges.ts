@@ -3,8 +3,8 @@
  * and then anyway. Not by NOTIFY in the commit: PostgreSQL lets transactions that notify commit one after another, which took
  * 32 writers from 14,300 to 4,000 commits a second.
  */
-import type { Cache, CacheMoment } from '../../shared/cache/cache.ts'
-import type { IdSource } from '../../shared/ids.ts'
+import type { Cache, CacheMoment } from '../../shared/platform/cache/cache.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
 
 export interface NudgePorts {
   readonly cache: Pick<Cache, 'moment' | 'publish' | 'subscribe'>

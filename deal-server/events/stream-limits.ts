@@ -1,5 +1,5 @@
 /** How many streams may be open in a process: each costs memory and looks at its caller's right every second. */
-import { Refused } from '../../shared/errors.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
 
 export interface StreamLimitsOptions {
   /** Of one principal. */

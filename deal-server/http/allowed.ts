@@ -1,4 +1,4 @@
-import { actsForItsUser } from '../../shared/schemes/own-account.ts'
+import { actsForItsUser } from '../../shared/protocol/authentication/own-account.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { Asking, Command } from '../use-cases/define-use-case.ts'
 import { commands } from '../use-cases/index.ts'

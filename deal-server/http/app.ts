@@ -2,15 +2,16 @@
  * The HTTP surface of the deal server: every style over the one pipeline. Knows neither how callers prove who they are nor what
  * stores the deals.
  */
-import { Refused } from '../../shared/errors.ts'
-import type { Cors } from '../../shared/http/cors.ts'
-import type { Cursors } from '../../shared/http/cursors.ts'
-import { createLists } from '../../shared/http/lists.ts'
-import { type AppOptions, createApp, type Route } from '../../shared/http/routes.ts'
-import type { TransportSettings } from '../../shared/http/transport.ts'
-import type { Log } from '../../shared/log.ts'
-import { problemDocument } from '../../shared/problems.ts'
-import type { SchemeName } from '../../shared/schemes/scheme.ts'
+
+import type { Cors } from '../../shared/platform/http/cors.ts'
+import type { Cursors } from '../../shared/platform/http/pagination/cursors.ts'
+import { createLists } from '../../shared/platform/http/pagination/lists.ts'
+import { type AppOptions, createApp, type Route } from '../../shared/platform/http/server/routes.ts'
+import type { TransportSettings } from '../../shared/platform/http/transport.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import { problemDocument } from '../../shared/platform/problems/problem-document.ts'
+import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { commands } from '../use-cases/index.ts'
 import { createKeyedQueue } from './keyed-queue.ts'
 import { dealOpenApiRoutes } from './openapi.ts'

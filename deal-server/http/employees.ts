@@ -1,6 +1,6 @@
-import type { Traced } from '../../shared/http/trace.ts'
-import { foldUsername, isAnonymous, type PrincipalRecord } from '../../shared/principals/record.ts'
-import type { Principals } from '../../shared/schemes/authenticate.ts'
+import type { Traced } from '../../shared/platform/http/trace.ts'
+import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
+import { foldUsername, isAnonymous, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { Employee } from '../use-cases/define-use-case.ts'
 
 /** Which of these names are enabled users': folded name → the user. @throws Unavailable when nobody can tell */

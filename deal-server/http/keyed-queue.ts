@@ -1,4 +1,4 @@
-import { Refused } from '../../shared/errors.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
 
 /** How long a command may wait for those before it on the same deal, in milliseconds. */
 const maxWaitMs = 5_000

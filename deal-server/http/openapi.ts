@@ -1,9 +1,9 @@
-import type { Route } from '../../shared/http/routes.ts'
-import { describeSecurity } from '../../shared/openapi/security.ts'
-import { openApiRoutes } from '../../shared/openapi/serve.ts'
-import { documentationTag } from '../../shared/pages/routes.ts'
-import type { ProblemTable } from '../../shared/problems.ts'
-import type { SchemeName } from '../../shared/schemes/scheme.ts'
+import type { Route } from '../../shared/platform/http/server/routes.ts'
+import { openApiRoutes } from '../../shared/platform/openapi/serve.ts'
+import type { ProblemTable } from '../../shared/platform/problems/problem-document.ts'
+import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { describeSecurity } from '../../shared/protocol/openapi/security.ts'
+import { documentationTag } from '../../shared/protocol/pages/routes.ts'
 import { answerHeaders, dealComponents, problemHeaders, requestHeaders } from './openapi/components.ts'
 
 const tags = {

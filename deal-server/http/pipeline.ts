@@ -3,13 +3,12 @@
  * fills `decode` and `encode`, a scheme `authenticate`, a use case `decide`; nobody can step around the rest.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Clock } from '../../shared/clock.ts'
-import { Refused, Unavailable } from '../../shared/errors.ts'
-import type { Answer } from '../../shared/http/answer.ts'
-import type { HttpCall } from '../../shared/http/call.ts'
-import { requireSecureTransport } from '../../shared/http/transport.ts'
-import type { IdSource } from '../../shared/ids.ts'
-import { isAnonymous } from '../../shared/principals/record.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Answer } from '../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../shared/platform/http/call.ts'
+import { requireSecureTransport } from '../../shared/platform/http/transport.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
 import {
   type Authenticate,
   type Caller,
@@ -17,7 +16,8 @@ import {
   type Recheck,
   requireRights,
   signatureUsed,
-} from '../../shared/schemes/authenticate.ts'
+} from '../../shared/protocol/authentication/authenticate.ts'
+import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { CommandRecord, DealRepository } from '../domain/repository.ts'
 import type { EventStreams } from '../events/event-streams.ts'

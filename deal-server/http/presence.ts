@@ -1,5 +1,5 @@
-import { Refused } from '../../shared/errors.ts'
-import type { Caller } from '../../shared/schemes/authenticate.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealRepository } from '../domain/repository.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'

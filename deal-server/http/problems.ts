@@ -1,7 +1,8 @@
 /** Every code this server answers with, and its status. A domain code without an entry does not compile. */
-import { sharedProblems } from '../../shared/problem-catalogue/both-servers.ts'
-import { dealProblems } from '../../shared/problem-catalogue/deal-server.ts'
-import type { ProblemEntry, SharedProblemCode } from '../../shared/problems.ts'
+
+import type { ProblemEntry, SharedProblemCode } from '../../shared/platform/problems/problem-document.ts'
+import { sharedProblems } from '../../shared/protocol/problems/both-servers.ts'
+import { dealProblems } from '../../shared/protocol/problems/deal-server.ts'
 import type { DealRefusalCode } from '../domain/refusal.ts'
 
 type DealProblemCode =

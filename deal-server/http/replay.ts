@@ -1,4 +1,4 @@
-import { Refused } from '../../shared/errors.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
 import { shortestDecimal } from '../domain/money.ts'
 import type { CommandRecord } from '../domain/repository.ts'
 import { mapAmounts } from './amount-parameters.ts'

@@ -3,8 +3,8 @@
  * version that the next `If-Match` needs; nothing else of the deal (CONTRACT section 10). The right counts at the time of the
  * answer, so also at the time of a replay.
  */
-import { Refused } from '../../shared/errors.ts'
-import type { Caller } from '../../shared/schemes/authenticate.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { dealQuery } from '../use-cases/queries.ts'
 import type { AnsweredCommand, ShownCommand } from './invocation.ts'
 

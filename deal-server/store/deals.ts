@@ -2,8 +2,9 @@
  * The repository of deals over PostgreSQL: loads and commits are gathered over concurrent callers, one statement a batch. Owns the SQL
  * of the deal server, and knows nothing of HTTP.
  */
-import { type Database, DatabaseError, violates } from '../../shared/database/database.ts'
-import { gather } from '../../shared/gather.ts'
+
+import { gather } from '../../shared/platform/concurrency/gather.ts'
+import { type Database, DatabaseError, violates } from '../../shared/platform/database/database.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../domain/repository.ts'
 import { listDeals } from './list-deals.ts'

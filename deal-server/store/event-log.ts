@@ -1,5 +1,5 @@
 /** The event table in the order in which it is safe to read. */
-import type { Database } from '../../shared/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import {
   beginning,
   type EventLog,

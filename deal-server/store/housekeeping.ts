@@ -3,8 +3,11 @@
  * Commands stay too, without their answers, so that a late duplicate never runs, not even when its deal is gone.
  */
 import { sql } from 'drizzle-orm'
-import type { HousekeepingJob } from '../../shared/housekeeping.ts'
-import { createDigestCountExpiry, createUsedSignatureExpiry } from '../../shared/schemes/credential-expiry.ts'
+import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
+import {
+  createDigestCountExpiry,
+  createUsedSignatureExpiry,
+} from '../../shared/protocol/authentication/credential-expiry.ts'
 import { commands, deals, digestCounts, events, tasks, usedSignatures } from './schema.ts'
 
 /** Answers of commands that are no longer kept: what is left of the command says that it was carried out. */

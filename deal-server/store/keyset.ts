@@ -4,7 +4,7 @@
  * value and rows without it are two stretches, each of them read through the index, forwards or backwards.
  */
 import { and, type SQL, sql } from 'drizzle-orm'
-import type { Position } from '../../shared/pages.ts'
+import type { Position } from '../../shared/platform/pagination.ts'
 
 /** A value that rows are sorted or told apart by. */
 export interface KeysetColumn {

@@ -5,8 +5,8 @@
  * for a walk; each page costs what it would alone, and a look at the events since the first.
  */
 import { and, eq, inArray, isNull, not, or, type SQL, sql } from 'drizzle-orm'
-import type { Database, Parameter } from '../../shared/database/database.ts'
-import { type Page, type Position, pageOfRows } from '../../shared/pages.ts'
+import type { Database, Parameter } from '../../shared/platform/database/database.ts'
+import { type Page, type Position, pageOfRows } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEventType } from '../domain/events.ts'
 import type { DealFilter, DealList, DealSort, DealSortKey } from '../domain/repository.ts'

@@ -1,8 +1,8 @@
 /** Lists over the deal server's other tables, through Drizzle: none of them stands in the way of a write. */
 import { and, asc, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
-import type { Database } from '../../shared/database/database.ts'
-import { timeOfId } from '../../shared/ids.ts'
-import { type Page, type PageRequest, pageOfRows } from '../../shared/pages.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { timeOfId } from '../../shared/platform/ids.ts'
+import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import type { AssignedTask, Assignee, CommandRecord, StoredEvent } from '../domain/repository.ts'
 import { type Keyset, orderOf, readStretches, stretchesOf } from './keyset.ts'
 import { type CommandRow, commandOfRow } from './rows.ts'

@@ -22,7 +22,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { digestCountsTable, usedSignaturesTable } from '../../shared/database/credential-tables.ts'
+import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/authentication/credential-tables.ts'
 
 /** All tables of the deal server live here. */
 export const dealsSchema = pgSchema('deals')
@@ -175,8 +175,8 @@ export const events = dealsSchema.table(
   ],
 )
 
-/** See `shared/database/credential-tables.ts`. */
+/** See `shared/protocol/authentication/credential-tables.ts`. */
 export const usedSignatures = usedSignaturesTable(dealsSchema)
 
-/** See `shared/database/credential-tables.ts`. */
+/** See `shared/protocol/authentication/credential-tables.ts`. */
 export const digestCounts = digestCountsTable(dealsSchema)

@@ -1,4 +1,4 @@
-import type { MemberError } from '../../shared/problems.ts'
+import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
 import { type DealRefusal, refuseMember } from '../domain/refusal.ts'
 import type { Command } from './define-use-case.ts'
 

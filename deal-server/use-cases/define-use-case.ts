@@ -3,8 +3,8 @@
  * definition. A use case knows the domain and nothing of HTTP, SQL or the cache.
  */
 import type { z } from 'zod'
-import { checkValue } from '../../shared/http/check-value.ts'
-import { type AccountUser, actsForItsUser } from '../../shared/schemes/own-account.ts'
+import { checkValue } from '../../shared/platform/http/content/check-value.ts'
+import { type AccountUser, actsForItsUser } from '../../shared/protocol/authentication/own-account.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'

@@ -1,5 +1,5 @@
-import { timeOfId } from '../../shared/ids.ts'
-import { foldUsername } from '../../shared/principals/record.ts'
+import { timeOfId } from '../../shared/platform/ids.ts'
+import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { type DealRefusal, refuseMember } from '../domain/refusal.ts'
 import type { Task } from '../domain/task.ts'
 import type { DecisionContext, Employee } from './define-use-case.ts'

@@ -3,7 +3,7 @@
  * example, of which the documentation makes bodies to try.
  */
 import { z } from 'zod'
-import { usernamePattern } from '../../shared/principals/record.ts'
+import { usernamePattern } from '../../shared/protocol/principal/record.ts'
 import { currencyExponents } from '../domain/currency.ts'
 import { readDecimal } from '../domain/money.ts'
 

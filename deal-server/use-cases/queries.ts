@@ -1,5 +1,5 @@
 /** The shape of a query, and the table of all of them. A query reads through the repository and changes nothing. */
-import type { Page, PageRequest } from '../../shared/pages.ts'
+import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { AssignedTask, Assignee, DealList, DealRepository, StoredEvent } from '../domain/repository.ts'
 

@@ -2,7 +2,7 @@
  * The attribute update: a representation of the deal, compared with the stored one; each difference is a use case (deal model 3.4).
  * Attributes are never written: only use cases run, in one fixed order, all or none.
  */
-import { checkValue } from '../../shared/http/check-value.ts'
+import { checkValue } from '../../shared/platform/http/content/check-value.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import { foldEvents } from '../domain/evolve.ts'

@@ -12,17 +12,17 @@ const maxFunctionLines = 60
  * every package. What is not listed here belongs nowhere yet: decide where before adding it.
  */
 const directions: Readonly<Record<string, readonly string[]>> = {
-  'deal-server/domain': ['shared/errors.ts', 'shared/pages.ts'],
+  'deal-server/domain': ['shared/platform/problems/errors.ts', 'shared/platform/pagination.ts'],
   'deal-server/use-cases': ['deal-server/domain', 'shared', 'zod', 'node:util'],
-  'deal-server/access': ['shared', '*'],
+  'deal-server/auth-client': ['shared', '*'],
   'deal-server/store': ['deal-server/domain', 'shared', '*'],
   'deal-server/events': ['deal-server/domain', 'shared', '*'],
   'deal-server/http': [
-    ...['deal-server/use-cases', 'deal-server/domain', 'deal-server/access', 'deal-server/events', 'shared'],
+    ...['deal-server/use-cases', 'deal-server/domain', 'deal-server/auth-client', 'deal-server/events', 'shared'],
     ...['zod', 'hono', 'node:crypto', 'node:timers'],
   ],
   'deal-server/config.ts': ['deal-server/domain', 'shared', '*'],
-  'deal-server/deal-metrics.ts': ['deal-server/access', 'deal-server/events', 'shared'],
+  'deal-server/deal-metrics.ts': ['deal-server/auth-client', 'deal-server/events', 'shared'],
   'deal-server/schemes.ts': ['deal-server', 'shared', '*'],
   'deal-server/server.ts': ['deal-server', 'shared', '*'],
   'deal-server/main.ts': ['deal-server', 'shared', '*'],
@@ -54,12 +54,12 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     ...['shared', 'zod', 'hono', 'node:crypto'],
   ],
   'auth-server/config.ts': ['shared', '*'],
-  'auth-server/first-start.ts': ['auth-server/users', 'auth-server/api-keys', 'shared', 'node:fs', 'node:path'],
+  'auth-server/bootstrap.ts': ['auth-server/users', 'auth-server/api-keys', 'shared', 'node:fs', 'node:path'],
   'auth-server/auth-metrics.ts': ['auth-server/audit', 'auth-server/key-ring', 'auth-server/users', 'shared'],
   'auth-server/schemes.ts': ['auth-server', 'shared', '*'],
   'auth-server/server.ts': ['auth-server', 'shared', '*'],
   'auth-server/main.ts': ['auth-server', 'shared', '*'],
-  'auth-server/ops': ['auth-server', 'shared', '*'],
+  'auth-server/cli': ['auth-server', 'shared', '*'],
   shared: ['shared', '*'],
   'start.ts': ['auth-server', 'deal-server', 'shared', '*'],
   bench: ['auth-server', 'deal-server', 'shared', 'test', '*'],
@@ -94,7 +94,7 @@ describe('the source', () => {
   it('is found', () => {
     expect(files.length).toBeGreaterThan(100)
     const pipeline = files.find(({ path }) => path === 'deal-server/http/pipeline.ts')
-    expect(pipeline?.imports).toContain('shared/errors.ts')
+    expect(pipeline?.imports).toContain('shared/platform/problems/errors.ts')
     expect(files.flatMap(({ imports }) => imports)).toEqual(
       expect.arrayContaining(['hono', 'drizzle-orm', 'node:crypto']),
     )
@@ -120,13 +120,13 @@ describe('the source', () => {
   })
 
   it('has one clock', () => {
-    const others = files.filter(({ path }) => path !== 'shared/clock.ts' && !/^(bench|scripts)\//.test(path))
+    const others = files.filter(({ path }) => path !== 'shared/platform/clock.ts' && !/^(bench|scripts)\//.test(path))
     const reading = /\bDate\.now\b|\bperformance\.now\b|\bnew Date\(\)|\bDate\(\)|\bhrtime\b/
     expect(others.flatMap((file) => linesWith(file, reading))).toEqual([])
   })
 
   it('makes tables that last in bounded-cache.ts alone, which bounds their bytes too', () => {
-    const others = files.filter(({ path }) => path !== 'shared/bounded-cache.ts')
+    const others = files.filter(({ path }) => path !== 'shared/platform/cache/bounded-cache.ts')
     expect(others.filter(({ imports }) => imports.includes('lru-cache')).map(({ path }) => path)).toEqual([])
   })
 
@@ -147,7 +147,11 @@ describe('what these tests would see', () => {
 
   it.each([
     ['deal-server/domain/deal.ts', "import { z } from 'zod'", 'zod'],
-    ['deal-server/domain/deal.ts', "import { z } from '../../shared/http/call.ts'", 'shared/http/call.ts'],
+    [
+      'deal-server/domain/deal.ts',
+      "import { z } from '../../shared/platform/http/call.ts'",
+      'shared/platform/http/call.ts',
+    ],
     ['deal-server/domain/deal.ts', "export type { A } from '../http/call.ts'", 'deal-server/http/call.ts'],
     ['deal-server/use-cases/hold.ts', "import { Hono } from 'hono/tiny'", 'hono'],
     ['deal-server/use-cases/hold.ts', "import type { SQL } from 'drizzle-orm/pg-core'", 'drizzle-orm'],
@@ -161,8 +165,8 @@ describe('what these tests would see', () => {
     ],
     ['deal-server/server.ts', "import { users } from '../auth-server/users/users.ts'", 'auth-server/users/users.ts'],
     ['auth-server/users/users.ts', "import { x } from '../http/x.ts'", 'auth-server/http/x.ts'],
-    ['shared/http/call.ts', "import { x } from '../../deal-server/config.ts'", 'deal-server/config.ts'],
-    ['shared/cache/cache.ts', "import { x } from '../../start.ts'", 'start.ts'],
+    ['shared/platform/http/call.ts', "import { x } from '../../../deal-server/config.ts'", 'deal-server/config.ts'],
+    ['shared/platform/cache/cache.ts', "import { x } from '../../../start.ts'", 'start.ts'],
   ])('in %s: %s', (path, line, imported) => {
     expect(wrongImports(read(path, line))).toEqual([`${path} imports ${imported}`])
   })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { productionPackages } from '../support/production-packages.ts'
+import { productionPackages } from '../support/processes/production-packages.ts'
 import { sourceFiles } from './source.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -18,7 +18,7 @@ it('copies what stands beside the code into the build', () => {
   const build = readFileSync(join(root, 'scripts/build.mjs'), 'utf8')
   const copied = [...build.matchAll(/'([\w-]+(?:\/[\w.-]+)*\/?)'/g)].map(([, path = '']) => path)
   const files = filesBesideCode()
-  expect(files).toContain('shared/pages/assets/pages.css')
+  expect(files).toContain('shared/platform/html/assets/pages.css')
   expect(
     files.filter((file) => !copied.some((path) => file === path || (path.endsWith('/') && file.startsWith(path)))),
   ).toEqual([])
@@ -29,12 +29,16 @@ const inImage = productionPackages().map((path) => path.replace(/^.*node_modules
 /** What the built servers and their tools load at once: every package that can be reached from their first files. */
 const packagesLoaded = (): string[] => {
   const files = new Map(sourceFiles().map((file) => [file.path, file]))
-  const reached = new Set(['auth-server/main.ts', 'deal-server/main.ts', ...['main', 'init-secrets'].map(toolFile)])
+  const reached = new Set([
+    'auth-server/main.ts',
+    'deal-server/main.ts',
+    ...['main', 'offline/init-secrets'].map(toolFile),
+  ])
   for (const path of reached) for (const imported of files.get(path)?.importsAtOnce ?? []) reached.add(imported)
   return [...reached].filter((name) => !files.has(name) && !name.startsWith('node:'))
 }
 
-const toolFile = (name: string): string => `auth-server/ops/${name}.ts`
+const toolFile = (name: string): string => `auth-server/cli/${name}.ts`
 
 it('puts no compiler, no embedded database and no development tool into the image', () => {
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

@@ -1,11 +1,11 @@
 /** What no style accepts, and where it says the fault is. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeEmbedded } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { type StyleClient, styleClients } from '../support/style-clients.ts'
-import { makeTwin, type SendRequest, sendAs, type Twin } from '../support/twins.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import { type StyleClient, styleClients } from '../support/clients/style-clients.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { makeTwin, type SendRequest, sendAs, type Twin } from '../support/worlds/twins.ts'
 
 let stack: Stack
 let send: SendRequest

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dealSortKeys } from '../../deal-server/domain/repository.ts'
-import { describeBackends } from '../support/backends.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { type Item, itemsOf, walk } from '../support/walk.ts'
+import { type Item, itemsOf, walk } from '../support/clients/walk.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let token: string

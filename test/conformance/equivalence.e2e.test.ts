@@ -1,11 +1,16 @@
 /** Every command in every style in every state of the transition table, through sockets. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { representDeal } from '../../deal-server/http/represent-deal.ts'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { storedDeals, withoutIdsAndTimes } from '../support/stored-deals.ts'
-import { attributeUseCases, type StyleClient, type StyleRequest, styleClients } from '../support/style-clients.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import {
+  attributeUseCases,
+  type StyleClient,
+  type StyleRequest,
+  styleClients,
+} from '../support/clients/style-clients.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { storedDeals, withoutIdsAndTimes } from '../support/stores/stored-deals.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 import {
   type Cell,
   type DealState,
@@ -15,8 +20,8 @@ import {
   statusOfCode,
   type TableRow,
   transitionTable,
-} from '../support/transition-table.ts'
-import { makeTwin, sendAs, type Twin } from '../support/twins.ts'
+} from '../support/worlds/transition-table.ts'
+import { makeTwin, sendAs, type Twin } from '../support/worlds/twins.ts'
 
 let stack: Stack
 let alice: string

@@ -1,10 +1,10 @@
 /** What all lists of both servers have in common: pages, links, cursors, and what they refuse. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { type Item, itemsOf, nextOf, walk } from '../support/walk.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import { type Item, itemsOf, nextOf, walk } from '../support/clients/walk.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let tokens: Record<'alice' | 'admin', string>

@@ -1,13 +1,13 @@
 /** What every style takes beside the command: preconditions, trying without doing, answers without a body. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends, describeEmbedded } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { storedDeals, withoutIdsAndTimes } from '../support/stored-deals.ts'
-import { type StyleClient, type StyleRequest, styleClients } from '../support/style-clients.ts'
-import { transitionTable } from '../support/transition-table.ts'
-import { makeTwin, type SendRequest, sendAs, type Twin } from '../support/twins.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import { type StyleClient, type StyleRequest, styleClients } from '../support/clients/style-clients.ts'
+import { describeBackends, describeEmbedded } from '../support/stores/backends.ts'
+import { storedDeals, withoutIdsAndTimes } from '../support/stores/stored-deals.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { transitionTable } from '../support/worlds/transition-table.ts'
+import { makeTwin, type SendRequest, sendAs, type Twin } from '../support/worlds/twins.ts'
 
 let stack: Stack
 let send: SendRequest

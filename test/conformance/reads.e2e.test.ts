@@ -1,9 +1,9 @@
 /** What GET answers to preconditions, wherever the answer has an entity tag. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { makeTwin, type SendRequest, sendAs, type Twin } from '../support/twins.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { makeTwin, type SendRequest, sendAs, type Twin } from '../support/worlds/twins.ts'
 
 let stack: Stack
 let send: SendRequest

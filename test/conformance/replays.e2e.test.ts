@@ -1,13 +1,13 @@
 /** One command store for all styles: replays within a style and across styles, reuse, what is kept, and the command resource. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { storedDeals } from '../support/stored-deals.ts'
-import { attributeUseCases, type StyleClient, styleClients } from '../support/style-clients.ts'
-import { type DealState, takenTask, transitionTable } from '../support/transition-table.ts'
-import { makeTwin, type SendRequest, sendAs, styleCalled, type Twin } from '../support/twins.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import { attributeUseCases, type StyleClient, styleClients } from '../support/clients/style-clients.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { storedDeals } from '../support/stores/stored-deals.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { type DealState, takenTask, transitionTable } from '../support/worlds/transition-table.ts'
+import { makeTwin, type SendRequest, sendAs, styleCalled, type Twin } from '../support/worlds/twins.ts'
 
 let stack: Stack
 let send: SendRequest

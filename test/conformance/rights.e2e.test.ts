@@ -1,12 +1,12 @@
 /** Rights that hang on the deal, on the parameters or on who asks; and what a caller is told they may do. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { styleClients } from '../support/style-clients.ts'
-import { freeTask, takenTask } from '../support/transition-table.ts'
-import { makeTwin, type SendRequest, sendAs } from '../support/twins.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import { styleClients } from '../support/clients/style-clients.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { freeTask, takenTask } from '../support/worlds/transition-table.ts'
+import { makeTwin, type SendRequest, sendAs } from '../support/worlds/twins.ts'
 
 let stack: Stack
 let alice: SendRequest

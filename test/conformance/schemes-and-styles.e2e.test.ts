@@ -1,15 +1,15 @@
 /** Every use case in every style under every scheme, each cell one call: the product of the three registries. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commands } from '../../deal-server/use-cases/index.ts'
-import { schemeNames } from '../../shared/schemes/scheme.ts'
-import { describeBackends } from '../support/backends.ts'
-import { schemeClients } from '../support/scheme-clients/index.ts'
-import { openSender, type SendWith } from '../support/scheme-clients/send-with.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { storedDeals } from '../support/stored-deals.ts'
-import { attributeUseCases, styleClients } from '../support/style-clients.ts'
-import { dealStates, isProblemCode, type TableRow, transitionTable } from '../support/transition-table.ts'
-import { makeTwin, sendAs } from '../support/twins.ts'
+import { schemeNames } from '../../shared/protocol/authentication/scheme.ts'
+import { schemeClients } from '../support/clients/scheme-clients/index.ts'
+import { openSender, type SendWith } from '../support/clients/scheme-clients/send-with.ts'
+import { attributeUseCases, styleClients } from '../support/clients/style-clients.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { storedDeals } from '../support/stores/stored-deals.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { dealStates, isProblemCode, type TableRow, transitionTable } from '../support/worlds/transition-table.ts'
+import { makeTwin, sendAs } from '../support/worlds/twins.ts'
 
 let stack: Stack
 let stored: ReturnType<typeof storedDeals>

@@ -1,14 +1,14 @@
 /** What holds for every scheme alike, on both servers: one suite over all of them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { SchemeName } from '../../shared/schemes/scheme.ts'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, expectProblemForm, type Reply } from '../support/http-client.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { schemeClients } from '../support/scheme-clients/index.ts'
-import type { SchemeClient } from '../support/scheme-clients/scheme-client.ts'
-import { openSender, type SendWith } from '../support/scheme-clients/send-with.ts'
-import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { expectProblem, expectProblemForm, type Reply } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { schemeClients } from '../support/clients/scheme-clients/index.ts'
+import type { SchemeClient } from '../support/clients/scheme-clients/scheme-client.ts'
+import { openSender, type SendWith } from '../support/clients/scheme-clients/send-with.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 let stack: Stack
 let admin: string

@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { storedDeals, withoutIdsAndTimes } from '../support/stored-deals.ts'
-import { type StyleClient, styleClients } from '../support/style-clients.ts'
-import { freeTask, newTask, takenTask } from '../support/transition-table.ts'
-import { type SendRequest, sendAs, styleCalled } from '../support/twins.ts'
+import { type StyleClient, styleClients } from '../support/clients/style-clients.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { storedDeals, withoutIdsAndTimes } from '../support/stores/stored-deals.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { freeTask, newTask, takenTask } from '../support/worlds/transition-table.ts'
+import { type SendRequest, sendAs, styleCalled } from '../support/worlds/twins.ts'
 
 type Step = readonly [useCase: string, params: Readonly<Record<string, unknown>>]
 

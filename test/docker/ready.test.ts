@@ -6,7 +6,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { selfSigned } from '../support/self-signed.ts'
+import { selfSigned } from '../support/processes/self-signed.ts'
 
 const script = join(import.meta.dirname, '../../docker/ready.mjs')
 

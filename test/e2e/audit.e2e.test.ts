@@ -3,10 +3,10 @@ import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { verifyChain } from '../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../auth-server/store/secrets-keys.ts'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { signIn } from '../support/sign-in.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { signIn } from '../support/clients/sign-in.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { curl } from '../support/curl.ts'
-import { expectProblem, rememberSecret, type Sent } from '../support/http-client.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
+import { curl } from '../support/clients/curl.ts'
+import { expectProblem, rememberSecret, type Sent } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 const challenge = 'Basic realm="keyhold", charset="UTF-8"'
 const basic = (username: string, password: string): Sent => {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { describeBackends, describePostgresAndRedis } from '../support/backends.ts'
-import { expectProblem, expectProblemForm, type Reply, type Sent } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { expectProblem, expectProblemForm, type Reply, type Sent } from '../support/clients/http-client.ts'
+import { describeBackends, describePostgresAndRedis } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let alice: string

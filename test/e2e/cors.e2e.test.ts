@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { headerComponents } from '../../shared/openapi/header-components.ts'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { signIn } from '../support/sign-in.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { headerComponents } from '../../shared/platform/openapi/header-components.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import { signIn } from '../support/clients/sign-in.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 const app = 'https://app.example.com'
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply, type Sent } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let alice: string

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { digestHa1, digestResponse } from '../../shared/schemes/digest-response.ts'
-import { describeBackends } from '../support/backends.ts'
-import { curl } from '../support/curl.ts'
-import { expectProblem, type Reply, rememberSecret } from '../support/http-client.ts'
-import { sendRaw } from '../support/raw-http.ts'
+import { digestHa1, digestResponse } from '../../shared/protocol/authentication/digest/digest-response.ts'
+import { curl } from '../support/clients/curl.ts'
+import { expectProblem, type Reply, rememberSecret } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
 import {
   askForNonce,
   challengeIn,
   type DigestInput,
   digestClient,
   digestCredential,
-} from '../support/scheme-clients/digest.ts'
-import { digestSecretOf, openStack, type Stack, type TestServer } from '../support/stack.ts'
+} from '../support/clients/scheme-clients/digest.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { digestSecretOf, openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 describeBackends('Digest authentication', (openBackend) => {
   let stack: Stack

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { openEmbedded } from '../support/backends.ts'
-import { describeInBrowser, type ObservedPage, openBrowser, type TestBrowser } from '../support/browser.ts'
-import { freePort } from '../support/free-port.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { describeInBrowser, type ObservedPage, openBrowser, type TestBrowser } from '../support/clients/browser.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { openEmbedded } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let browser: TestBrowser

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { explainedProblems } from '../../shared/problem-catalogue/catalogue.ts'
-import { describeEmbedded } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { createChecker, type Document } from '../support/openapi.ts'
-import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+import { explainedProblems } from '../../shared/protocol/problems/catalogue.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import { createChecker, type Document } from '../support/clients/openapi.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
+import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 const deals = 'http://deals.test'
 const problems = explainedProblems(400)

@@ -1,8 +1,8 @@
 /** The end of a server that is told to stop while it is busy. DRAIN_ROUNDS raises how often (2 by default). */
 import { Agent, get } from 'node:http'
 import { expect, it } from 'vitest'
-import { answering, startChild } from '../support/child-server.ts'
-import { freePort } from '../support/free-port.ts'
+import { answering, startChild } from '../support/processes/child-server.ts'
+import { freePort } from '../support/processes/free-port.ts'
 
 const rounds = Number(process.env.DRAIN_ROUNDS ?? 2)
 const clients = 32
@@ -10,7 +10,7 @@ const clients = 32
 const start = async (drainSeconds: number) => {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const child = startChild('test/support/listening-child.ts', {
+  const child = startChild('test/support/processes/listening-child.ts', {
     environment: {},
     arguments: [String(port), String(drainSeconds)],
   })

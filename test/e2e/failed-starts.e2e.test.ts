@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startChild } from '../support/child-server.ts'
-import { freePort } from '../support/free-port.ts'
-import { preparedKeysDir } from '../support/prepared-keys.ts'
+import { startChild } from '../support/processes/child-server.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-failed-'))
 const file = join(folder, 'file')

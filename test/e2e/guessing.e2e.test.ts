@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 describeBackends('guessing passwords', (openBackend) => {
   let stack: Stack

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { dealHousekeepingJobs } from '../../deal-server/store/housekeeping.ts'
-import { createHousekeeping } from '../../shared/housekeeping.ts'
-import { createLog } from '../../shared/log.ts'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Sent } from '../support/http-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { createHousekeeping } from '../../shared/platform/database/housekeeping.ts'
+import { createLog } from '../../shared/platform/log/log.ts'
+import { expectProblem, type Sent } from '../support/clients/http-client.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })
 const daySeconds = 86_400

@@ -6,12 +6,12 @@ import {
   readKeyRing,
   revokeKey,
 } from '../../auth-server/key-ring/operate-key-ring.ts'
-import { systemClock } from '../../shared/clock.ts'
-import { describeBackends } from '../support/backends.ts'
-import { openEvents } from '../support/event-client.ts'
-import { openRingStack, type RingStack } from '../support/ring-stack.ts'
-import type { Stack } from '../support/stack.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+import { systemClock } from '../../shared/platform/clock.ts'
+import { openEvents } from '../support/clients/event-client.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openRingStack, type RingStack } from '../support/worlds/ring-stack.ts'
+import type { Stack } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 describeBackends('changes of the key ring', (openBackend) => {
   let opened: RingStack

@@ -5,14 +5,14 @@ import {
   promoteKey,
   revokeKey,
 } from '../../auth-server/key-ring/operate-key-ring.ts'
-import { systemClock } from '../../shared/clock.ts'
-import { describeBackends } from '../support/backends.ts'
-import { openEvents } from '../support/event-client.ts'
-import type { Reply } from '../support/http-client.ts'
-import { openRingStack, type RingStack } from '../support/ring-stack.ts'
-import { keySignedHeaders, keySignedToken } from '../support/scheme-clients/key-signed.ts'
-import type { Stack } from '../support/stack.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+import { systemClock } from '../../shared/platform/clock.ts'
+import { openEvents } from '../support/clients/event-client.ts'
+import type { Reply } from '../support/clients/http-client.ts'
+import { keySignedHeaders, keySignedToken } from '../support/clients/scheme-clients/key-signed.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openRingStack, type RingStack } from '../support/worlds/ring-stack.ts'
+import type { Stack } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 describeBackends('changes of the keys of key-signed tokens', (openBackend) => {
   let opened: RingStack

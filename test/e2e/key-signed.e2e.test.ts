@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends, describeEmbedded } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { keySignedClient, keySignedHeaders, keySignedToken } from '../support/scheme-clients/key-signed.ts'
-import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import { keySignedClient, keySignedHeaders, keySignedToken } from '../support/clients/scheme-clients/key-signed.ts'
+import { describeBackends, describeEmbedded } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 let stack: Stack
 

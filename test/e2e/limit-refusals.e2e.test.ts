@@ -1,10 +1,10 @@
 /** What a limit refuses of credentials that come with each request is in the audit log, whichever server it was sent to. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { rememberSecret } from '../support/http-client.ts'
-import { askForNonce, digestCredential } from '../support/scheme-clients/digest.ts'
-import { keySignedHeaders, keySignedToken } from '../support/scheme-clients/key-signed.ts'
-import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+import { rememberSecret } from '../support/clients/http-client.ts'
+import { askForNonce, digestCredential } from '../support/clients/scheme-clients/digest.ts'
+import { keySignedHeaders, keySignedToken } from '../support/clients/scheme-clients/key-signed.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { type EventClient, openEvents } from '../support/event-client.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { type EventClient, openEvents } from '../support/clients/event-client.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 const manyStreams = 1_000
 

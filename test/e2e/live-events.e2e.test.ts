@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { type EventClient, type EventClientOptions, openEvents } from '../support/event-client.ts'
+import { type EventClient, type EventClientOptions, openEvents } from '../support/clients/event-client.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
 import { eventually } from '../support/eventually.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let alice: string

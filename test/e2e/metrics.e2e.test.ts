@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createIdSource } from '../../shared/ids.ts'
-import { createLog } from '../../shared/log.ts'
-import { createMetrics } from '../../shared/metrics/metrics.ts'
-import { listenForMetrics } from '../../shared/metrics/serve-metrics.ts'
-import { describeBackends } from '../support/backends.ts'
-import { freePort } from '../support/free-port.ts'
-import { expectProblem, send } from '../support/http-client.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+import { createIdSource } from '../../shared/platform/ids.ts'
+import { createLog } from '../../shared/platform/log/log.ts'
+import { createMetrics } from '../../shared/platform/metrics/metrics.ts'
+import { listenForMetrics } from '../../shared/platform/metrics/serve-metrics.ts'
+import { expectProblem, send } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 /** A line of Prometheus's text format. */
 const sample =

@@ -2,8 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createEndedTokenExpiry } from '../../auth-server/oauth/end-token.ts'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem } from '../support/http-client.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
 import {
   basicOf,
   clientCredentials,
@@ -13,10 +12,11 @@ import {
   makeApiKey,
   postAsKey,
   postForm,
-} from '../support/oauth-requests.ts'
-import { keySignedHeaders, keySignedToken } from '../support/scheme-clients/key-signed.ts'
-import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+} from '../support/clients/oauth-requests.ts'
+import { keySignedHeaders, keySignedToken } from '../support/clients/scheme-clients/key-signed.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 let stack: Stack
 let alice: string

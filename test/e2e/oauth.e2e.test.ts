@@ -3,8 +3,7 @@ import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, rememberSecret } from '../support/http-client.ts'
+import { expectProblem, rememberSecret } from '../support/clients/http-client.ts'
 import {
   assertionOf,
   basicOf,
@@ -15,9 +14,10 @@ import {
   makeApiKey,
   postAsKey,
   postForm,
-} from '../support/oauth-requests.ts'
-import { openStack, type Stack } from '../support/stack.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+} from '../support/clients/oauth-requests.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 let stack: Stack
 let alice: string

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeEmbedded } from '../support/backends.ts'
-import { missingForOperators, type OperatorShell, openOperatorShell } from '../support/operator-shell.ts'
-import { openStack } from '../support/stack.ts'
+import { missingForOperators, type OperatorShell, openOperatorShell } from '../support/processes/operator-shell.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
+import { openStack } from '../support/worlds/stack.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
-const restoredDatabase = readFileSync(join(import.meta.dirname, '../support/restored-database.sh'), 'utf8')
+const restoredDatabase = readFileSync(join(import.meta.dirname, '../support/processes/restored-database.sh'), 'utf8')
 
 interface Block {
   readonly script: string

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describePostgresAndRedis } from '../support/backends.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { askForNonce, digestCredential } from '../support/scheme-clients/digest.ts'
-import { digestSecretOf, openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { askForNonce, digestCredential } from '../support/clients/scheme-clients/digest.ts'
+import { describePostgresAndRedis } from '../support/stores/backends.ts'
+import { digestSecretOf, openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 describePostgresAndRedis('passwords and Digest while Redis is away', (openBackend) => {
   let stack: Stack

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Backend, describePostgresAndRedis } from '../support/backends.ts'
-import { answering, type ChildServer, startChild } from '../support/child-server.ts'
-import { freePort } from '../support/free-port.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { preparedKeysDir } from '../support/prepared-keys.ts'
-import { logIn, type TestServer, testServer } from '../support/stack.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { answering, type ChildServer, startChild } from '../support/processes/child-server.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
+import { type Backend, describePostgresAndRedis } from '../support/stores/backends.ts'
+import { logIn, type TestServer, testServer } from '../support/worlds/stack.ts'
 
 let backend: Backend
 let dataDir: string

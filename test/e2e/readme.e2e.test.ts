@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, it } from 'vitest'
-import { answering, startChild } from '../support/child-server.ts'
-import { freePort } from '../support/free-port.ts'
-import { preparedKeysDir } from '../support/prepared-keys.ts'
-import { testServer } from '../support/stack.ts'
+import { answering, startChild } from '../support/processes/child-server.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
+import { testServer } from '../support/worlds/stack.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-readme-'))

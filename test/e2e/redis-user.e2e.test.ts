@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { redisRights } from '../../auth-server/ops/redis-acl.ts'
-import { type Backend, describePostgresAndRedis, type OpenBackend } from '../support/backends.ts'
+import { redisRights } from '../../auth-server/cli/offline/redis-acl.ts'
+import { signIn } from '../support/clients/sign-in.ts'
 import { eventually } from '../support/eventually.ts'
-import { openTestCache } from '../support/redis-cache.ts'
-import { signIn } from '../support/sign-in.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { type Backend, describePostgresAndRedis, type OpenBackend } from '../support/stores/backends.ts'
+import { openTestCache } from '../support/stores/redis-cache.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 /** Whatever a URL might trip over. */
 const [user, password] = ['servers@home', 'a/password:with@all?of#it%']

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends, describePostgresAndRedis } from '../support/backends.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { describeBackends, describePostgresAndRedis } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 let stack: Stack
 

@@ -1,13 +1,13 @@
 import { afterEach, expect, it } from 'vitest'
 import { verifyChain } from '../../auth-server/audit/verify-chain.ts'
-import { reencrypt } from '../../auth-server/ops/reencrypt.ts'
+import { reencrypt } from '../../auth-server/cli/offline/reencrypt.ts'
 import { parseSecretsKeys } from '../../auth-server/store/secrets-keys.ts'
-import { describePostgresAndRedis } from '../support/backends.ts'
-import { type Fleet, type Member, openFleet } from '../support/fleet.ts'
-import { type FleetNonce, type FleetUser, newFleetUser, pathOf } from '../support/fleet-clients.ts'
-import { expectProblem, send } from '../support/http-client.ts'
-import { askForNonce } from '../support/scheme-clients/digest.ts'
-import { logIn, passwordOf, type TestServer } from '../support/stack.ts'
+import { type FleetNonce, type FleetUser, newFleetUser, pathOf } from '../support/clients/fleet-clients.ts'
+import { expectProblem, send } from '../support/clients/http-client.ts'
+import { askForNonce } from '../support/clients/scheme-clients/digest.ts'
+import { describePostgresAndRedis } from '../support/stores/backends.ts'
+import { type Fleet, type Member, openFleet } from '../support/worlds/fleet.ts'
+import { logIn, passwordOf, type TestServer } from '../support/worlds/stack.ts'
 
 const [oldSecret, newSecret] = ['the old service secret of 32 or more', 'the new service secret of 32 or more']
 const [oldKey, newKey] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64url')) as [string, string]

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openEmbedded } from '../support/backends.ts'
-import { describeInBrowser, type ObservedPage, openBrowser, type TestBrowser } from '../support/browser.ts'
-import { freePort } from '../support/free-port.ts'
-import { rememberSecret } from '../support/http-client.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { describeInBrowser, type ObservedPage, openBrowser, type TestBrowser } from '../support/clients/browser.ts'
+import { rememberSecret } from '../support/clients/http-client.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { openEmbedded } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 const run = promisify(execFile)
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Sent } from '../support/http-client.ts'
-import { cookieSetBy, forgottenCookie, formOf, signIn } from '../support/sign-in.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { expectProblem, type Sent } from '../support/clients/http-client.ts'
+import { cookieSetBy, forgottenCookie, formOf, signIn } from '../support/clients/sign-in.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let admin: string

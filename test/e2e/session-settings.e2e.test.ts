@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends, openEmbedded } from '../support/backends.ts'
-import { freePort } from '../support/free-port.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { cookieSetBy, signIn } from '../support/sign-in.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { cookieSetBy, signIn } from '../support/clients/sign-in.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { describeBackends, openEmbedded } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 

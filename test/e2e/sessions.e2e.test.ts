@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { cookieSetBy, forgottenCookie, formOf, signIn } from '../support/sign-in.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { cookieSetBy, forgottenCookie, formOf, signIn } from '../support/clients/sign-in.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 

@@ -1,13 +1,13 @@
 /** Installations with databases of their own on one Redis: side by side, and one after the other. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createAuthClient } from '../../deal-server/access/auth-client.ts'
-import { createIdSource } from '../../shared/ids.ts'
-import { type Backend, describeBackends } from '../support/backends.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { lent, withCacheOf } from '../support/shared-cache.ts'
-import { openStack, type Stack, type TestServer } from '../support/stack.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+import { createAuthClient } from '../../deal-server/auth-client/auth-client.ts'
+import { createIdSource } from '../../shared/platform/ids.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { type Backend, describeBackends } from '../support/stores/backends.ts'
+import { lent, withCacheOf } from '../support/stores/shared-cache.ts'
+import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 const isCurrent = async (server: TestServer): Promise<boolean> => {
   const { body } = await server.send('/readyz')

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEmbedded } from '../support/backends.ts'
-import { send } from '../support/http-client.ts'
-import { messageSignatureClient } from '../support/scheme-clients/message-signature.ts'
-import { signedRequestClient } from '../support/scheme-clients/signed-request.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { send } from '../support/clients/http-client.ts'
+import { messageSignatureClient } from '../support/clients/scheme-clients/message-signature.ts'
+import { signedRequestClient } from '../support/clients/scheme-clients/signed-request.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createSigner, httpbis, type SigningKey } from 'http-message-signatures'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply, send } from '../support/http-client.ts'
-import { type ClientKey, makeKey } from '../support/signing.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { expectProblem, type Reply, send } from '../support/clients/http-client.ts'
+import { type ClientKey, makeKey } from '../support/clients/signing.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 const run = promisify(execFile)
 const page = readFileSync(join(import.meta.dirname, '../../docs/signed-requests.md'), 'utf8')

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply, send } from '../support/http-client.ts'
-import { type ClientKey, makeKey, signUrl, type Unsigned } from '../support/signing.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+import { expectProblem, type Reply, send } from '../support/clients/http-client.ts'
+import { type ClientKey, makeKey, signUrl, type Unsigned } from '../support/clients/signing.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 let stack: Stack
 let keys: Record<'hmac' | 'rsa' | 'plain', ClientKey>

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { answering, type ChildServer, startChild, startScript } from '../support/child-server.ts'
-import { freePort } from '../support/free-port.ts'
-import { expectProblem, send } from '../support/http-client.ts'
-import { preparedKeysDir } from '../support/prepared-keys.ts'
-import { signUrl } from '../support/signing.ts'
-import { logIn, passwordOf, type TestServer, testServer } from '../support/stack.ts'
+import { expectProblem, send } from '../support/clients/http-client.ts'
+import { signUrl } from '../support/clients/signing.ts'
+import { answering, type ChildServer, startChild, startScript } from '../support/processes/child-server.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
+import { logIn, passwordOf, type TestServer, testServer } from '../support/worlds/stack.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-start-'))

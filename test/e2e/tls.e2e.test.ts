@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type ChildServer, startChild } from '../support/child-server.ts'
-import { freePort } from '../support/free-port.ts'
-import { preparedKeysDir } from '../support/prepared-keys.ts'
-import { selfSigned } from '../support/self-signed.ts'
-import { passwordOf } from '../support/stack.ts'
+import { type ChildServer, startChild } from '../support/processes/child-server.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
+import { selfSigned } from '../support/processes/self-signed.ts'
+import { passwordOf } from '../support/worlds/stack.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-tls-'))

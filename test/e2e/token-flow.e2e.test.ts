@@ -1,9 +1,9 @@
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { signIn } from '../support/sign-in.ts'
-import { openStack, passwordOf, type Stack, type Tokens } from '../support/stack.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import { signIn } from '../support/clients/sign-in.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack, type Tokens } from '../support/worlds/stack.ts'
 
 let stack: Stack
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import type { Reply } from '../support/http-client.ts'
-import { schemeClients } from '../support/scheme-clients/index.ts'
-import { openSender } from '../support/scheme-clients/send-with.ts'
-import { signIn } from '../support/sign-in.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import type { Reply } from '../support/clients/http-client.ts'
+import { schemeClients } from '../support/clients/scheme-clients/index.ts'
+import { openSender } from '../support/clients/scheme-clients/send-with.ts'
+import { signIn } from '../support/clients/sign-in.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 interface Line {
   readonly route?: string

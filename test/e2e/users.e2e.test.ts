@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Sent } from '../support/http-client.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { expectProblem, type Sent } from '../support/clients/http-client.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let admin: string

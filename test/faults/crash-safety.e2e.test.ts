@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { describePostgresAndRedis } from '../support/backends.ts'
-import { answering, type ChildServer, startChild } from '../support/child-server.ts'
-import { freePort } from '../support/free-port.ts'
-import { type HoldingProxy, startHoldingProxy } from '../support/holding-proxy.ts'
-import type { Reply } from '../support/http-client.ts'
-import { openStack, type Stack, type TestServer, testServer } from '../support/stack.ts'
+import type { Reply } from '../support/clients/http-client.ts'
+import { answering, type ChildServer, startChild } from '../support/processes/child-server.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { type HoldingProxy, startHoldingProxy } from '../support/processes/holding-proxy.ts'
+import { describePostgresAndRedis } from '../support/stores/backends.ts'
+import { openStack, type Stack, type TestServer, testServer } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let alice: string

@@ -8,13 +8,13 @@ import type { EventLog } from '../../deal-server/domain/event-log.ts'
 import { createEventStreams } from '../../deal-server/events/event-streams.ts'
 import { createEventLog } from '../../deal-server/store/event-log.ts'
 import { events } from '../../deal-server/store/schema.ts'
-import { systemClock } from '../../shared/clock.ts'
-import type { Database } from '../../shared/database/database.ts'
-import { migrateDatabase } from '../../shared/database/migrate.ts'
-import { openPostgres } from '../../shared/database/postgres.ts'
+import { systemClock } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { migrateDatabase } from '../../shared/platform/database/migrate.ts'
+import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from '../deal-server/events/simulated-client.ts'
 import { eventually } from '../support/eventually.ts'
-import { findPostgresBinaries, PostgresServer } from '../support/postgres-server.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
 
 /** `npm run test:event-crashes` has 30. */
 const rounds = Number(process.env.CRASH_ROUNDS ?? 3)

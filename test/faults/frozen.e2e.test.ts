@@ -1,12 +1,12 @@
 /** What a server rests on stands still: connections stay open, and nothing answers. Nobody waits long for it, and then nobody waits at all. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type AuthProcess, startAuthProcess } from '../support/auth-process.ts'
-import { describePostgresAndRedis, openPostgresAndRedis } from '../support/backends.ts'
-import { createBalancer } from '../support/balancer.ts'
+import type { Reply } from '../support/clients/http-client.ts'
 import { eventually } from '../support/eventually.ts'
-import type { Reply } from '../support/http-client.ts'
-import { findPostgresBinaries, PostgresServer } from '../support/postgres-server.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { type AuthProcess, startAuthProcess } from '../support/processes/auth-process.ts'
+import { createBalancer } from '../support/processes/balancer.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
+import { describePostgresAndRedis, openPostgresAndRedis } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 /** A second and a half on a machine that does nothing else; the time-outs of single calls would add up to more. */
 const waitedAtMostMs = 3_000

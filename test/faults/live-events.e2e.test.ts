@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openPostgresAndRedis } from '../support/backends.ts'
-import { openEvents } from '../support/event-client.ts'
-import { findPostgresBinaries, PostgresServer } from '../support/postgres-server.ts'
-import { redisServerInstalled } from '../support/redis-server.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { openEvents } from '../support/clients/event-client.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
+import { redisServerInstalled } from '../support/processes/redis-server.ts'
+import { openPostgresAndRedis } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 const binaries = findPostgresBinaries()
 const canRun = process.env.TEST_DATABASE_URL !== undefined && binaries !== undefined && redisServerInstalled

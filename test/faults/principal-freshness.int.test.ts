@@ -3,18 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeUser } from '../../auth-server/users/change-user.ts'
 import { insertUser } from '../../auth-server/users/create-user.ts'
-import { systemClock } from '../../shared/clock.ts'
-import { migrateDatabase } from '../../shared/database/migrate.ts'
-import { createIdSource } from '../../shared/ids.ts'
-import { type Backend, describePostgresAndRedis } from '../support/backends.ts'
+import { systemClock } from '../../shared/platform/clock.ts'
+import { migrateDatabase } from '../../shared/platform/database/migrate.ts'
+import { createIdSource } from '../../shared/platform/ids.ts'
 import { eventually } from '../support/eventually.ts'
+import { type Backend, describePostgresAndRedis } from '../support/stores/backends.ts'
 import {
   type AuthPart,
   authMigrations,
   type DealPart,
   openAuthPart,
   openDealPart,
-} from '../support/freshness-servers.ts'
+} from '../support/worlds/freshness-servers.ts'
 
 const rounds = 60
 const right = 'deal.hold'

@@ -3,9 +3,9 @@
  * `npm run test:revocation` does more rounds.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describePostgresAndRedis } from '../support/backends.ts'
-import { RevocationWorld } from '../support/revocation-world.ts'
-import { revocations } from '../support/revocations.ts'
+import { describePostgresAndRedis } from '../support/stores/backends.ts'
+import { RevocationWorld } from '../support/worlds/revocation-world.ts'
+import { revocations } from '../support/worlds/revocations.ts'
 
 const rounds = Number(process.env.REVOCATION_ROUNDS ?? 1)
 

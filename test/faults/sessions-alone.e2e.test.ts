@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { freePort } from '../support/free-port.ts'
-import { type HoldingProxy, startHoldingProxy } from '../support/holding-proxy.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { signIn } from '../support/sign-in.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { signIn } from '../support/clients/sign-in.ts'
+import { freePort } from '../support/processes/free-port.ts'
+import { type HoldingProxy, startHoldingProxy } from '../support/processes/holding-proxy.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let way: HoldingProxy

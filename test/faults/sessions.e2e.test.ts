@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends, describePostgresAndRedis } from '../support/backends.ts'
-import type { Reply } from '../support/http-client.ts'
-import { signIn } from '../support/sign-in.ts'
-import { openStack, type Stack, type TestServer } from '../support/stack.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+import type { Reply } from '../support/clients/http-client.ts'
+import { signIn } from '../support/clients/sign-in.ts'
+import { describeBackends, describePostgresAndRedis } from '../support/stores/backends.ts'
+import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 let stack: Stack
 

@@ -1,12 +1,12 @@
 /** What a right alone and what a narrowed key may do on the auth server: each walks every route that the server describes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allRights, type Right } from '../../auth-server/users/rights.ts'
-import { type Asked, type AuthEntry, authRoutes, outcomeOf, type Subject } from '../support/auth-routes.ts'
-import { describeEmbedded } from '../support/backends.ts'
-import { type Reply, rememberSecret, type Sent } from '../support/http-client.ts'
-import { type Document, describedIn, examplePath } from '../support/openapi.ts'
-import { type ClientKey, clientKeyOf, signUrl } from '../support/signing.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { type Asked, type AuthEntry, authRoutes, outcomeOf, type Subject } from '../support/clients/auth-routes.ts'
+import { type Reply, rememberSecret, type Sent } from '../support/clients/http-client.ts'
+import { type Document, describedIn, examplePath } from '../support/clients/openapi.ts'
+import { type ClientKey, clientKeyOf, signUrl } from '../support/clients/signing.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 type Send = (path: string, sent: Sent) => Promise<Reply>
 

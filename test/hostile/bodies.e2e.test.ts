@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { fingerprintOfData } from '../support/data-fingerprint.ts'
-import { expectProblem, type Reply, type Sent } from '../support/http-client.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { fingerprintOfData } from '../support/stores/data-fingerprint.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let admin: string

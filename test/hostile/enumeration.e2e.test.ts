@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { type Reply, rememberSecret } from '../support/http-client.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { askForNonce, digestCredential } from '../support/scheme-clients/digest.ts'
-import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+import { type Reply, rememberSecret } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { askForNonce, digestCredential } from '../support/clients/scheme-clients/digest.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 /** A way to try a secret of a user: the answer must not tell whether there is one. */
 type Try = (username: string, address: string) => Promise<Reply>

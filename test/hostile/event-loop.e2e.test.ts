@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeEmbedded } from '../support/backends.ts'
-import { type CostlyRequest, costlyRequests, inCrumbs } from '../support/costly-requests.ts'
-import { leastLongestTurn, longestTurn, spin, timesSlower } from '../support/event-loop.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { type CostlyRequest, costlyRequests, inCrumbs } from '../support/clients/costly-requests.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { leastLongestTurn, longestTurn, spin, timesSlower } from '../support/processes/event-loop.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 /** So long, in milliseconds, one request may hold the event loop on a machine like the one that the limit was made for. */
 const limitMs = 25

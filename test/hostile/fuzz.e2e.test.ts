@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblemForm, type Reply } from '../support/http-client.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+import { expectProblemForm, type Reply } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let token: string

@@ -1,9 +1,9 @@
 /** Nobody gives what they have not got: neither rights, nor keys, nor an account that may do more than they. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply, type Sent } from '../support/http-client.ts'
-import { clientKeyOf, signUrl } from '../support/signing.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'
+import { clientKeyOf, signUrl } from '../support/clients/signing.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let admin: string

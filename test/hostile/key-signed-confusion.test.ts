@@ -1,11 +1,14 @@
 import { createPublicKey, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { encodeKeySignedPayload, type KeySignedClaims } from '../../shared/tokens/key-signed-payload.ts'
-import { formatKeySignedToken, parseKeySignedToken } from '../../shared/tokens/key-signed-token.ts'
-import { createAccessTokenVerifier } from '../../shared/tokens/verify-access-token.ts'
-import { createKeySignedVerifier } from '../../shared/tokens/verify-key-signed-token.ts'
+import { createAccessTokenVerifier } from '../../shared/protocol/access-token/verify-access-token.ts'
+import {
+  encodeKeySignedPayload,
+  type KeySignedClaims,
+} from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
+import { formatKeySignedToken, parseKeySignedToken } from '../../shared/protocol/key-signed-token/key-signed-token.ts'
+import { createKeySignedVerifier } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import { audience, generateTestKey, issuer } from '../auth-server/support/auth-core.ts'
-import { tokenSaying } from '../support/key-signed-tokens.ts'
+import { tokenSaying } from '../support/clients/key-signed-tokens.ts'
 
 const now = 1_800_000_000
 const clock = { now: () => now * 1000, monotonic: () => 0 }

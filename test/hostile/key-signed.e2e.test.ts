@@ -4,16 +4,23 @@ import {
   decodeKeySignedPayload,
   encodeKeySignedPayload,
   type KeySignedClaims,
-} from '../../shared/tokens/key-signed-payload.ts'
-import { formatKeySignedToken, parseKeySignedToken } from '../../shared/tokens/key-signed-token.ts'
+} from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
+import { formatKeySignedToken, parseKeySignedToken } from '../../shared/protocol/key-signed-token/key-signed-token.ts'
 import { generateTestKey } from '../auth-server/support/auth-core.ts'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply } from '../support/http-client.ts'
-import { blockOf, bodyOf, type TokenKey, tokenOf, tokenSaying, withDigest } from '../support/key-signed-tokens.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { activeKey } from '../support/ring-keys.ts'
-import { keySignedHeaders, keySignedToken } from '../support/scheme-clients/key-signed.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
+import {
+  blockOf,
+  bodyOf,
+  type TokenKey,
+  tokenOf,
+  tokenSaying,
+  withDigest,
+} from '../support/clients/key-signed-tokens.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { keySignedHeaders, keySignedToken } from '../support/clients/scheme-clients/key-signed.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { activeKey } from '../support/worlds/ring-keys.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let key: TokenKey

@@ -1,15 +1,15 @@
 /** A stolen token or key alone makes no credential that outlives it; and what a user holds can be ended, all of it. */
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, type Reply, rememberSecret } from '../support/http-client.ts'
-import { keyTokenOf, makeApiKey } from '../support/oauth-requests.ts'
-import { schemeClients } from '../support/scheme-clients/index.ts'
-import { keySignedHeaders, keySignedToken } from '../support/scheme-clients/key-signed.ts'
-import { openSender } from '../support/scheme-clients/send-with.ts'
-import { signIn } from '../support/sign-in.ts'
-import { clientKeyOf, signUrl } from '../support/signing.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { expectProblem, type Reply, rememberSecret } from '../support/clients/http-client.ts'
+import { keyTokenOf, makeApiKey } from '../support/clients/oauth-requests.ts'
+import { schemeClients } from '../support/clients/scheme-clients/index.ts'
+import { keySignedHeaders, keySignedToken } from '../support/clients/scheme-clients/key-signed.ts'
+import { openSender } from '../support/clients/scheme-clients/send-with.ts'
+import { signIn } from '../support/clients/sign-in.ts'
+import { clientKeyOf, signUrl } from '../support/clients/signing.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let count = 0

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
+import { askForNonce, digestCredential } from '../support/clients/scheme-clients/digest.ts'
 import { eventually } from '../support/eventually.ts'
-import { askForNonce, digestCredential } from '../support/scheme-clients/digest.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')

@@ -1,12 +1,12 @@
 /** What a narrowed key may do on the deal server: it walks every route. Those of the auth server are in `auth-routes.e2e.test.ts`. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEmbedded } from '../support/backends.ts'
-import { expectProblem, type Reply, type Sent } from '../support/http-client.ts'
-import { type Document, describedIn } from '../support/openapi.ts'
-import { commandRows, type Entry, plantedTask, routeTable } from '../support/rights-alone.ts'
-import { type ClientKey, makeKey, signUrl } from '../support/signing.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'
+import { type Document, describedIn } from '../support/clients/openapi.ts'
+import { type ClientKey, makeKey, signUrl } from '../support/clients/signing.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
+import { commandRows, type Entry, plantedTask, routeTable } from '../support/worlds/rights-alone.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let alice: string

@@ -1,8 +1,6 @@
 import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { fingerprintOfData } from '../support/data-fingerprint.ts'
-import { rememberSecret } from '../support/http-client.ts'
+import { rememberSecret } from '../support/clients/http-client.ts'
 import {
   type AssertionChanges,
   assertionOf,
@@ -12,9 +10,11 @@ import {
   type MadeKey,
   makeApiKey,
   postForm,
-} from '../support/oauth-requests.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+} from '../support/clients/oauth-requests.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { fingerprintOfData } from '../support/stores/data-fingerprint.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let hmac: MadeKey

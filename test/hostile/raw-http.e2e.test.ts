@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeEmbedded } from '../support/backends.ts'
-import { fingerprintOfData } from '../support/data-fingerprint.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { openStack, type Stack, type TestServer } from '../support/stack.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
+import { fingerprintOfData } from '../support/stores/data-fingerprint.ts'
+import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let token: string

@@ -1,12 +1,12 @@
 /** Somebody else can write to Redis: that gives no rights, no session, and no 500. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sessionKeyHash } from '../../shared/schemes/session-times.ts'
-import { describePostgresAndRedis } from '../support/backends.ts'
+import { sessionKeyHash } from '../../shared/protocol/authentication/session/session-times.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { signIn } from '../support/clients/sign-in.ts'
 import { eventually } from '../support/eventually.ts'
-import { expectProblem } from '../support/http-client.ts'
-import type { RedisServer } from '../support/redis-server.ts'
-import { signIn } from '../support/sign-in.ts'
-import { openStack, passwordOf, type Stack, type TestServer } from '../support/stack.ts'
+import type { RedisServer } from '../support/processes/redis-server.ts'
+import { describePostgresAndRedis } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let redis: RedisServer

@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { allRights } from '../../auth-server/users/rights.ts'
-import { describeEmbedded } from '../support/backends.ts'
-import { openEvents } from '../support/event-client.ts'
-import { expectProblem, type Reply, type Sent } from '../support/http-client.ts'
-import { type Document, describedIn } from '../support/openapi.ts'
-import { commandRows, type Entry, plantedTask, routeTable } from '../support/rights-alone.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { openEvents } from '../support/clients/event-client.ts'
+import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'
+import { type Document, describedIn } from '../support/clients/openapi.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
+import { commandRows, type Entry, plantedTask, routeTable } from '../support/worlds/rights-alone.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 /** In every text and every amount of a planted deal. */
 const planted = /planted|7654321/i

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { fingerprintOfData } from '../support/data-fingerprint.ts'
-import { expectProblem, expectProblemForm, type Reply, rememberSecret } from '../support/http-client.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { cookieSetBy, signIn } from '../support/sign-in.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { expectProblem, expectProblemForm, type Reply, rememberSecret } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { cookieSetBy, signIn } from '../support/clients/sign-in.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { fingerprintOfData } from '../support/stores/data-fingerprint.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let before: string

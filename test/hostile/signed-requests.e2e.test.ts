@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem, expectProblemForm, type Reply, send } from '../support/http-client.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { type ClientKey, canonical, makeKey, signText, signUrl, type Unsigned } from '../support/signing.ts'
-import { openStack, type Stack } from '../support/stack.ts'
+import { expectProblem, expectProblemForm, type Reply, send } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { type ClientKey, canonical, makeKey, signText, signUrl, type Unsigned } from '../support/clients/signing.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let key: ClientKey

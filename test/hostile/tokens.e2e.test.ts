@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { decodeJwt, exportJWK } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type KeyRing, openKeyRing } from '../../auth-server/key-ring/key-ring.ts'
-import { describeBackends } from '../support/backends.ts'
-import { expectProblem } from '../support/http-client.ts'
-import { basicOf, makeApiKey, postForm } from '../support/oauth-requests.ts'
-import { openStack, passwordOf, type Stack } from '../support/stack.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { basicOf, makeApiKey, postForm } from '../support/clients/oauth-requests.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
 let keyRing: KeyRing

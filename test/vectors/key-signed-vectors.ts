@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { KeySignedClaims, TokenPasswordHash } from '../../shared/tokens/key-signed-payload.ts'
+import type { KeySignedClaims, TokenPasswordHash } from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
 
 /** The content of a token; octets in hex. */
 export type VectorClaims = Omit<KeySignedClaims, 'passwordHash'> & {

@@ -6,10 +6,13 @@ import { constants, createPublicKey, generateKeyPairSync, privateEncrypt, sign }
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { calculateJwkThumbprint } from 'jose'
-import { digestTokenPassword } from '../../shared/passwords/token-password.ts'
-import { encodeKeySignedPayload, type KeySignedClaims } from '../../shared/tokens/key-signed-payload.ts'
-import { formatKeySignedToken, parseKeySignedToken } from '../../shared/tokens/key-signed-token.ts'
-import { bodyOf, tokenOf, tokenSaying, withDigest } from '../support/key-signed-tokens.ts'
+import {
+  encodeKeySignedPayload,
+  type KeySignedClaims,
+} from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
+import { formatKeySignedToken, parseKeySignedToken } from '../../shared/protocol/key-signed-token/key-signed-token.ts'
+import { digestTokenPassword } from '../../shared/protocol/key-signed-token/token-password.ts'
+import { bodyOf, tokenOf, tokenSaying, withDigest } from '../support/clients/key-signed-tokens.ts'
 import type { KeySignedVector, KeySignedVectors } from './key-signed-vectors.ts'
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })

@@ -1,7 +1,7 @@
 /** What `/api-keys` is sent. */
 import { z } from 'zod'
-import { pageParameters } from '../../../shared/http/query-parameters.ts'
-import { isUsername } from '../../../shared/principals/record.ts'
+import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import { isUsername } from '../../../shared/protocol/principal/record.ts'
 
 const unprintable = /\p{Cc}|\p{Cs}/u
 

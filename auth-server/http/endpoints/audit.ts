@@ -1,10 +1,10 @@
 /** GET /audit: the audit log, oldest first (CONTRACT sections 2 and 9). */
 import { z } from 'zod'
-import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import { pageParameters, readQuery } from '../../../shared/http/query-parameters.ts'
-import type { Route } from '../../../shared/http/routes.ts'
-import { requireSecureTransport } from '../../../shared/http/transport.ts'
-import { type Authenticate, requireRights } from '../../../shared/schemes/authenticate.ts'
+import { jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
+import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
+import { type Authenticate, requireRights } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { AuditPage } from '../../audit/read-entries.ts'
 import { describeAudit } from '../openapi/audit-operations.ts'
 

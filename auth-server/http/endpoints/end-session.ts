@@ -2,16 +2,17 @@
  * DELETE /sessions/{key}: `{key}` is a session key, which is then the credential; `current`; or the public id of a session or token
  * login of the caller's own.
  */
-import { Refused } from '../../../shared/errors.ts'
-import { type Answer, emptyAnswer, noStore } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import { refuseBody } from '../../../shared/http/json-body.ts'
-import type { Route } from '../../../shared/http/routes.ts'
-import { requireSecureTransport } from '../../../shared/http/transport.ts'
-import type { Authenticate, Authentication } from '../../../shared/schemes/authenticate.ts'
-import type { RefuseCrossSite } from '../../../shared/schemes/cross-site.ts'
-import type { SessionCookie } from '../../../shared/schemes/session-cookie.ts'
-import { isSessionKey, sessionKeyHash } from '../../../shared/schemes/session-times.ts'
+
+import { type Answer, emptyAnswer, noStore } from '../../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { refuseBody } from '../../../shared/platform/http/content/json-body.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { Authenticate, Authentication } from '../../../shared/protocol/authentication/authenticate.ts'
+import type { RefuseCrossSite } from '../../../shared/protocol/authentication/cross-site.ts'
+import type { SessionCookie } from '../../../shared/protocol/authentication/session/session-cookie.ts'
+import { isSessionKey, sessionKeyHash } from '../../../shared/protocol/authentication/session/session-times.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { SessionOwner } from '../../logins/session-store.ts'
 import { requireOwnAccount } from '../../users/own-account.ts'

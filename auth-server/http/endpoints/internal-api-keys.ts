@@ -1,9 +1,10 @@
 /** GET /internal/api-keys/{id}, and POST …/used: what deal servers verify signed requests with, and what they report of it. */
-import { Refused } from '../../../shared/errors.ts'
-import { emptyAnswer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import { apiKeySecretPurpose, type InternalApiKey } from '../../../shared/internal-api-keys.ts'
-import { sealInternally } from '../../../shared/internal-sealing.ts'
+
+import { sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
+import { emptyAnswer, jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { apiKeySecretPurpose, type InternalApiKey } from '../../../shared/protocol/internal-api/api-keys.ts'
 import type { ApiKeys } from '../../api-keys/api-keys.ts'
 import type { InternalEndpoint } from './internal.ts'
 

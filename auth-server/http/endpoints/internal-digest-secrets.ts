@@ -1,8 +1,8 @@
-import { Refused } from '../../../shared/errors.ts'
-import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import { sealInternally } from '../../../shared/internal-sealing.ts'
-import type { DigestPorts } from '../../../shared/schemes/digest.ts'
-import { digestSecretPurpose, type InternalDigestSecret } from '../../../shared/schemes/internal-digest-secrets.ts'
+import { sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
+import { jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { DigestPorts } from '../../../shared/protocol/authentication/digest/digest.ts'
+import { digestSecretPurpose, type InternalDigestSecret } from '../../../shared/protocol/internal-api/digest-secrets.ts'
 import type { InternalEndpoint } from './internal.ts'
 
 /** GET /internal/digest-secrets?username= or ?userhash=: what deal servers verify HTTP Digest with. */

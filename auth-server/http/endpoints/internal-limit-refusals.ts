@@ -1,6 +1,6 @@
-import { emptyAnswer, noStore } from '../../../shared/http/answer.ts'
-import { readBodyAs } from '../../../shared/http/json-body.ts'
-import { limitRefusalsSchema, type NoteRefusal } from '../../../shared/limits/limit-refusals.ts'
+import { emptyAnswer, noStore } from '../../../shared/platform/http/answer.ts'
+import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
+import { limitRefusalsSchema, type NoteRefusal } from '../../../shared/protocol/login-throttle/limit-refusals.ts'
 import type { InternalEndpoint } from './internal.ts'
 
 /** POST /internal/limit-refusals: what a limit refused at deal servers, for the audit log. Answered when all of it is written down. */

@@ -1,13 +1,13 @@
-import { Refused } from '../../../shared/errors.ts'
-import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import { readBodyAs } from '../../../shared/http/json-body.ts'
-import { openInternally } from '../../../shared/internal-sealing.ts'
-import type { BasicPorts } from '../../../shared/schemes/basic.ts'
+import { openInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
+import { jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
+import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { BasicPorts } from '../../../shared/protocol/authentication/basic/basic.ts'
 import {
   passwordPurpose,
   presentedPasswordSchema,
   sealedPasswordSchema,
-} from '../../../shared/schemes/internal-passwords.ts'
+} from '../../../shared/protocol/internal-api/passwords.ts'
 import type { InternalEndpoint } from './internal.ts'
 
 export interface PasswordEndpointPorts extends BasicPorts {

@@ -1,6 +1,6 @@
-import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import { readBodyAs } from '../../../shared/http/json-body.ts'
-import { type SessionAnswer, sessionQuestionSchema } from '../../../shared/internal-sessions.ts'
+import { jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
+import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
+import { type SessionAnswer, sessionQuestionSchema } from '../../../shared/protocol/internal-api/sessions.ts'
 import type { StoredSessions } from '../../logins/use-session.ts'
 import type { InternalEndpoint } from './internal.ts'
 

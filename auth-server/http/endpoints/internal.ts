@@ -2,16 +2,20 @@
  * `/internal`: what deal servers ask, authenticated under SERVICE_SECRET (CONTRACT section 9). Each endpoint is one entry of the list;
  * none is reached by anybody else, and none is part of the public documentation.
  */
-import type { Clock } from '../../../shared/clock.ts'
-import { Refused } from '../../../shared/errors.ts'
-import { type Answer, jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import type { Method, Route } from '../../../shared/http/routes.ts'
-import { internalMacHeader, macOfInternalAnswer } from '../../../shared/internal-answers.ts'
-import { askerOfInternalRequest, type InternalAsker, internalSchemeName } from '../../../shared/internal-requests.ts'
-import { type InstalledPrincipal, installationHeader } from '../../../shared/principals/installation.ts'
-import { authorizationOf } from '../../../shared/schemes/scheme.ts'
-import { keySetHeader } from '../../../shared/tokens/key-set.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import { type Answer, jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { Method, Route } from '../../../shared/platform/http/server/routes.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
+import { internalMacHeader, macOfInternalAnswer } from '../../../shared/protocol/internal-api/internal-answers.ts'
+import {
+  askerOfInternalRequest,
+  type InternalAsker,
+  internalSchemeName,
+} from '../../../shared/protocol/internal-api/internal-requests.ts'
+import { keySetHeader } from '../../../shared/protocol/internal-api/published-keys.ts'
+import { type InstalledPrincipal, installationHeader } from '../../../shared/protocol/principal/instance-id.ts'
 import type { UseInternalNonce } from '../internal-nonces.ts'
 
 /** SERVICE_SECRET: all that are accepted. */

@@ -2,11 +2,12 @@
  * The public keys, for everybody: JWK Sets (RFC 7517 §5) by purpose, and each key as PEM. They are those of the folder at that moment: another
  * auth server may have noticed a new key before, and sign with it.
  */
-import { Refused } from '../../../shared/errors.ts'
-import type { Answer } from '../../../shared/http/answer.ts'
-import { answerCacheable } from '../../../shared/http/cacheable.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import type { Route } from '../../../shared/http/routes.ts'
+
+import type { Answer } from '../../../shared/platform/http/answer.ts'
+import { answerCacheable } from '../../../shared/platform/http/cacheable.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { KeyUse } from '../../key-ring/keyring-file.ts'
 import { describeJwkSet, describePem } from '../openapi/key-operations.ts'

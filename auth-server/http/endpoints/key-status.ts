@@ -1,9 +1,9 @@
 /** GET /keys: the state of the key ring, for operators (CONTRACT sections 2 and 9). */
-import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import { noParameters, readQuery } from '../../../shared/http/query-parameters.ts'
-import type { Route } from '../../../shared/http/routes.ts'
-import { requireSecureTransport } from '../../../shared/http/transport.ts'
-import { type Authenticate, requireRights } from '../../../shared/schemes/authenticate.ts'
+import { jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
+import { noParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
+import { type Authenticate, requireRights } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import { describeKeyStatus } from '../openapi/key-operations.ts'
 

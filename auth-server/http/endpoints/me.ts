@@ -1,9 +1,9 @@
 /** GET /me: who the caller is, by whichever scheme. */
-import { rfc3339 } from '../../../shared/clock.ts'
-import { jsonAnswer, noStore } from '../../../shared/http/answer.ts'
-import type { Route } from '../../../shared/http/routes.ts'
-import { requireSecureTransport } from '../../../shared/http/transport.ts'
-import type { Authenticate } from '../../../shared/schemes/authenticate.ts'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
+import { jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
+import type { Authenticate } from '../../../shared/protocol/authentication/authenticate.ts'
 import { describeMe } from '../openapi/login-operations.ts'
 
 export interface MePorts {

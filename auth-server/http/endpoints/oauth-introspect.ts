@@ -1,8 +1,8 @@
 /** POST /oauth/introspect (RFC 7662): for API keys as clients, and for callers of any scheme. */
-import type { HttpCall } from '../../../shared/http/call.ts'
-import type { Route } from '../../../shared/http/routes.ts'
-import { type Authenticate, narrowed } from '../../../shared/schemes/authenticate.ts'
-import { authorizationOf } from '../../../shared/schemes/scheme.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { type Authenticate, narrowed } from '../../../shared/protocol/authentication/authenticate.ts'
+import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
 import { isApiKeyId } from '../../api-keys/api-key-rows.ts'
 import type { LiveToken } from '../../oauth/inspect-token.ts'
 import { oauthAnswer } from '../oauth/oauth-answers.ts'

@@ -1,6 +1,6 @@
 /** GET /.well-known/oauth-authorization-server (RFC 8414): what works here, and nothing else. */
-import { answerCacheable } from '../../../shared/http/cacheable.ts'
-import type { Route } from '../../../shared/http/routes.ts'
+import { answerCacheable } from '../../../shared/platform/http/cacheable.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { assertionAlg } from '../../oauth/client-assertion.ts'
 import { clientAuthenticationMethods } from '../../oauth/clients.ts'
 import { allRights } from '../../users/rights.ts'

@@ -1,7 +1,7 @@
 /** POST /oauth/revoke (RFC 7009). */
-import type { HttpCall } from '../../../shared/http/call.ts'
-import type { Route } from '../../../shared/http/routes.ts'
-import { loginClientId } from '../../../shared/tokens/access-token.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { EndToken } from '../../oauth/end-token.ts'
 import type { TokenIssue } from '../../oauth/inspect-token.ts'

@@ -1,7 +1,7 @@
 /** POST /oauth/token (RFC 6749 §4.4 and §6; client authentication: §2.3, RFC 7523). */
-import type { Answer } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import type { Route } from '../../../shared/http/routes.ts'
+import type { Answer } from '../../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import type { GrantClientCredentials } from '../../oauth/client-credentials.ts'
 import { invalidClient, OAuthRefused } from '../../oauth/oauth-refused.ts'
 import { eventOf } from '../audited.ts'

@@ -1,5 +1,5 @@
 /** What OAuth clients use (CONTRACT sections 2 and 9). */
-import type { Route } from '../../../shared/http/routes.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { type OAuthIntrospectPorts, oauthIntrospectRoute } from './oauth-introspect.ts'
 import { type OAuthMetadataSettings, oauthMetadataRoutes } from './oauth-metadata.ts'
 import { type OAuthRevokePorts, oauthRevokeRoute } from './oauth-revoke.ts'

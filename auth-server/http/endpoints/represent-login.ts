@@ -1,4 +1,4 @@
-import { rfc3339 } from '../../../shared/clock.ts'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { LoginView } from '../../logins/list-logins.ts'
 
 /** A login as clients read it; `currentId` is that of the credential that asks. */

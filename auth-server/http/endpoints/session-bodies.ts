@@ -1,9 +1,9 @@
 /** What the routes below `/sessions` are sent, as JSON and as HTML forms. */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import { checkValue } from '../../../shared/http/check-value.ts'
-import { isForm, readForm } from '../../../shared/http/form-body.ts'
-import { readBodyAs } from '../../../shared/http/json-body.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
+import { isForm, readForm } from '../../../shared/platform/http/content/form-body.ts'
+import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
 import { type ReturnOrigins, returnUrl } from '../return-to.ts'
 
 const returnTo = z.string().optional().meta({

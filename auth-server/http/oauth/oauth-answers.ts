@@ -1,10 +1,11 @@
 /** How everything below `/oauth` answers: RFC 6749 §5.1 and §5.2, never a problem document. */
-import { Refused } from '../../../shared/errors.ts'
-import { type Answer, jsonAnswer } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import type { OtherProblemForm } from '../../../shared/http/routes.ts'
-import type { ProblemDocument } from '../../../shared/problems.ts'
-import { isOfScript, realm } from '../../../shared/schemes/scheme.ts'
+
+import { type Answer, jsonAnswer } from '../../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { OtherProblemForm } from '../../../shared/platform/http/server/routes.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { ProblemDocument } from '../../../shared/platform/problems/problem-document.ts'
+import { isOfScript, realm } from '../../../shared/protocol/authentication/scheme.ts'
 import { OAuthRefused } from '../../oauth/oauth-refused.ts'
 import { bearerChallenge } from '../bearer-credential.ts'
 

@@ -1,7 +1,8 @@
 /** The operations below `/api-keys`. */
-import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
-import type { Operation } from '../../../shared/openapi/operation.ts'
-import { bodyProblems, callerProblems } from '../../../shared/openapi/problem-answers.ts'
+
+import type { Operation } from '../../../shared/platform/http/operation.ts'
+import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { bodyProblems, callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
 import { apiKeyListParameters, apiKeySchema } from '../endpoints/api-key-bodies.ts'
 import { proofProblems } from './user-operations.ts'
 

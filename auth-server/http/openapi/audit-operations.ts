@@ -1,8 +1,8 @@
 /** The operation that reads the audit log. */
 import type { z } from 'zod'
-import { ref } from '../../../shared/openapi/json-schema.ts'
-import type { Operation } from '../../../shared/openapi/operation.ts'
-import { callerProblems } from '../../../shared/openapi/problem-answers.ts'
+import type { Operation } from '../../../shared/platform/http/operation.ts'
+import { ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
 
 /** GET /audit. */
 export const describeAudit = (query: z.ZodObject): Operation => ({

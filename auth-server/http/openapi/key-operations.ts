@@ -1,7 +1,8 @@
 /** The operations that read public keys. */
-import { ref } from '../../../shared/openapi/json-schema.ts'
-import type { DescribedAnswer, Operation } from '../../../shared/openapi/operation.ts'
-import { callerProblems } from '../../../shared/openapi/problem-answers.ts'
+
+import type { DescribedAnswer, Operation } from '../../../shared/platform/http/operation.ts'
+import { ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
 
 const describeDocument = (
   operation: Pick<Operation, 'id' | 'summary' | 'path'>,

@@ -1,8 +1,8 @@
 /** The operations of the token flow, and `/me`. */
 import type { z } from 'zod'
-import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
-import type { Operation } from '../../../shared/openapi/operation.ts'
-import { bodyProblems, callerProblems } from '../../../shared/openapi/problem-answers.ts'
+import type { Operation } from '../../../shared/platform/http/operation.ts'
+import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { bodyProblems, callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
 
 const tokens = { description: 'A pair of tokens.', schema: ref('Tokens') }
 const ofCredential = ['insecure-transport', 'unavailable']

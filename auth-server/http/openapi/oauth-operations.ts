@@ -1,7 +1,7 @@
 /** The operations of OAuth. Their refusals are in the form of RFC 6749 §5.2. */
 import { z } from 'zod'
-import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
-import type { DescribedAnswer, Operation } from '../../../shared/openapi/operation.ts'
+import type { DescribedAnswer, Operation } from '../../../shared/platform/http/operation.ts'
+import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
 
 const text = z.string().optional()
 

@@ -1,9 +1,9 @@
 /** The operations of sessions and of lists of logins. */
-import { formType } from '../../../shared/http/form-body.ts'
-import { pageParameters } from '../../../shared/http/query-parameters.ts'
-import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
-import type { Operation } from '../../../shared/openapi/operation.ts'
-import { bodyProblems, callerProblems } from '../../../shared/openapi/problem-answers.ts'
+import { formType } from '../../../shared/platform/http/content/form-body.ts'
+import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { Operation } from '../../../shared/platform/http/operation.ts'
+import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { bodyProblems, callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
 import { endingFormSchema, sessionFormSchema, sessionJsonSchema } from '../endpoints/session-bodies.ts'
 
 const goesOn = { description: 'The browser goes on to `return_to`.', headers: ['Location', 'Set-Cookie'] }

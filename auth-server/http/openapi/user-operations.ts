@@ -1,9 +1,9 @@
 /** The operations below `/users`. */
 import type { z } from 'zod'
-import { pageParameters } from '../../../shared/http/query-parameters.ts'
-import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
-import type { DescribedBody, Operation } from '../../../shared/openapi/operation.ts'
-import { bodyProblems, callerProblems } from '../../../shared/openapi/problem-answers.ts'
+import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { DescribedBody, Operation } from '../../../shared/platform/http/operation.ts'
+import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { bodyProblems, callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
 import {
   creationSchema,
   digestSecretSchema,

@@ -1,6 +1,7 @@
 /** The operations of the two command collections. */
-import { ref } from '../../../shared/openapi/json-schema.ts'
-import type { JsonSchema, Operation } from '../../../shared/openapi/operation.ts'
+
+import type { JsonSchema, Operation } from '../../../shared/platform/http/operation.ts'
+import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { commands } from '../../use-cases/index.ts'
 import { commandInput, commandProblems, outcomeHeaders } from './command-operations.ts'
 import { dealCommandBody, globalCommandBody } from './command-schemas.ts'

@@ -1,7 +1,8 @@
 /** The operations of the styles in which each command has a path, or attributes stand for commands. */
-import { ref } from '../../../shared/openapi/json-schema.ts'
-import type { DescribedAnswer, DescribedBody, Operation } from '../../../shared/openapi/operation.ts'
-import { bodyProblems, callerProblems } from '../../../shared/openapi/problem-answers.ts'
+
+import type { DescribedAnswer, DescribedBody, Operation } from '../../../shared/platform/http/operation.ts'
+import { ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { bodyProblems, callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commands } from '../../use-cases/index.ts'
 import { attributeCommands } from '../../use-cases/update-deal.ts'

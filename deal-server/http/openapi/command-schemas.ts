@@ -1,6 +1,7 @@
 /** What commands are sent as: their parameters, and bodies that name one. */
-import { jsonSchemaOf, ref } from '../../../shared/openapi/json-schema.ts'
-import type { JsonSchema } from '../../../shared/openapi/operation.ts'
+
+import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
+import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { attributesSchema, requiredAttributes } from '../../use-cases/attributes.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { holdDeal } from '../../use-cases/hold-deal.ts'

@@ -1,9 +1,10 @@
 /** The component schemas and request header fields of the document. */
-import { header } from '../../../shared/openapi/header-components.ts'
-import { componentSchemas, ref } from '../../../shared/openapi/json-schema.ts'
-import type { JsonSchema } from '../../../shared/openapi/operation.ts'
-import { type HeadersByStatus, problemSchema } from '../../../shared/openapi/problem-answers.ts'
-import type { ProblemTable } from '../../../shared/problems.ts'
+
+import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
+import { header } from '../../../shared/platform/openapi/header-components.ts'
+import { componentSchemas, ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { type HeadersByStatus, problemSchema } from '../../../shared/platform/openapi/problem-answers.ts'
+import type { ProblemTable } from '../../../shared/platform/problems/problem-document.ts'
 import * as answers from './answer-schemas.ts'
 import { commandSchemas } from './command-schemas.ts'
 

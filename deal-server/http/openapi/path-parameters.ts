@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../../shared/openapi/operation.ts'
+import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
 
 /** The id of a deal in a path; upper case is accepted. */
 export const idOfDeal: JsonSchema = { type: 'string', format: 'uuid' }

@@ -1,9 +1,9 @@
 /** The operations that read. */
 
-import { pageParameters } from '../../../shared/http/query-parameters.ts'
-import { ref } from '../../../shared/openapi/json-schema.ts'
-import type { DescribedAnswer, JsonSchema, Operation } from '../../../shared/openapi/operation.ts'
-import { callerProblems } from '../../../shared/openapi/problem-answers.ts'
+import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { DescribedAnswer, JsonSchema, Operation } from '../../../shared/platform/http/operation.ts'
+import { ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
 import { idOfDeal } from './path-parameters.ts'
 

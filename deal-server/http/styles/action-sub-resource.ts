@@ -1,6 +1,6 @@
 /** Style 1: a verb below the deal, `PUT` or `POST /rest/v1/deals/{id}/hold`, its parameters in the body. */
-import type { HttpCall } from '../../../shared/http/call.ts'
-import { readJson } from '../../../shared/http/json-body.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { dealIdInPath, requireRepeatable, withoutRepeatedId } from '../deal-target.ts'
 import type { Invocation, StyleRoute } from '../invocation.ts'

@@ -2,9 +2,10 @@
  * Style 4: the whole deal, changed, by `PUT /rest/v1/deals/{id}`; or the changed members alone, by PATCH (RFC 7396). The difference
  * becomes use cases. A PUT whose body has a member `action` is style 3, on the same path.
  */
-import { Refused } from '../../../shared/errors.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import { readJson } from '../../../shared/http/json-body.ts'
+
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { readJson } from '../../../shared/platform/http/content/json-body.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { bindAttributeUpdate } from '../../use-cases/update-deal.ts'
 import { dealIdInPath } from '../deal-target.ts'
 import type { Invocation, ShownCommand, StyleRoute } from '../invocation.ts'

@@ -3,11 +3,11 @@
  * query controller, `GET /query/{dto_name}/{query_parameter}`, answering a list, or 404 when there is nothing.
  */
 
-import { Refused } from '../../../shared/errors.ts'
-import { emptyAnswer } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import { readJson } from '../../../shared/http/json-body.ts'
-import type { Lists } from '../../../shared/http/lists.ts'
+import { emptyAnswer } from '../../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { readJson } from '../../../shared/platform/http/content/json-body.ts'
+import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { commandNamed, commandNames, commands } from '../../use-cases/index.ts'
 import { commandOptionsOf } from '../command-options.ts'
 import { dealIdInBody } from '../deal-target.ts'

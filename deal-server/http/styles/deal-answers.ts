@@ -1,6 +1,6 @@
 /** How the styles that answer with the deal itself write an outcome. */
-import { type Answer, emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
+import { type Answer, emptyAnswer, jsonAnswer } from '../../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import type { Deal } from '../../domain/deal.ts'
 import type { BoundCommand } from '../../use-cases/define-use-case.ts'
 import { commandOptionsOf, prefersMinimal } from '../command-options.ts'

@@ -1,5 +1,5 @@
 /** All styles of one table of commands, checked: every command has exactly one entry in each, and no two of them share a path. */
-import type { Lists } from '../../../shared/http/lists.ts'
+import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import type { StyleRoute } from '../invocation.ts'
 import { actionSubResourceRoutes } from './action-sub-resource.ts'

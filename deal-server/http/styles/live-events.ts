@@ -1,8 +1,8 @@
 /** Live events: Server-Sent Events (WHATWG HTML §9.2) that go on for as long as the client stays and may read them. */
 import { z } from 'zod'
-import { Refused } from '../../../shared/errors.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import { readQuery } from '../../../shared/http/query-parameters.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { dealEventTypes } from '../../domain/events.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'

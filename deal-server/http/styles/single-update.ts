@@ -1,8 +1,8 @@
 /** Style 3: one path for all actions, `PUT /rest/v1/deals/{id}` with `{action, params}`. */
 import { z } from 'zod'
-import { Refused } from '../../../shared/errors.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import { checkValue, invalidValue } from '../../../shared/http/check-value.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { checkValue, invalidValue } from '../../../shared/platform/http/content/check-value.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { isAttribute } from '../../use-cases/attributes.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames } from '../../use-cases/index.ts'

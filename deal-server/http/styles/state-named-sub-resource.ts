@@ -3,10 +3,10 @@
  * (GET and DELETE of `holded`, DELETE of `deleted`), and tasks as a collection that is posted to.
  */
 
-import { Refused } from '../../../shared/errors.ts'
-import { emptyAnswer, jsonAnswer } from '../../../shared/http/answer.ts'
-import type { HttpCall } from '../../../shared/http/call.ts'
-import { noParameters, readQuery } from '../../../shared/http/query-parameters.ts'
+import { emptyAnswer, jsonAnswer } from '../../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { noParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { addTask } from '../../use-cases/add-task.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { dealQuery } from '../../use-cases/queries.ts'

@@ -5,12 +5,12 @@ import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
 import { readPrincipalRecord } from '../../../auth-server/users/principal-record.ts'
-import type { Database } from '../../../shared/database/database.ts'
-import { createHousekeeping } from '../../../shared/housekeeping.ts'
-import { createIdSource } from '../../../shared/ids.ts'
-import { type Backend, describeBackends } from '../../support/backends.ts'
-import { migrateBoth } from '../../support/migrate-both.ts'
-import { createMovableClock } from '../../support/movable-clock.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
+import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { createMovableClock } from '../../support/worlds/movable-clock.ts'
 
 let backend: Backend
 let database: Database

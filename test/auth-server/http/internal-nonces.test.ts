@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { createInternalNonces } from '../../../auth-server/http/internal-nonces.ts'
-import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
-import { Unavailable } from '../../../shared/errors.ts'
-import { createMovableClock } from '../../support/movable-clock.ts'
+import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { createMovableClock } from '../../support/worlds/movable-clock.ts'
 
 const clock = createMovableClock()
 const now = (): number => Math.floor(clock.now() / 1000)

@@ -2,10 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readAuthConfig } from '../../../auth-server/config.ts'
 import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from '../../../auth-server/server.ts'
-import { createIdSource } from '../../../shared/ids.ts'
-import { createLog } from '../../../shared/log.ts'
-import { describeEmbedded } from '../../support/backends.ts'
-import type { Reply, Sent } from '../../support/http-client.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
+import { createLog } from '../../../shared/platform/log/log.ts'
+import type { Reply, Sent } from '../../support/clients/http-client.ts'
 import {
   type Checker,
   createChecker,
@@ -14,8 +13,9 @@ import {
   examplePath,
   expectValidDocument,
   routesOf,
-} from '../../support/openapi.ts'
-import { openStack, passwordOf, type Stack } from '../../support/stack.ts'
+} from '../../support/clients/openapi.ts'
+import { describeEmbedded } from '../../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
 
 let stack: Stack
 let document: Document

@@ -20,7 +20,7 @@ import {
   revokeKey,
   rotateKeys,
 } from '../../../auth-server/key-ring/operate-key-ring.ts'
-import { lockDataFolder } from '../../../shared/database/data-lock.ts'
+import { lockDataFolder } from '../../../shared/platform/embedded/data-lock.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const day = 86_400_000

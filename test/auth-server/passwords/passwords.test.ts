@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { commonPasswordCount, isCommonPassword } from '../../../auth-server/passwords/common-passwords.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
 import { exceedsPasswordLimit, passwordProblems } from '../../../auth-server/passwords/password-policy.ts'
-import { Unavailable } from '../../../shared/errors.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
 const cheap = { memoryKib: 64, passes: 1, lanes: 1 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
-import { Unavailable } from '../../../shared/errors.ts'
-import { OperatorError } from '../../../shared/operator-error.ts'
+import { OperatorError } from '../../../shared/platform/operator-error.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
 const key = (fill: number) => Buffer.alloc(32, fill).toString('base64url')
 const sealingUnder = (keys: string) => createSealing(parseSecretsKeys(keys))

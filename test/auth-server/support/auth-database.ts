@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { describe } from 'vitest'
-import type { Database } from '../../../shared/database/database.ts'
-import { migrateDatabase } from '../../../shared/database/migrate.ts'
-import { openPostgres } from '../../../shared/database/postgres.ts'
-import { openTestEngine } from '../../support/embedded-engine.ts'
-import { createScratchDatabase } from '../../support/scratch-database.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
+import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
+import { openTestEngine } from '../../support/processes/embedded-engine.ts'
+import { createScratchDatabase } from '../../support/stores/scratch-database.ts'
 
 /** A migrated database of a test's own. */
 export interface TestDatabase {

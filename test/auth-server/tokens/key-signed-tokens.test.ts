@@ -2,10 +2,16 @@ import { constants, createPublicKey, generateKeyPairSync, publicDecrypt } from '
 import NodeRSA from 'node-rsa'
 import { describe, expect, it } from 'vitest'
 import { createKeySignedIssuer } from '../../../auth-server/tokens/key-signed-tokens.ts'
-import { encodeKeySignedPayload, type KeySignedClaims } from '../../../shared/tokens/key-signed-payload.ts'
-import { formatKeySignedToken, parseKeySignedToken } from '../../../shared/tokens/key-signed-token.ts'
-import { createKeySignedVerifier } from '../../../shared/tokens/verify-key-signed-token.ts'
-import { blockOf } from '../../support/key-signed-tokens.ts'
+import {
+  encodeKeySignedPayload,
+  type KeySignedClaims,
+} from '../../../shared/protocol/key-signed-token/key-signed-payload.ts'
+import {
+  formatKeySignedToken,
+  parseKeySignedToken,
+} from '../../../shared/protocol/key-signed-token/key-signed-token.ts'
+import { createKeySignedVerifier } from '../../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
+import { blockOf } from '../../support/clients/key-signed-tokens.ts'
 
 const kid = 'k'.repeat(43)
 const now = 1_800_000_000

@@ -2,8 +2,8 @@ import { decodeJwt, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { createRefreshTokens } from '../../../auth-server/tokens/refresh-tokens.ts'
-import { systemClock } from '../../../shared/clock.ts'
-import { createIdSource } from '../../../shared/ids.ts'
+import { systemClock } from '../../../shared/platform/clock.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
 import { issuer } from '../support/auth-core.ts'
 
 const ids = createIdSource(systemClock)

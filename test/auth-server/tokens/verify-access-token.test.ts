@@ -3,10 +3,13 @@ import fc from 'fast-check'
 import { jwtVerify } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { createAccessTokenIssuer } from '../../../auth-server/tokens/access-tokens.ts'
-import { systemClock, unixSeconds } from '../../../shared/clock.ts'
-import { createIdSource } from '../../../shared/ids.ts'
-import { rememberVerifiedTokens } from '../../../shared/tokens/verified-token-cache.ts'
-import { type AccessTokenVerdict, createAccessTokenVerifier } from '../../../shared/tokens/verify-access-token.ts'
+import { systemClock, unixSeconds } from '../../../shared/platform/clock.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
+import { rememberVerifiedTokens } from '../../../shared/protocol/access-token/verified-token-cache.ts'
+import {
+  type AccessTokenVerdict,
+  createAccessTokenVerifier,
+} from '../../../shared/protocol/access-token/verify-access-token.ts'
 import { audience, generateTestKey, issuer, testKey } from '../support/auth-core.ts'
 import { createTestClock } from '../support/test-clock.ts'
 

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changePrincipal } from '../../../auth-server/users/principal-change.ts'
 import { feedMarkerKey } from '../../../auth-server/users/principal-flush.ts'
 import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
-import { systemClock } from '../../../shared/clock.ts'
-import type { Database } from '../../../shared/database/database.ts'
-import { type FeedMessage, feedMessageSchema } from '../../../shared/principals/feed.ts'
-import { parsePrincipalRecord, principalKey } from '../../../shared/principals/record.ts'
+import { systemClock } from '../../../shared/platform/clock.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { type FeedMessage, feedMessageSchema } from '../../../shared/protocol/principal/change-feed.ts'
+import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
-import { createUnreliableCache, type Fate, type UnreliableCache } from './unreliable-cache.ts'
+import { createUnreliableCache, type Fate, type UnreliableCache } from '../support/unreliable-cache.ts'
 
 const names = ['pub-a', 'pub-b', 'pub-c']
 

@@ -4,8 +4,8 @@ import { isRefusal } from '../../../deal-server/domain/refusal.ts'
 import { allowedTo } from '../../../deal-server/http/allowed.ts'
 import { commands } from '../../../deal-server/use-cases/index.ts'
 import { bindAttributeUpdate } from '../../../deal-server/use-cases/update-deal.ts'
-import { decidePure, doPure, pureDeal } from '../../support/pure-deals.ts'
-import { freeTask, newTask, takenTask } from '../../support/transition-table.ts'
+import { decidePure, doPure, pureDeal } from '../../support/worlds/pure-deals.ts'
+import { freeTask, newTask, takenTask } from '../../support/worlds/transition-table.ts'
 
 type Step = Parameters<typeof decidePure>[0]
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { applyEvents } from '../../../deal-server/domain/evolve.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
 import { commandNamed, commands } from '../../../deal-server/use-cases/index.ts'
-import { afterAllOf, decidePure, doPure, pureDeal, pureNow } from '../../support/pure-deals.ts'
+import { afterAllOf, decidePure, doPure, pureDeal, pureNow } from '../../support/worlds/pure-deals.ts'
 import {
   type Cell,
   dealStates,
@@ -13,7 +13,7 @@ import {
   takenTask,
   transitionTable,
   waysInto,
-} from '../../support/transition-table.ts'
+} from '../../support/worlds/transition-table.ts'
 
 /** Presence is the pipeline's to check: the pure decisions never see these cells. */
 const isDecided = (cell: Cell) => cell !== 'not-found'

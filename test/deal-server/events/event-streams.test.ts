@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
-import { Refused, Unavailable } from '../../../shared/errors.ts'
+import { Refused, Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
 

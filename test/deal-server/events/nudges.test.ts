@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { createNudges, type Nudges } from '../../../deal-server/events/nudges.ts'
-import type { Cache } from '../../../shared/cache/cache.ts'
-import { createMemoryCache } from '../../../shared/cache/memory-cache.ts'
-import { systemClock } from '../../../shared/clock.ts'
-import { Unavailable } from '../../../shared/errors.ts'
-import { createIdSource } from '../../../shared/ids.ts'
+import type { Cache } from '../../../shared/platform/cache/cache.ts'
+import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
+import { systemClock } from '../../../shared/platform/clock.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
 const ids = createIdSource(systemClock)
 const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))

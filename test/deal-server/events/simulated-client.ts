@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { EventStreams } from '../../../deal-server/events/event-streams.ts'
 import type { StreamRequest } from '../../../deal-server/events/stream-request.ts'
-import type { BodyStream } from '../../../shared/http/stream.ts'
+import type { BodyStream } from '../../../shared/platform/http/stream.ts'
 
 /** Everything from the beginning. */
 export const fromTheBeginning: StreamRequest = { after: 0, dealId: undefined, types: undefined }

@@ -9,7 +9,7 @@ import {
   type Place,
   type ReadOptions,
 } from '../../../deal-server/domain/event-log.ts'
-import { Unavailable } from '../../../shared/errors.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
 interface Transaction {
   readonly xid: number

@@ -3,8 +3,8 @@ import { type CommandView, representExpired } from '../../../deal-server/http/co
 import { attributesSchema } from '../../../deal-server/use-cases/attributes.ts'
 import { commands } from '../../../deal-server/use-cases/index.ts'
 import { amount } from '../../../deal-server/use-cases/parameters.ts'
-import { jsonSchemaOf } from '../../../shared/openapi/json-schema.ts'
-import type { JsonSchema } from '../../../shared/openapi/operation.ts'
+import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
+import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
 
 const { description } = jsonSchemaOf(amount)
 

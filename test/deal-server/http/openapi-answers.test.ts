@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { describeEmbedded } from '../../support/backends.ts'
-import type { Reply, Sent } from '../../support/http-client.ts'
-import { type Checker, createChecker, type Document } from '../../support/openapi.ts'
-import { openStack, type Stack } from '../../support/stack.ts'
+import type { Reply, Sent } from '../../support/clients/http-client.ts'
+import { type Checker, createChecker, type Document } from '../../support/clients/openapi.ts'
+import { describeEmbedded } from '../../support/stores/backends.ts'
+import { openStack, type Stack } from '../../support/worlds/stack.ts'
 
 let stack: Stack
 let checker: Checker

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createDealApp } from '../../../deal-server/http/app.ts'
 import { commands } from '../../../deal-server/use-cases/index.ts'
-import { schemeNames } from '../../../shared/schemes/scheme.ts'
-import { describeEmbedded } from '../../support/backends.ts'
+import { schemeNames } from '../../../shared/protocol/authentication/scheme.ts'
 import {
   type Checker,
   createChecker,
@@ -13,8 +12,9 @@ import {
   expectValidDocument,
   findDescribed,
   routesOf,
-} from '../../support/openapi.ts'
-import { openStack, type Stack } from '../../support/stack.ts'
+} from '../../support/clients/openapi.ts'
+import { describeEmbedded } from '../../support/stores/backends.ts'
+import { openStack, type Stack } from '../../support/worlds/stack.ts'
 
 let stack: Stack
 let document: Document

@@ -7,11 +7,11 @@ import { beginning, isBefore, type Place } from '../../../deal-server/domain/eve
 import { createEventStreams } from '../../../deal-server/events/event-streams.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { events } from '../../../deal-server/store/schema.ts'
-import { systemClock } from '../../../shared/clock.ts'
-import type { Database, Drizzle } from '../../../shared/database/database.ts'
-import { migrateDatabase } from '../../../shared/database/migrate.ts'
-import { type Backend, describeBackends } from '../../support/backends.ts'
+import { systemClock } from '../../../shared/platform/clock.ts'
+import type { Database, Drizzle } from '../../../shared/platform/database/database.ts'
+import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { eventually } from '../../support/eventually.ts'
+import { type Backend, describeBackends } from '../../support/stores/backends.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from '../events/simulated-client.ts'
 
 const migrationsFolder = join(import.meta.dirname, '../../../deal-server/store/migrations')

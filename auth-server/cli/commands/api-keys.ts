@@ -1,0 +1,156 @@
+/** `ops api-keys …`: what programs sign requests with (CONTRACT sections 4 and 8). Over HTTP, as an administrator. */
+import { readFile } from 'node:fs/promises'
+import { type Command, Option } from 'commander'
+import { z } from 'zod'
+import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
+import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
+import { nothing, segment } from '../http/http-client.ts'
+import { list, withExample, withText } from '../terminal/help.ts'
+import { type Report, type ReportAction, table, WrongUsage } from '../terminal/report.ts'
+
+export interface ApiKeyCommandPorts {
+  readonly withAdmin: WithAdmin
+  readonly clock: Clock
+  readonly report: ReportAction
+}
+
+const keySchema = z.looseObject({
+  id: z.string(),
+  kind: z.enum(['hmac', 'rsa']),
+  username: z.string(),
+  name: z.string().nullable(),
+  requireBodyHash: z.boolean(),
+  rights: z.array(z.string()).nullable(),
+  createdAt: z.string(),
+  expiresAt: z.string().nullable(),
+  lastUsedAt: z.string().nullable(),
+})
+
+const newKeySchema = keySchema.extend({ secret: z.string().optional(), privateKeyPem: z.string().optional() })
+
+type Key = z.infer<typeof keySchema>
+
+interface CreationOptions {
+  readonly kind: 'hmac' | 'rsa'
+  readonly user?: string
+  readonly name?: string
+  readonly publicKey?: string
+  readonly rights?: string[]
+  readonly expires?: string
+  /** False with `--no-body-hash`. */
+  readonly bodyHash: boolean
+}
+
+/** Adds the group to the program. */
+export function addApiKeyCommands(program: Command, ports: ApiKeyCommandPorts): void {
+  const { withAdmin, report } = ports
+  const keys = program.command('api-keys').description('API keys: what programs sign requests with')
+  addCreation(keys, ports)
+  const all = keys
+    .command('list')
+    .description('all keys that are not revoked')
+    .option('--user <username>', 'of this user alone')
+    .action(report(({ user }: { user?: string }) => withAdmin((admin) => listAll(admin, user))))
+  withExample(all, 'api-keys list', 'api-keys list --user erin --json')
+  const revoke = keys
+    .command('revoke <id>')
+    .description('end a key: within a second nothing that it signs is accepted, and tokens made with it die')
+    .action(report((id: string) => withAdmin((admin) => revokeKey(admin, id))))
+  withExample(revoke, 'api-keys revoke 0199a2f0-5d1e-7c3a-9f00-2b6a1d9c4e11')
+}
+
+function addCreation(keys: Command, { withAdmin, clock, report }: ApiKeyCommandPorts): void {
+  const command = keys
+    .command('add')
+    .description('make a key; its secret or private key is shown once')
+    .addOption(
+      new Option('--kind <kind>', 'hmac: a secret that both sides hold; rsa: only the client can sign')
+        .choices(['hmac', 'rsa'])
+        .makeOptionMandatory(),
+    )
+    .option('--user <username>', 'whose key; your own when left out')
+    .option('--name <text>', 'what it is for')
+    .option('--public-key <file>', 'for rsa: PEM file of the public half of a pair that the client has made itself')
+    .option('--rights <rights>', 'all that the key may do of what its user may; may be repeated', list)
+    .option('--expires <when>', 'a moment (2030-01-31T00:00:00Z), or a time from now (12h, 90d)')
+    .option('--no-body-hash', 'accept signatures that do not bind the body; read below before you use it')
+  command.action(
+    report(async (options: CreationOptions) => {
+      const body = await bodyOf(options, clock)
+      return withAdmin((admin) => add(admin, body))
+    }),
+  )
+  withText(
+    command,
+    'With --no-body-hash whoever sees one signed request can send it with another body or method, as long as the signature is good (SIGNATURE_TTL)\n' +
+      'and has not been used. It is for clients that cannot hash a body, over HTTPS, and best with --rights that only read.',
+  )
+  withExample(
+    command,
+    'api-keys add --kind hmac --user erin --name "night report" --rights deal.read --expires 90d',
+    'api-keys add --kind rsa --user erin --public-key erin.pub.pem',
+  )
+}
+
+async function bodyOf(options: CreationOptions, clock: Clock) {
+  const { kind, user, name, publicKey, rights, expires, bodyHash } = options
+  return {
+    kind,
+    ...(user === undefined ? {} : { username: user }),
+    ...(name === undefined ? {} : { name }),
+    ...(publicKey === undefined ? {} : { publicKeyPem: await readPem(publicKey) }),
+    ...(rights === undefined ? {} : { rights }),
+    ...(expires === undefined ? {} : { expiresAt: momentOf(expires, clock) }),
+    requireBodyHash: bodyHash,
+  }
+}
+
+async function readPem(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new WrongUsage(`--public-key: ${file} cannot be read (${error.code}).`)
+  })
+  if (/PRIVATE KEY/.test(text))
+    throw new WrongUsage(`--public-key: ${file} holds a private key. It stays with its owner.`)
+  return text
+}
+
+const unitMs = { h: 3_600_000, d: 86_400_000 }
+
+function momentOf(text: string, clock: Clock): string {
+  const [, count, unit] = /^([1-9]\d{0,4})([hd])$/.exec(text) ?? []
+  if (count !== undefined) return rfc3339(clock.now() + Number(count) * unitMs[unit === 'h' ? 'h' : 'd'])
+  if (z.iso.datetime({ offset: true }).safeParse(text).success) return text
+  throw new WrongUsage('--expires: expected a moment such as 2030-01-31T00:00:00Z, or a time such as 12h or 90d.')
+}
+
+async function add(admin: AdminClient, body: Awaited<ReturnType<typeof bodyOf>>): Promise<Report> {
+  const key = await admin.ask({ method: 'POST', path: '/api-keys', body, answer: newKeySchema })
+  const lines = [`The key ${key.id} of ${key.username} was made.`]
+  if (key.secret !== undefined) lines.push(`Secret, shown only now: ${key.secret}`)
+  if (key.privateKeyPem !== undefined) lines.push('Private key, shown only now:', key.privateKeyPem.trimEnd())
+  if (!key.requireBodyHash) lines.push('Its signatures need not bind the body: use it over HTTPS only.')
+  return { json: key, text: lines.join('\n') }
+}
+
+async function listAll(admin: AdminClient, username: string | undefined): Promise<Report> {
+  const keys = await admin.listAll('/api-keys', { username }, keySchema)
+  return { json: keys, text: table(titles, keys.map(rowOf)) }
+}
+
+const titles = ['ID', 'KIND', 'USER', 'NAME', 'RIGHTS', 'BODY HASH', 'EXPIRES', 'LAST USED']
+
+const rowOf = ({ id, kind, username, name, rights, requireBodyHash, expiresAt, lastUsedAt }: Key): string[] => [
+  id,
+  kind,
+  username,
+  name ?? '-',
+  rights?.join(',') ?? 'all of the user',
+  requireBodyHash ? 'required' : 'not required',
+  expiresAt ?? 'never',
+  lastUsedAt ?? '-',
+]
+
+async function revokeKey(admin: AdminClient, id: string): Promise<Report> {
+  await admin.ask({ method: 'DELETE', path: `/api-keys/${segment(id)}`, answer: nothing })
+  return { json: { id, revoked: true }, text: `The key ${id} is revoked.` }
+}

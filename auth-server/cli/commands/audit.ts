@@ -1,0 +1,159 @@
+/** `ops audit …`: the audit log read over HTTP, and its chain checked on the auth server's own database (CONTRACT section 8). */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Command, InvalidArgumentError } from 'commander'
+import { z } from 'zod'
+import { type AuditFault, parseAuditHead, verifyChain } from '../../audit/verify-chain.ts'
+import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
+import type { OpenAuthData } from '../offline/auth-data.ts'
+import { findEnd } from '../offline/log-end.ts'
+import { withExample, withText } from '../terminal/help.ts'
+import { OperationFailed, type Report, type ReportAction, WrongUsage } from '../terminal/report.ts'
+
+export interface AuditCommandPorts {
+  readonly withAdmin: WithAdmin
+  readonly openAuthData: OpenAuthData
+  readonly report: ReportAction
+  /** Prints what comes while the command runs: for scripts, and for people. */
+  print(json: unknown, text: string): void
+  /** Says that something went wrong and the command goes on. */
+  warn(text: string): void
+  /** Aborted when the command is to end. */
+  readonly interrupted: () => AbortSignal
+}
+
+const entrySchema = z.looseObject({
+  seq: z.number(),
+  at: z.string(),
+  actor: z.string().nullable(),
+  action: z.string(),
+  target: z.string().nullable(),
+  outcome: z.string(),
+  scheme: z.string().nullable(),
+  address: z.string().nullable(),
+  count: z.number().default(1),
+})
+
+type Entry = z.infer<typeof entrySchema>
+
+const pageSchema = z.object({ items: z.array(entrySchema), nextCursor: z.string().nullable() })
+
+const pageSize = 200
+const pollMs = 1000
+
+interface TailOptions {
+  readonly limit: number
+  readonly follow?: boolean
+}
+
+/** Adds the group to the program. */
+export function addAuditCommands(program: Command, ports: AuditCommandPorts): void {
+  const audit = program.command('audit').description('the audit log: what happened, and that nobody has changed it')
+  const tail = audit
+    .command('tail')
+    .description('the latest entries')
+    .option('--limit <count>', 'how many', count, 20)
+    .option('--follow', 'and then each new one as it comes, until Ctrl-C; with --json one value a line')
+    .action(
+      ports.report((options: TailOptions) =>
+        ports.withAdmin((admin) => (options.follow ? follow(admin, options, ports) : latest(admin, options))),
+      ),
+    )
+  withExample(tail, 'audit tail --limit 50', 'audit tail --follow')
+  addVerification(audit, ports)
+}
+
+function count(text: string): number {
+  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Expected a number from 1 to 99999.')
+}
+
+async function latest(admin: AdminClient, { limit }: TailOptions): Promise<Report> {
+  const entries = await entriesBehind(admin, await startOf(admin, limit))
+  return { json: entries, text: entries.length === 0 ? 'The audit log is empty.' : entries.map(lineOf).join('\n') }
+}
+
+async function follow(admin: AdminClient, { limit }: TailOptions, ports: AuditCommandPorts): Promise<Report> {
+  const signal = ports.interrupted()
+  let after = await startOf(admin, limit)
+  while (!signal.aborted) {
+    try {
+      for (const entry of await entriesBehind(admin, after)) {
+        ports.print(entry, lineOf(entry))
+        after = entry.seq
+      }
+    } catch (error) {
+      if (signal.aborted) break
+      if (!(error instanceof OperationFailed)) throw error
+      ports.warn(`${error.message} Trying again.`)
+    }
+    await sleep(pollMs, undefined, { signal }).catch(() => undefined)
+  }
+  return { json: undefined, text: '' }
+}
+
+/** Behind which entry the last `limit` stand. */
+const startOf = async (admin: AdminClient, limit: number): Promise<number> =>
+  Math.max(0, (await findEnd(async (seq) => (await page(admin, seq - 1, 1)).items.length > 0)) - limit)
+
+async function entriesBehind(admin: AdminClient, start: number): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for (let after: number | null = start; after !== null; ) {
+    const { items, nextCursor } = await page(admin, after, pageSize)
+    entries.push(...items)
+    after = nextCursor === null ? null : Number(nextCursor)
+  }
+  return entries
+}
+
+const page = (admin: AdminClient, after: number, limit: number): Promise<z.infer<typeof pageSchema>> =>
+  admin.ask({ path: `/audit?after=${after}&limit=${limit}`, answer: pageSchema })
+
+const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address, count: times }: Entry): string =>
+  [
+    ...[seq, at, actor ?? '-', action, target ?? '-', outcome, scheme ?? '-', address ?? '-'],
+    ...(times > 1 ? [`${times} times`] : []),
+  ].join('  ')
+
+function addVerification(audit: Command, { openAuthData, report }: AuditCommandPorts): void {
+  const verify = audit
+    .command('verify')
+    .description("check the log's chain, on the auth server's own database; servers may run")
+    .option('--head <count:digest>', 'a head that a server logged, or that an earlier check printed')
+    .action(report(({ head }: { head?: string }) => verifyLog(openAuthData, head)))
+  withText(
+    verify,
+    'Each entry carries a MAC over the one before it, so that an entry that was changed, moved or taken out shows. That the end was cut off shows\n' +
+      'only by a head known from elsewhere: servers log it each minute ("auditHead"). Keep some of them where the database is not, and give the latest.',
+    'Entries are checked with the key they were written under. After SECRETS_KEY has been rotated keep the old key, away from the servers, and\n' +
+      'name it for the check alone: FORMER_SECRETS_KEYS holds any number of them. Whoever has got hold of an old key could write anew what it wrote: keep\n' +
+      'it all the same, and always give a head that was logged after the rotation, with which nothing that is written anew can agree.',
+    'Reads AUTH_DATABASE_URL, or the database in DATA_DIR while no server has it open, and SECRETS_KEY.',
+  )
+  withExample(verify, 'audit verify', 'audit verify --head 1712:Vb3Jm0n9tY0h2dC7gqT5w0s1m8nFzqkXnKxw9pUu3aE')
+}
+
+async function verifyLog(openAuthData: OpenAuthData, headText: string | undefined): Promise<Report> {
+  const known = headText === undefined ? undefined : parseAuditHead(headText)
+  if (headText !== undefined && known === undefined) {
+    throw new WrongUsage('--head: expected a head as servers log it, count:digest.')
+  }
+  return openAuthData(async ({ database, allSecretsKeys }) => {
+    const { sound, fault } = await verifyChain({ database, secretsKeys: allSecretsKeys }, known)
+    const head = `${sound.count}:${sound.digest}`
+    if (!fault) {
+      return { json: { ok: true, head: sound }, text: `In order: ${sound.count} entries. The head is ${head}` }
+    }
+    const text = `Wrong: ${sentences[fault.fault](fault.seq)}\nSound as far as ${head}`
+    return { json: { ok: false, head: sound, fault }, text, exitCode: 1 }
+  })
+}
+
+const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> = {
+  missing: (seq) => `entry ${seq} is missing, though there are later ones.`,
+  broken: (seq) => `entry ${seq}, or the one before it, is not what was written.`,
+  'unknown-key': (seq) =>
+    `entry ${seq} was written under a key that is neither in SECRETS_KEY nor in FORMER_SECRETS_KEYS: nothing from there on can be checked.`,
+  'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
+  'beyond-head': (seq) => `entry ${seq} stands behind the end of the log.`,
+  'other-log': (seq) => `this is not the log whose entry ${seq} was the given head: it was written anew.`,
+}

@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+import type { OpenAuthData } from '../offline/auth-data.ts'
+import { type RecoverAdminPorts, recoverAdmin } from '../offline/recover-admin.ts'
+import { withExample, withText } from '../terminal/help.ts'
+import type { Report, ReportAction } from '../terminal/report.ts'
+
+export interface RecoveryPorts extends Omit<RecoverAdminPorts, 'database' | 'secretsKeys' | 'log'> {
+  readonly openAuthData: OpenAuthData
+  readonly report: ReportAction
+}
+
+/** Adds `recover-admin` to the group `users`. */
+export function addRecovery(users: Command, { report, ...ports }: RecoveryPorts): void {
+  const command = users
+    .command('recover-admin')
+    .description('when no administrator can log in any more: make one, or let one in again, with a new password')
+    .option('--user <username>', 'who', 'admin')
+    .action(report(({ user }: { user: string }) => recover(ports, user)))
+  withText(
+    command,
+    "Works offline, on the auth server's own database: AUTH_DATABASE_URL (servers may run, and follow within a second), or the embedded one in\n" +
+      'DATA_DIR, while no server has it open. Needs SECRETS_KEY, for the audit log. The user keeps its other roles; its logins end.',
+  )
+  withExample(command, 'users recover-admin', 'users recover-admin --user erin')
+}
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+const recover = ({ openAuthData, ...ports }: Omit<RecoveryPorts, 'report'>, user: string): Promise<Report> =>
+  openAuthData(async (data) => {
+    const admin = await recoverAdmin({ ...ports, ...data, log: silent }, user)
+    const done = admin.created ? 'was made' : 'is let in, as an administrator'
+    const text = `The user ${admin.username} ${done}.\nPassword, shown only now: ${admin.password}`
+    return { json: admin, text }
+  })

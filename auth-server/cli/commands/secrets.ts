@@ -1,0 +1,84 @@
+/** `ops secrets …`: new values of SERVICE_SECRET and SECRETS_KEY, and what a new SECRETS_KEY asks for (CONTRACT section 1). */
+import { Argument, type Command } from 'commander'
+import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
+import type { IdSource } from '../../../shared/platform/ids.ts'
+import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
+import { reencrypt } from '../offline/reencrypt.ts'
+import { withExample, withText } from '../terminal/help.ts'
+import { type Report, type ReportAction, table } from '../terminal/report.ts'
+
+export interface SecretCommandPorts {
+  readonly openAuthData: OpenAuthData
+  readonly ids: IdSource
+  readonly clock: Clock
+  readonly report: ReportAction
+}
+
+const variables = ['SERVICE_SECRET', 'SECRETS_KEY'] as const
+
+const secretBytes = 32
+
+const rotation =
+  'A secret is rotated in three rounds, in each of which the servers are restarted one after the other, in any order:\n' +
+  '  1. SECRET=old,new on every server: each accepts the new one before anybody uses it;\n' +
+  '  2. SECRET=new,old on every server: the new one is used, what the old one made is still accepted;\n' +
+  '  3. SECRET=new on every server, when nothing that the old one made is needed any more.\n' +
+  'SERVICE_SECRET is of auth servers and deal servers; between rounds 2 and 3 wait 15 minutes (LOGIN_FAILURES_PER_ACCOUNT, Digest nonces).\n' +
+  'SECRETS_KEY is of auth servers alone; between rounds 2 and 3 run `secrets reencrypt`, and wait until the moment that it says.'
+
+/** Adds the group to the program. */
+export function addSecretCommands(program: Command, ports: SecretCommandPorts): void {
+  const { openAuthData, ids, clock, report } = ports
+  const secrets = program.command('secrets').description('SERVICE_SECRET and SECRETS_KEY: new values, and rotation')
+  withText(secrets, rotation)
+  const generate = secrets
+    .command('generate')
+    .description('print a fresh value; nothing is stored')
+    .addArgument(new Argument('[variable]', 'which one; both when left out').choices(variables))
+    .action(report(async (variable?: (typeof variables)[number]) => fresh(variable ? [variable] : variables, ids)))
+  withExample(generate, 'secrets generate', 'secrets generate SECRETS_KEY')
+  const again = secrets
+    .command('reencrypt')
+    .description('seal anew under the first SECRETS_KEY what is sealed under the second; servers may run')
+    .action(report(() => openAuthData((data) => reencryptAll(data, clock))))
+  withText(
+    again,
+    'Run it when every auth server uses the new key first (round 2), with the same SECRETS_KEY=new,old. It may be cut off and run again.',
+    rotation,
+    'The audit log is not written anew: `audit verify --help` says what becomes of the old key.',
+    'Works on AUTH_DATABASE_URL, or on the database in DATA_DIR while no server has it open.',
+  )
+  withExample(again, 'secrets reencrypt')
+}
+
+async function fresh(names: readonly string[], ids: IdSource): Promise<Report> {
+  const values = Object.fromEntries(names.map((name) => [name, ids.secret(secretBytes)]))
+  const lines = Object.entries(values).map(([name, value]) => `${name}=${value}`)
+  return { json: values, text: lines.join('\n') }
+}
+
+async function reencryptAll(data: AuthData, clock: Clock): Promise<Report> {
+  const done = await reencrypt(data)
+  const rows = Object.entries(done).map(([name, { resealed, unreadable, left }]) => [
+    name,
+    ...[resealed, unreadable, left].map(String),
+  ])
+  const isComplete = Object.values(done).every(({ left }) => left === 0)
+  const neededUntil = isComplete ? rfc3339(await lastRefreshExpiry(data, clock)) : null
+  const verdict = isComplete
+    ? `Nothing is sealed under another key than the first. Refresh tokens signed under the old one live until ${neededUntil}: if every auth\n` +
+      'server uses the new key first by now, drop the old one from SECRETS_KEY then. `audit verify` goes on needing it: see its --help.'
+    : 'Some are still sealed under another key than the first: use the new key first on every auth server, then run this again. Unreadable\n' +
+      'ones were sealed under a key that SECRETS_KEY does not hold: put it second, or let their owners replace them.'
+  const text = `${table(['SEALED', 'ANEW', 'UNREADABLE', 'LEFT'], rows)}\n${verdict}`
+  return { json: { done, complete: isComplete, neededUntil }, text, exitCode: isComplete ? 0 : 1 }
+}
+
+/** When the last refresh token that there is now expires, in milliseconds; now when there is none. */
+async function lastRefreshExpiry({ database }: AuthData, clock: Clock): Promise<number> {
+  const [row] = await database.query<{ last: { at: number | null } }>(
+    `select json_build_object('at', round(extract(epoch from max(refresh_expires_at)) * 1000)) as last
+      from auth.login_families where ended_at is null`,
+  )
+  return Math.max(row?.last.at ?? 0, clock.now())
+}

@@ -1,0 +1,67 @@
+/** `ops sessions …`: where a user is logged in (CONTRACT sections 2 and 8). Over HTTP, as an administrator. */
+import type { Command } from 'commander'
+import { z } from 'zod'
+import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
+import { nothing, segment } from '../http/http-client.ts'
+import { withExample } from '../terminal/help.ts'
+import { type Report, type ReportAction, table } from '../terminal/report.ts'
+
+export interface SessionCommandPorts {
+  readonly withAdmin: WithAdmin
+  readonly report: ReportAction
+}
+
+const loginSchema = z.looseObject({
+  id: z.string(),
+  kind: z.enum(['session', 'login']),
+  createdAt: z.string(),
+  lastUsedAt: z.string(),
+  expiresAt: z.string(),
+  address: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  current: z.boolean(),
+})
+
+type Login = z.infer<typeof loginSchema>
+
+/** Adds the group to the program. */
+export function addSessionCommands(program: Command, { withAdmin, report }: SessionCommandPorts): void {
+  const sessions = program.command('sessions').description("a user's cookie sessions and token logins")
+  const all = sessions
+    .command('list <username>')
+    .description('where the user is logged in')
+    .action(report((username: string) => withAdmin((admin) => list(admin, username))))
+  withExample(all, 'sessions list erin')
+  const one = sessions
+    .command('end <username> <id>')
+    .description('end one of them, within a second; `users logout` ends all')
+    .action(report((username: string, id: string) => withAdmin((admin) => end(admin, username, id))))
+  withExample(one, 'sessions end erin 0199a2f0-5d1e-7c3a-9f00-2b6a1d9c4e11')
+}
+
+const pathOf = (username: string): string => `/users/${segment(username)}/sessions`
+
+async function list(admin: AdminClient, username: string): Promise<Report> {
+  const logins = await admin.listAll(pathOf(username), {}, loginSchema)
+  return { json: logins, text: table(titles, logins.map(rowOf)) }
+}
+
+const titles = ['ID', 'KIND', 'CREATED', 'LAST USED', 'EXPIRES', 'ADDRESS', 'USER AGENT']
+
+const rowOf = ({ id, kind, createdAt, lastUsedAt, expiresAt, address, userAgent, current }: Login): string[] => [
+  id,
+  current ? `${kind} (this one)` : kind,
+  createdAt,
+  lastUsedAt,
+  expiresAt,
+  address ?? '-',
+  printable(userAgent ?? '-'),
+]
+
+/** What a stranger has sent must not steer the terminal. */
+const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?').slice(0, 60)
+
+async function end(admin: AdminClient, username: string, id: string): Promise<Report> {
+  await admin.ask({ method: 'DELETE', path: `${pathOf(username)}/${segment(id)}`, answer: nothing })
+  return { json: { username, id, ended: true }, text: `The login ${id} of ${username} has ended.` }
+}

@@ -1,0 +1,218 @@
+/** `ops users …`: who there is and what each may do (CONTRACT section 8). Over HTTP, as an administrator. */
+import { type Command, Option } from 'commander'
+import { z } from 'zod'
+import type { IdSource } from '../../../shared/platform/ids.ts'
+import { foldUsername } from '../../../shared/protocol/principal/record.ts'
+import { allRoles } from '../../users/rights.ts'
+import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
+import { nothing, segment } from '../http/http-client.ts'
+import { list, withExample } from '../terminal/help.ts'
+import { type NewPasswordOptions, newPassword, withNewPassword } from '../terminal/new-password.ts'
+import { type Report, type ReportAction, table, WrongUsage } from '../terminal/report.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
+export interface UserCommandPorts {
+  readonly withAdmin: WithAdmin
+  readonly terminal: Terminal
+  readonly ids: IdSource
+  readonly report: ReportAction
+}
+
+const userSchema = z.looseObject({
+  id: z.string(),
+  username: z.string(),
+  roles: z.array(z.string()),
+  rights: z.array(z.string()),
+  enabled: z.boolean(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+})
+
+type User = z.infer<typeof userSchema>
+
+/** Adds the group to the program, and gives it for commands that work offline. */
+export function addUserCommands(program: Command, ports: UserCommandPorts): Command {
+  const users = program.command('users').description('users: who there is, and what each may do')
+  addCreation(users, ports)
+  addReading(users, ports)
+  addGrants(users, ports, 'roles')
+  addGrants(users, ports, 'rights')
+  addSwitches(users, ports)
+  addPassword(users, ports)
+  return users
+}
+
+interface CreationOptions extends NewPasswordOptions {
+  readonly role?: string[]
+  readonly right?: string[]
+  readonly disabled?: boolean
+}
+
+function addCreation(users: Command, ports: UserCommandPorts): void {
+  const command = users
+    .command('add <username>')
+    .description('make a user; the password is generated and shown once, unless given')
+    .option('--role <role>', `one of ${allRoles.join(', ')}; may be repeated`, list)
+    .option('--right <right>', 'a right beside those of the roles; may be repeated', list)
+    .option('--disabled', 'not let in yet')
+    .action(ports.report((username: string, options: CreationOptions) => add(ports, username, options)))
+  withExample(
+    withNewPassword(command),
+    'users add erin --role agent',
+    'users add reader --role viewer --right audit.read --password-stdin < password.txt',
+  )
+}
+
+const add = (ports: UserCommandPorts, username: string, options: CreationOptions): Promise<Report> =>
+  ports.withAdmin(async (admin) => {
+    const { password, isGenerated } = await newPassword(options, ports)
+    const { role: roles = [], right: rights = [], disabled = false } = options
+    const body = { username, password, roles, rights, enabled: !disabled }
+    const user = await admin.ask({ method: 'POST', path: '/users', body, answer: userSchema })
+    return withPassword(reportOf(user), isGenerated ? password : undefined)
+  })
+
+function addReading(users: Command, { withAdmin, report }: UserCommandPorts): void {
+  const all = users.command('list').description('all users')
+  all.action(report(() => withAdmin(listAll)))
+  withExample(all, 'users list', 'users list --json')
+  const one = users.command('show <username>').description('one user')
+  one.action(report((username: string) => withAdmin(async (admin) => reportOf(await read(admin, username)))))
+  withExample(one, 'users show erin')
+}
+
+async function listAll(admin: AdminClient): Promise<Report> {
+  const users = await admin.listAll('/users', {}, userSchema)
+  return { json: users, text: table(titles, users.map(rowOf)) }
+}
+
+interface GrantOptions {
+  readonly add?: boolean
+  readonly remove?: boolean
+  readonly none?: boolean
+}
+
+function addGrants(users: Command, { withAdmin, report }: UserCommandPorts, member: 'roles' | 'rights'): void {
+  const one = member === 'roles' ? 'role' : 'right'
+  const values = member === 'roles' ? ['viewer', 'agent'] : ['deal.read', 'audit.read']
+  const command = users
+    .command(`${member} <username> [${one}...]`)
+    .description(`replace the ${member === 'roles' ? 'roles' : 'direct rights'} of a user by these`)
+    .addOption(new Option('--add', 'add these to those that the user has').conflicts(['remove', 'none']))
+    .addOption(new Option('--remove', 'take these away, and leave the others').conflicts(['none']))
+    .option('--none', `take all ${member} away`)
+  command.action(
+    report((username: string, given: string[], options: GrantOptions) => {
+      const named = given.flatMap((value) => list(value))
+      if ((named.length === 0) !== (options.none === true)) {
+        throw new WrongUsage(`Name the ${member}, or give --none to take all of them away.`)
+      }
+      return withAdmin((admin) => grant(admin, { username, member, given: named, options }))
+    }),
+  )
+  withExample(
+    command,
+    `users ${member} erin ${values.join(' ')}`,
+    `users ${member} erin --remove ${values[1]}`,
+    `users ${member} erin --none`,
+  )
+}
+
+interface Grant {
+  readonly username: string
+  readonly member: 'roles' | 'rights'
+  readonly given: readonly string[]
+  readonly options: GrantOptions
+}
+
+async function grant(admin: AdminClient, { username, member, given, options }: Grant): Promise<Report> {
+  const before = options.add || options.remove ? (await read(admin, username))[member] : []
+  const after = options.remove ? before.filter((value) => !given.includes(value)) : [...before, ...given]
+  return reportOf(await patch(admin, username, { [member]: [...new Set(after)] }))
+}
+
+function addSwitches(users: Command, { withAdmin, report }: UserCommandPorts): void {
+  const turn = (enabled: boolean) =>
+    report((username: string) => withAdmin(async (admin) => reportOf(await patch(admin, username, { enabled }))))
+  const enable = users.command('enable <username>').description('let a user in again')
+  withExample(enable.action(turn(true)), 'users enable erin')
+  const disable = users
+    .command('disable <username>')
+    .description('shut a user out everywhere: every login, token and session ends within a second, API keys rest')
+  withExample(disable.action(turn(false)), 'users disable erin')
+  const logout = users
+    .command('logout <username>')
+    .description('end every login, token and session of a user; the password, the API keys and the Digest secret stay')
+    .option('--everything', 'end the API keys and the Digest secret too; the password alone stays')
+  logout.action(
+    report((username: string, options: LogoutOptions) =>
+      withAdmin((admin) => logOutEverywhere(admin, username, options)),
+    ),
+  )
+  withExample(logout, 'users logout erin', 'users logout erin --everything')
+}
+
+interface LogoutOptions {
+  readonly everything?: boolean
+}
+
+async function logOutEverywhere(admin: AdminClient, username: string, options: LogoutOptions): Promise<Report> {
+  const everything = options.everything === true
+  const query = everything ? '?everything=true' : ''
+  await admin.ask({ method: 'POST', path: `${pathOf(username)}/logout${query}`, answer: nothing })
+  const ended = everything
+    ? `All logins, tokens, sessions, API keys and the Digest secret of ${username} have ended.`
+    : `Every login, token and session of ${username} has ended.`
+  return { json: { username, loggedOut: true, everything }, text: ended }
+}
+
+function addPassword(users: Command, ports: UserCommandPorts): void {
+  const command = users
+    .command('password <username>')
+    .description("give a user a new password, generated and shown once unless given; the user's logins end")
+    .action(ports.report((username: string, options: NewPasswordOptions) => setPassword(ports, username, options)))
+  withExample(
+    withNewPassword(command),
+    'users password erin',
+    'users password erin --ask-password',
+    'users password erin --password-stdin < password.txt',
+  )
+}
+
+const setPassword = (ports: UserCommandPorts, username: string, options: NewPasswordOptions): Promise<Report> =>
+  ports.withAdmin(async (admin) => {
+    const { password, isGenerated } = await newPassword(options, ports)
+    const isSelf = foldUsername(username) === foldUsername(admin.username)
+    const body = { newPassword: password, ...(isSelf ? { oldPassword: admin.password } : {}) }
+    await admin.ask({ method: 'PUT', path: `${pathOf(username)}/password`, body, answer: nothing })
+    const report = { json: { username }, text: `The password of ${username} was changed.` }
+    return withPassword(report, isGenerated ? password : undefined)
+  })
+
+const pathOf = (username: string): string => `/users/${segment(username)}`
+
+const read = (admin: AdminClient, username: string): Promise<User> =>
+  admin.ask({ path: pathOf(username), answer: userSchema })
+
+type UserPatch = Partial<Pick<User, 'roles' | 'rights' | 'enabled'>>
+
+const patch = (admin: AdminClient, username: string, body: UserPatch): Promise<User> =>
+  admin.ask({ method: 'PATCH', path: pathOf(username), body, answer: userSchema })
+
+const titles = ['USER', 'ENABLED', 'ROLES', 'DIRECT RIGHTS', 'CREATED']
+
+const rowOf = ({ username, enabled, roles, rights, createdAt }: User): string[] => [
+  username,
+  enabled ? 'yes' : 'no',
+  roles.join(',') || '-',
+  rights.join(',') || '-',
+  createdAt,
+]
+
+const reportOf = (user: User) => ({ json: user, text: table(titles, [rowOf(user)]) })
+
+/** What is shown once, when nobody knows the password yet. */
+const withPassword = ({ json, text }: { json: object; text: string }, password: string | undefined): Report =>
+  password === undefined
+    ? { json, text }
+    : { json: { ...json, password }, text: `${text}\nPassword, shown only now: ${password}` }

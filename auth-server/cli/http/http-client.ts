@@ -1,0 +1,141 @@
+/** The auth server as the tool calls it: problem documents become refusals, and whatever else goes wrong a sentence. */
+import { z } from 'zod'
+import { OperationFailed, OperationRefused, WrongUsage } from '../terminal/report.ts'
+import { Interrupted } from '../terminal/terminal.ts'
+
+/** One call. */
+export interface Question<Answer> {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Path and query; what stands for a name or an id encoded by `segment`. */
+  readonly path: string
+  /** Sent as JSON. */
+  readonly body?: unknown
+  readonly token?: string
+  /** Gives the call up. */
+  readonly signal?: AbortSignal
+  /** What a success must look like; `nothing` for 204. */
+  readonly answer: z.ZodType<Answer>
+}
+
+/** @throws ProblemAnswered, OperationFailed, WrongUsage, Interrupted */
+export type Ask = <Answer>(question: Question<Answer>) => Promise<Answer>
+
+/** The answer without a body. */
+export const nothing = z.undefined()
+
+/** What the server refused, with its reason. */
+export class ProblemAnswered extends OperationRefused {
+  /** The problem's `code`. */
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** How long an answer may take, in milliseconds. */
+const deadlineMs = 30_000
+
+const problemSchema = z.object({
+  code: z.string(),
+  detail: z.string(),
+  errors: z.array(z.object({ pointer: z.string(), message: z.string() })).optional(),
+})
+
+/** A name or an id as one segment of a path. @throws WrongUsage for what no URL can carry there */
+export function segment(text: string): string {
+  if (/^\.{0,2}$/.test(text)) throw new WrongUsage(`'${text}' cannot be the name or id of anything here.`)
+  return encodeURIComponent(text)
+}
+
+/** Calls of the server at `authUrl`. */
+export const createAsk =
+  ({ authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch }): Ask =>
+  async ({ method = 'GET', path, body, token, signal, answer }) => {
+    const request = {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      redirect: 'manual',
+    } as const
+    const response = await send(authUrl, () =>
+      withDeadline(signal, async (ending) => {
+        const response = await fetch(authUrl + path, { ...request, signal: ending })
+        return { status: response.status, headers: response.headers, text: await response.text() }
+      }),
+    )
+    const value = parse(response.text)
+    if (response.status < 200 || response.status > 299) throw refusal(authUrl, { ...response, value })
+    const { success, data } = answer.safeParse(value)
+    if (success) return data
+    throw new OperationFailed(`What ${authUrl} answers to ${method} ${pathOf(path)} is not an answer of this version.`)
+  }
+
+/** Runs `work` with a signal that is aborted when this one is, or when it takes too long. */
+async function withDeadline<Result>(
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const ending = new AbortController()
+  const giveUp = () => ending.abort(signal?.reason)
+  const tooLate = setTimeout(() => ending.abort(new DOMException('too late', 'TimeoutError')), deadlineMs)
+  signal?.addEventListener('abort', giveUp)
+  if (signal?.aborted) giveUp()
+  try {
+    return await work(ending.signal)
+  } finally {
+    clearTimeout(tooLate)
+    signal?.removeEventListener('abort', giveUp)
+  }
+}
+
+async function send<Result>(authUrl: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Interrupted) throw error
+    throw new OperationFailed(`The auth server at ${authUrl} cannot be reached: ${reasonOf(error)}`)
+  }
+}
+
+/** fetch keeps the reason in `cause`; of a name with several addresses, in each of its errors. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error'
+  if (error.name === 'TimeoutError') return `no answer within ${deadlineMs / 1000} s.`
+  const cause = error.cause instanceof Error ? error.cause : error
+  const code = 'code' in cause ? String(cause.code) : ''
+  if (/CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)) {
+    return `its certificate is not trusted (${code}). Name the authority's PEM file in NODE_EXTRA_CA_CERTS.`
+  }
+  return `${code || cause.message}.`
+}
+
+interface Refusal {
+  readonly status: number
+  readonly headers: Headers
+  readonly value: unknown
+}
+
+function refusal(authUrl: string, { status, headers, value }: Refusal): Error {
+  const { success, data } = problemSchema.safeParse(value)
+  if (!success) return new OperationFailed(`${authUrl} answers ${status} without saying why: is it the auth server?`)
+  const errors = (data.errors ?? []).map(({ pointer, message }) => `\n  ${pointer}: ${message}`)
+  const wait = headers.get('retry-after')
+  const later = wait === null ? '' : ` Try again in ${wait} s.`
+  return new ProblemAnswered(data.code, `${data.detail} (${data.code})${later}${errors.join('')}`)
+}
+
+const pathOf = (path: string): string => path.replace(/\?.*$/, '')
+
+function parse(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,82 @@
+/** `ops users recover-admin`: for when nobody can log in as an administrator any more. Offline, on the auth server's own database. */
+import { eq } from 'drizzle-orm'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { IdSource } from '../../../shared/platform/ids.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { isAnonymous } from '../../../shared/protocol/principal/record.ts'
+import { createChainedLog } from '../../audit/chained-log.ts'
+import { holdsKeyOfLog } from '../../audit/key-of-log.ts'
+import type { PasswordHashing } from '../../passwords/password-hashing.ts'
+import { users } from '../../store/schema.ts'
+import { insertUser } from '../../users/create-user.ts'
+import { changePrincipal } from '../../users/principal-change.ts'
+import { adminRole } from '../../users/rights.ts'
+import { distinct, refuseProblems, usernameProblems } from '../../users/user.ts'
+import { userRow } from '../../users/user-rows.ts'
+import { OperationRefused } from '../terminal/report.ts'
+import type { AuthData } from './auth-data.ts'
+
+export interface RecoverAdminPorts extends Pick<AuthData, 'database' | 'secretsKeys'> {
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly hashing: Pick<PasswordHashing, 'hash'>
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+}
+
+/** The administrator that there is now. */
+export interface RecoveredAdmin {
+  readonly username: string
+  readonly password: string
+  /** False when the user was there already. */
+  readonly created: boolean
+}
+
+/**
+ * Makes the user, or gives it the role `admin` and a new password, and lets it in; whatever it held ends. A change like any other:
+ * auth servers that run publish it at their next heartbeat. @throws OperationRefused, Unavailable
+ */
+export async function recoverAdmin(ports: RecoverAdminPorts, username: string): Promise<RecoveredAdmin> {
+  refuseProblems(usernameProblems(username))
+  if (isAnonymous(username)) throw new OperationRefused(`${username} is nobody: it can be no administrator.`)
+  await requireKeyOfLog(ports)
+  const password = ports.ids.secret(18)
+  const passwordHash = await ports.hashing.hash(password)
+  const existing = await promote(ports, username, passwordHash)
+  if (existing === undefined) {
+    await insertUser(ports, { username, passwordHash, roles: [adminRole], rights: [], enabled: true })
+  }
+  const target = existing ?? username
+  await createChainedLog(ports).record({
+    ...{ actor: null, action: 'user.recovered', target, outcome: 'succeeded' },
+    ...{ scheme: null, address: null, requestId: null },
+  })
+  return { username: target, password, created: existing === undefined }
+}
+
+/** The user's name as created; undefined when there is no such user. */
+async function promote(
+  { database, clock }: RecoverAdminPorts,
+  username: string,
+  passwordHash: string,
+): Promise<string | undefined> {
+  try {
+    const { result } = await changePrincipal(database, username, async (transaction, { userId }) => {
+      const before = await userRow(transaction, userId)
+      const roles = distinct([...before.roles, adminRole])
+      const updatedAt = new Date(clock.now())
+      await transaction.update(users).set({ passwordHash, roles, enabled: true, updatedAt }).where(eq(users.id, userId))
+      return { result: before.username, change: { raiseGeneration: { keptLogin: null } } }
+    })
+    return result
+  } catch (error) {
+    if (error instanceof Refused && error.code === 'not-found') return undefined
+    throw error
+  }
+}
+
+/** An entry under a key that the servers do not hold would break the log for them. */
+async function requireKeyOfLog(ports: RecoverAdminPorts): Promise<void> {
+  if (await holdsKeyOfLog(ports)) return
+  throw new OperationRefused('SECRETS_KEY is not that of the servers: the audit log is written under another key.')
+}

@@ -1,0 +1,173 @@
+/**
+ * Families in the database. Whatever decides between callers that race is one conditional statement, so that reading and writing
+ * cannot fall apart; times come from the caller's clock, never from PostgreSQL's.
+ */
+import { validate as isUuid } from 'uuid'
+import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import type { Family, TokenTimes } from './refresh-token-family.ts'
+
+/** What a login starts with. Times of `times` and `expiresAt` in seconds since the epoch. */
+export interface NewFamily {
+  readonly id: string
+  readonly userId: string
+  /** The hash the password was proved against; another one means the proof is void. */
+  readonly passwordHash: string
+  readonly expiresAt: number
+  readonly times: TokenTimes
+  readonly clientAddress: string | undefined
+  readonly userAgent: string | undefined
+}
+
+/**
+ * Logins that ended but whose tokens live on, and sessions ended before their time, in so far as the generation does not refuse them.
+ * Those that made room for others are not among them (`make-room.ts`).
+ */
+export interface EndedLogins {
+  readonly count: number
+  /** When the first of them need not be remembered any more, in milliseconds; null when there are none. */
+  readonly firstExpiry: number | null
+}
+
+/** The store of families. Everything throws Unavailable when the database does not answer. */
+export interface FamilyStore {
+  /**
+   * Starts a family under the user's present generation. Undefined when the user was disabled or deleted, or has got another
+   * password hash, since the password was proved.
+   */
+  start(family: NewFamily): Promise<{ readonly generation: number } | undefined>
+  /** Undefined also for an id that is no family's form. */
+  find(id: string): Promise<Family | undefined>
+  /** Uses up the token of `counter` in favour of its sealed successor; false when it is no longer the unused one of a live family. */
+  rotate(id: string, rotation: { counter: number; sealed: string; times: TokenTimes; now: number }): Promise<boolean>
+  /**
+   * The unused successor of `counter`, sealed, if it was made no earlier than `rotatedSince`; undefined when there is none or the
+   * family is dead. Remembers the expiry of the access token that goes with it.
+   */
+  repeat(
+    id: string,
+    retry: { counter: number; rotatedSince: number; accessExpiresAt: number },
+  ): Promise<Repeated | undefined>
+  endedLogins(userId: string, now: number): Promise<EndedLogins>
+}
+
+/** A successor given once more. */
+export interface Repeated {
+  readonly sealed: string
+  /** In milliseconds. */
+  readonly refreshExpiresAt: number
+}
+
+/** SQL: a time in milliseconds since the epoch. */
+export const milliseconds = (column: string) => `round(extract(epoch from ${column}) * 1000)`
+
+/** SQL condition: the user `u` is enabled, and the principal `p` still accepts the generation of this family or session. */
+export const acceptedSqlOf = (alias: string): string => `u.enabled and p.user_id = ${alias}.user_id
+  and (${alias}.generation = p.generation
+    or coalesce(p.kept_login_id = ${alias}.id::text and p.kept_login_generation = ${alias}.generation, false))`
+
+const acceptedSql = acceptedSqlOf('f')
+
+const startSql = `insert into auth.login_families (id, user_id, username_folded, generation, created_at, last_used_at,
+    expires_at, refresh_expires_at, tokens_expire_at, client_address, user_agent)
+  select $1::text::uuid, u.id, p.username_folded, p.generation, $4::text::timestamptz, $4::text::timestamptz,
+    $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text
+  from auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id
+  where u.id = $2::text::uuid and u.password_hash = $3::text and u.enabled
+  returning generation`
+
+const findSql = `select json_build_object('id', f.id, 'username', u.username, 'generation', f.generation,
+    'counter', f.counter, 'rotatedAt', ${milliseconds('f.rotated_at')}, 'expiresAt', ${milliseconds('f.expires_at')},
+    'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')},
+    'alive', f.ended_at is null and ${acceptedSql}) as family
+  from auth.login_families f join auth.users u on u.id = f.user_id
+    join auth.principals p on p.username_folded = f.username_folded
+  where f.id = $1::text::uuid`
+
+const rotateSql = `update auth.login_families f set counter = f.counter + 1, successor_sealed = $3::text,
+    rotated_at = $4::text::timestamptz, last_used_at = $4::text::timestamptz,
+    refresh_expires_at = $5::text::timestamptz,
+    tokens_expire_at = greatest(f.tokens_expire_at, $6::text::timestamptz)
+  from auth.users u, auth.principals p
+  where f.id = $1::text::uuid and f.counter = $2::int and f.ended_at is null
+    and f.refresh_expires_at > $4::text::timestamptz
+    and u.id = f.user_id and p.username_folded = f.username_folded and ${acceptedSql}
+  returning 1 as rotated`
+
+const repeatSql = `update auth.login_families f
+  set tokens_expire_at = greatest(f.tokens_expire_at, $4::text::timestamptz)
+  from auth.users u, auth.principals p
+  where f.id = $1::text::uuid and f.counter = $2::int + 1 and f.ended_at is null
+    and f.rotated_at >= $3::text::timestamptz
+    and u.id = f.user_id and p.username_folded = f.username_folded and ${acceptedSql}
+  returning json_build_object('sealed', f.successor_sealed,
+    'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')}) as repeated`
+
+const endedSql = `select json_build_object('count', count(*),
+    'firstExpiry', ${milliseconds('min(e.until)')}) as ended
+  from auth.users u join auth.principals p on p.username_folded = u.username_folded
+  cross join lateral (
+    select f.tokens_expire_at as until from auth.login_families f
+    where f.user_id = u.id and f.ended_at is not null and f.tokens_expire_at > $2::text::timestamptz and ${acceptedSql}
+      and f.ended_reason <> 'displaced'
+    union all
+    select s.expires_at from auth.sessions s
+    where s.user_id = u.id and s.ended_at is not null and s.expires_at > $2::text::timestamptz
+      and s.ended_reason <> 'displaced' and ${acceptedSqlOf('s')}) e
+  where u.id = $1::text::uuid`
+
+/** SQLSTATE: the user was deleted while the statement ran. */
+export const foreignKeyViolation = '23503'
+
+/** The store over this database. */
+export function createFamilyStore(database: Database): FamilyStore {
+  return {
+    start: (family) => startFamily(database, family),
+
+    async find(id) {
+      if (!isUuid(id)) return undefined
+      const rows = await database.query<{ family: Family }>(findSql, [id])
+      return rows[0]?.family
+    },
+
+    async rotate(id, { counter, sealed, times, now }) {
+      const expiries = [fromSeconds(times.refreshExpiresAt), fromSeconds(times.accessExpiresAt)]
+      const rows = await database.query(rotateSql, [id, counter, sealed, timestamp(now), ...expiries])
+      return rows.length === 1
+    },
+
+    async repeat(id, { counter, rotatedSince, accessExpiresAt }) {
+      const parameters = [id, counter, timestamp(rotatedSince), fromSeconds(accessExpiresAt)]
+      const rows = await database.query<{ repeated: Repeated }>(repeatSql, parameters)
+      return rows[0]?.repeated
+    },
+
+    async endedLogins(userId, now) {
+      const rows = await database.query<{ ended: EndedLogins }>(endedSql, [userId, timestamp(now)])
+      return rows[0]?.ended ?? { count: 0, firstExpiry: null }
+    },
+  }
+}
+
+async function startFamily(database: Database, family: NewFamily): Promise<{ generation: number } | undefined> {
+  const { times } = family
+  try {
+    const rows = await database.query<{ generation: number }>(startSql, [
+      family.id,
+      family.userId,
+      family.passwordHash,
+      fromSeconds(times.issuedAt),
+      fromSeconds(family.expiresAt),
+      fromSeconds(times.refreshExpiresAt),
+      fromSeconds(times.accessExpiresAt),
+      family.clientAddress ?? null,
+      family.userAgent ?? null,
+    ])
+    return rows[0]
+  } catch (error) {
+    if (error instanceof DatabaseError && error.sqlState === foreignKeyViolation) return undefined
+    throw error
+  }
+}
+
+const timestamp = (ms: number) => new Date(ms).toISOString()
+const fromSeconds = (seconds: number) => timestamp(seconds * 1000)

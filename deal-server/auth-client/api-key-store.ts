@@ -1,0 +1,69 @@
+/** API keys as the auth server tells of them, held in memory alone: what signed requests are verified with. */
+import type { Clock } from '../../shared/platform/clock.ts'
+import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts'
+import type { Traced } from '../../shared/platform/http/trace.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
+import { holdCredentials } from '../../shared/protocol/authentication/credential-cache.ts'
+import { reportUses } from '../../shared/protocol/authentication/signed-request/report-uses.ts'
+import { type SigningKey, signingKeyOf } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
+import { apiKeySecretPurpose, internalApiKeySchema } from '../../shared/protocol/internal-api/api-keys.ts'
+import type { AuthClient } from './auth-client.ts'
+
+export interface ApiKeyStore {
+  /** The key of this id; undefined when there is none, or none any more. @throws Unavailable */
+  find(id: string, onBehalfOf?: Traced): Promise<SigningKey | undefined>
+  /** Tells the auth server, in the background and at most once in a minute per key, that the key was used. */
+  noteUse(id: string): void
+}
+
+export interface ApiKeyStorePorts {
+  readonly authClient: Pick<AuthClient, 'ask'>
+  readonly principals: Principals
+  readonly clock: Clock
+  readonly log: Pick<Log, 'debug'>
+  /** SERVICE_SECRET: the one that is used. */
+  readonly secret: string
+}
+
+const heldBounds = { maxEntries: 10_000, maxBytes: 32_000_000 }
+const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Nothing is held yet. */
+export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
+  const { authClient, principals, clock } = ports
+  const held = holdCredentials<SigningKey>({ principals, clock, ...heldBounds })
+  const report = async (id: string) => {
+    await authClient.ask({ method: 'POST', target: `/api-keys/${id}/used` })
+  }
+  return {
+    find: async (id, onBehalfOf) => {
+      if (!idForm.test(id)) return undefined
+      return held.peek(id, onBehalfOf) ?? held.get(id, () => load(id, ports, onBehalfOf), onBehalfOf)
+    },
+    noteUse: reportUses(report, ports),
+  }
+}
+
+async function load(
+  id: string,
+  { authClient, secret }: ApiKeyStorePorts,
+  onBehalfOf: Traced | undefined,
+): Promise<SigningKey | undefined> {
+  const { status, body } = await authClient.ask({ method: 'GET', target: `/api-keys/${id}`, onBehalfOf })
+  if (status === 404) return undefined
+  const answer = status === 200 ? internalApiKeySchema.safeParse(body) : undefined
+  if (!answer?.success) {
+    throw new Unavailable('auth-server', { cause: new Error(`/internal/api-keys answered ${status}`) })
+  }
+  const { secretSealed, ...facts } = answer.data
+  return signingKeyOf({ ...facts, secret: secretSealed === null ? null : openSecret(id, secretSealed, secret) })
+}
+
+/** @throws Unavailable for a secret that was sealed under another service secret */
+function openSecret(id: string, sealed: string, serviceSecret: string): string {
+  const opened = openInternally(sealed, { secrets: [serviceSecret], purpose: apiKeySecretPurpose(id) })
+  if (opened !== undefined) return opened
+  throw new Unavailable('auth-server', { cause: new Error('the secret of an API key could not be opened') })
+}

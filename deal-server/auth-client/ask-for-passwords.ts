@@ -1,0 +1,46 @@
+import { sealInternally } from '../../shared/platform/crypto/internal-sealing.ts'
+import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { BasicPorts } from '../../shared/protocol/authentication/basic/basic.ts'
+import { passwordPurpose, provedUserSchema } from '../../shared/protocol/internal-api/passwords.ts'
+import type { AuthClient, InternalAnswer } from './auth-client.ts'
+
+export interface AskForPasswordsPorts {
+  readonly authClient: Pick<AuthClient, 'ask'>
+  /** SERVICE_SECRET: passwords travel sealed under it. */
+  readonly serviceSecret: string
+}
+
+/** Hashing takes its time, and others may be first. */
+const deadlineMs = 6_000
+
+/** Lets the auth server verify passwords: this server knows none. */
+export const askForPasswords =
+  ({ authClient, serviceSecret: secret }: AskForPasswordsPorts): BasicPorts['verify'] =>
+  async ({ username, password, clientAddress }, onBehalfOf) => {
+    const credential = sealInternally(JSON.stringify({ username, password }), { secret, purpose: passwordPurpose })
+    const body = { credential, clientAddress }
+    const answer = await authClient.ask({ method: 'POST', target: '/verify-password', body, onBehalfOf, deadlineMs })
+    if (answer.status === 200) {
+      const user = provedUserSchema.safeParse(answer.body)
+      if (user.success) return user.data
+    }
+    if (answer.status === 401 && codeOf(answer) === 'invalid-credentials') return undefined
+    throw refusalOf(answer)
+  }
+
+/** What the auth server refused for a reason of its own goes on to the caller. */
+function refusalOf(answer: InternalAnswer): Refused | Unavailable {
+  const retryAfter = answer.headers.get('retry-after') ?? '1'
+  if (answer.status === 429) {
+    const headers = { 'retry-after': retryAfter }
+    return new Refused('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {
+      headers,
+    })
+  }
+  const cause = new Error(`/internal/verify-password answered ${answer.status}`)
+  return new Unavailable('auth-server', { cause, retryAfterSeconds: Math.max(1, Number(retryAfter) || 1) })
+}
+
+function codeOf({ body }: InternalAnswer): unknown {
+  return typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+}

@@ -1,0 +1,121 @@
+/**
+ * Sessions as the deal server knows them: memory, then the cache, then the auth server. An ended session is a change of its user's
+ * principal record, so what is held here is no staler than that. The auth server alone moves the last-action time.
+ */
+import type { Cache } from '../../shared/platform/cache/cache.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Traced } from '../../shared/platform/http/trace.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
+import { holdCredentials, isCurrent } from '../../shared/protocol/authentication/credential-cache.ts'
+import type { Sessions } from '../../shared/protocol/authentication/session/session.ts'
+import {
+  isOver,
+  isStepDue,
+  type KnownSession,
+  knownSessionSchema,
+  sessionCacheKey,
+} from '../../shared/protocol/authentication/session/session-times.ts'
+import { type SessionQuestion, sessionAnswerSchema } from '../../shared/protocol/internal-api/sessions.ts'
+import type { AuthClient } from './auth-client.ts'
+import type { PrincipalFeed } from './principal-feed.ts'
+
+export interface HeldSessionsPorts {
+  readonly principals: Principals
+  readonly feed: Pick<PrincipalFeed, 'installationId'>
+  readonly cache: Pick<Cache, 'getVersioned'>
+  readonly authClient: Pick<AuthClient, 'ask'>
+  readonly clock: Clock
+  /** SESSION_IDLE_TTL. */
+  readonly sessionIdleTtlSeconds: number
+}
+
+/** So many sessions are held, less than 1 KB each. */
+const heldBounds = { maxEntries: 100_000, maxBytes: 64_000_000 }
+
+/** The sessions of one deal server. */
+export function createHeldSessions(ports: HeldSessionsPorts): Sessions {
+  const { principals, clock } = ports
+  const idleTtlMs = ports.sessionIdleTtlSeconds * 1000
+  const held = holdCredentials<KnownSession>({ principals, clock, ...heldBounds })
+  const steps = new Map<string, Promise<KnownSession | undefined>>()
+  const isOverNow = (session: KnownSession) => isOver(session, clock.now(), idleTtlMs)
+
+  const look = async (keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined> => {
+    const load = async () => {
+      const cached = await readCache(ports, keyHash)
+      if (cached && !isOverNow(cached) && (await isCurrent(cached, principals, onBehalfOf))) return cached
+      return askAuthServer(ports, { keyHash, isAction: false }, onBehalfOf)
+    }
+    const known = await held.get(keyHash, load, onBehalfOf)
+    if (!known || !isOverNow(known)) return known
+    if (known.expiresAt <= clock.now()) return undefined
+    // Its last-action time may have been moved by way of another server.
+    held.delete(keyHash)
+    const anew = await held.get(keyHash, load, onBehalfOf)
+    return anew && !isOverNow(anew) ? anew : undefined
+  }
+
+  /** Where the auth server cannot be asked, an action is known here at least, until it can. */
+  const step = async (
+    keyHash: string,
+    session: KnownSession,
+    onBehalfOf?: Traced,
+  ): Promise<KnownSession | undefined> => {
+    try {
+      const moved = await askAuthServer(ports, { keyHash, isAction: true }, onBehalfOf)
+      if (moved) held.set(keyHash, moved)
+      else held.delete(keyHash)
+      return moved
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      const moved = { ...session, lastUsedAt: clock.now() }
+      held.set(keyHash, moved)
+      return moved
+    }
+  }
+
+  const lookAndStep = async (keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined> => {
+    const session = await look(keyHash, onBehalfOf)
+    if (!session || !isStepDue(session, clock.now(), idleTtlMs)) return session
+    const underWay = steps.get(keyHash)
+    if (underWay) return underWay
+    const started = step(keyHash, session, onBehalfOf).finally(() => steps.delete(keyHash))
+    steps.set(keyHash, started)
+    return started
+  }
+
+  return {
+    look,
+    use: (keyHash, onBehalfOf) => {
+      const known = held.peek(keyHash, onBehalfOf)
+      const isEnough = known && !isOverNow(known) && !isStepDue(known, clock.now(), idleTtlMs)
+      return isEnough ? known : lookAndStep(keyHash, onBehalfOf)
+    },
+  }
+}
+
+/** What the cache has, if it can be read and is of the installation that is followed. */
+async function readCache({ cache, feed }: HeldSessionsPorts, keyHash: string): Promise<KnownSession | undefined> {
+  const installationId = feed.installationId()
+  if (installationId === undefined) return undefined
+  try {
+    const entry = await cache.getVersioned(sessionCacheKey(installationId, keyHash))
+    return entry && knownSessionSchema.safeParse(JSON.parse(entry.value)).data
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** @throws Unavailable */
+async function askAuthServer(
+  { authClient }: HeldSessionsPorts,
+  question: SessionQuestion,
+  onBehalfOf: Traced | undefined,
+): Promise<KnownSession | undefined> {
+  const { status, body } = await authClient.ask({ method: 'POST', target: '/sessions', body: question, onBehalfOf })
+  const answer = status === 200 ? sessionAnswerSchema.safeParse(body).data : undefined
+  if (answer) return answer.session ?? undefined
+  throw new Unavailable('auth-server', { cause: new Error(`/internal/sessions answered ${status}`) })
+}

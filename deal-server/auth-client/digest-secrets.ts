@@ -1,0 +1,59 @@
+import type { Clock } from '../../shared/platform/clock.ts'
+import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts'
+import type { Traced } from '../../shared/platform/http/trace.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
+import { holdCredentials } from '../../shared/protocol/authentication/credential-cache.ts'
+import type { DigestPorts, DigestSecret } from '../../shared/protocol/authentication/digest/digest.ts'
+import type { DigestCredential } from '../../shared/protocol/authentication/digest/digest-credential.ts'
+import { digestSecretPurpose, internalDigestSecretSchema } from '../../shared/protocol/internal-api/digest-secrets.ts'
+import type { AuthClient } from './auth-client.ts'
+
+export interface DigestSecretsPorts {
+  readonly authClient: Pick<AuthClient, 'ask'>
+  readonly principals: Principals
+  readonly clock: Clock
+  /** SERVICE_SECRET. */
+  readonly serviceSecret: string
+}
+
+/** What a user's name or its hash can be. */
+const possible = /^[A-Za-z0-9._@-]{1,64}$/
+
+/**
+ * What deal servers know of Digest secrets: in memory what was asked for, else the auth server. Nothing is held of those there are not; so
+ * that a wrong response for a user who exists costs the same question, `find` always asks.
+ */
+export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts, 'peek' | 'find'> {
+  const held = holdCredentials<DigestSecret>({ ...ports, maxEntries: 10_000, maxBytes: 8_000_000, unknownForMs: 0 })
+  return {
+    peek: (user, onBehalfOf) => held.peek(targetOf(user), onBehalfOf),
+    find: async (user, onBehalfOf) => {
+      const target = targetOf(user)
+      return target === '' ? undefined : held.renew(target, () => ask(ports, target, onBehalfOf), onBehalfOf)
+    },
+  }
+}
+
+/** Empty for what can be neither a user's name nor its hash. */
+function targetOf(user: DigestCredential['user']): string {
+  const [name, value] = 'username' in user ? ['username', user.username] : ['userhash', user.userhash]
+  return possible.test(value) ? `/digest-secrets?${name}=${encodeURIComponent(value)}` : ''
+}
+
+async function ask(
+  { authClient, serviceSecret }: DigestSecretsPorts,
+  target: string,
+  onBehalfOf: Traced | undefined,
+): Promise<DigestSecret | undefined> {
+  const { status, body } = await authClient.ask({ method: 'GET', target, onBehalfOf })
+  if (status === 404) return undefined
+  const answer = status === 200 ? internalDigestSecretSchema.safeParse(body).data : undefined
+  const purpose = digestSecretPurpose(answer?.userId ?? '')
+  const ha1 = answer && openInternally(answer.ha1Sealed, { secrets: [serviceSecret], purpose })
+  if (!answer || ha1 === undefined) {
+    throw new Unavailable('auth-server', { cause: new Error(`/internal/digest-secrets answered ${status}`) })
+  }
+  const { username, userId, version } = answer
+  return { username, userId, version, ha1 }
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
+import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { keyDocuments, splitDigests } from '../../shared/protocol/internal-api/published-keys.ts'
+import type { AuthClient } from './auth-client.ts'
+import { createKeyStore, type KeyStore } from './key-store.ts'
+
+/**
+ * The keys of both kinds of tokens. A key that both documents name verifies neither kind: the signature of a JWT and the block of a
+ * key-signed token are the same computation (`notes/protocol.md`, "Key-signed tokens", 2).
+ */
+export interface KeyStores {
+  readonly jwt: KeyStore
+  readonly keySigned: KeyStore
+  /** True when every enabled scheme that verifies tokens has a key. */
+  areThere(): boolean
+  /** Loads the keys of both. Never rejects. */
+  refresh(): Promise<void>
+  /**
+   * An auth server said which keys it publishes. While auth servers differ, because one has noticed a change before the other, documents
+   * are loaded more than once, and end as what all of them say.
+   */
+  hear(published: string): void
+  start(): void
+  stop(): void
+}
+
+export interface KeyStoresPorts {
+  readonly authClient: Pick<AuthClient, 'document'>
+  /** The enabled ones. */
+  readonly schemes: readonly SchemeName[]
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The key stores of the enabled schemes; none has a key until the first load. */
+export function createKeyStores({ authClient, schemes, clock, log }: KeyStoresPorts): KeyStores {
+  const jwt: KeyStore = createKeyStore({
+    load: () => authClient.document(keyDocuments.jwt),
+    alg: 'RS256',
+    servesElsewhere: (modulus) => keySigned.holds(modulus),
+    ...{ clock, log },
+  })
+  const keySigned: KeyStore = createKeyStore({
+    load: () => authClient.document(keyDocuments['key-signed']),
+    alg: 'kst1',
+    servesElsewhere: (modulus) => jwt.holds(modulus),
+    ...{ clock, log },
+  })
+  const needed = [...(schemes.includes('bearer') ? [jwt] : []), ...(schemes.includes('key-signed') ? [keySigned] : [])]
+  // What keys the other kind has matters as soon as either is used.
+  const stores = needed.length > 0 ? [jwt, keySigned] : []
+  return {
+    jwt,
+    keySigned,
+    areThere: () => needed.every((store) => store.size() > 0),
+    refresh: async () => void (await Promise.all(stores.map((store) => store.refresh()))),
+    hear: (published) => {
+      const digests = splitDigests(published)
+      jwt.hear(digests.jwt)
+      keySigned.hear(digests.keySigned)
+    },
+    start: () => {
+      for (const store of stores) store.start()
+    },
+    stop: () => {
+      for (const store of stores) store.stop()
+    },
+  }
+}

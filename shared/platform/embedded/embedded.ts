@@ -1,0 +1,115 @@
+/**
+ * The database port on the PostgreSQL engine embedded in this process (PGlite). There is one engine per folder and process; all
+ * servers of the process share it. It is one session: a second transaction waits for the first, and so does every statement
+ * issued outside a transaction that is open. Code inside a transaction that waits for such a statement, its own or that of the
+ * other server, waits for ever. Its data survives a killed process, not a power cut.
+ */
+import { PGlite, type PGliteOptions, types } from '@electric-sql/pglite'
+import { drizzle } from 'drizzle-orm/pglite'
+import type { Database, Drizzle, Parameter } from '../database/database.ts'
+import { translateDriverError, unavailable } from '../database/driver-errors.ts'
+import { parameterText } from '../database/parameter-text.ts'
+import { retryConflicts } from '../database/transaction-retry.ts'
+import { translateErrors } from '../database/translated-drizzle.ts'
+import { OperatorError } from '../operator-error.ts'
+
+export interface EmbeddedEngine {
+  /** A view of the engine for one server. Closing it leaves the engine running. */
+  database(): Database
+  /** Waits for what is under way, then stops the engine; every view rejects with Unavailable from then on. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts the engine over `folder`, which nobody else may have open: take the lock of the data folder first. Without a folder it
+ * keeps everything in memory. Takes seconds on an empty folder, `options.loadDataDir` (a dump of a prepared one) saves most of them.
+ * @throws OperatorError when the engine does not start over what is in the folder
+ */
+export const openEmbeddedEngine = async (
+  folder?: string,
+  options: Pick<PGliteOptions, 'loadDataDir'> = {},
+): Promise<EmbeddedEngine> => {
+  const engine = await startEngine(folder ?? 'memory://', options)
+  const exclusive = new Map<string, Promise<unknown>>()
+  return {
+    database: () => new EmbeddedDatabase(engine, exclusive),
+    close: () => engine.close(),
+  }
+}
+
+async function startEngine(folder: string, options: PGliteOptions): Promise<PGlite> {
+  try {
+    const engine = await PGlite.create(folder, options)
+    await engine.exec("set timezone = 'UTC'")
+    return engine
+  } catch (cause) {
+    const hint = 'is the disk full, or is it no database, or a damaged one?'
+    throw new OperatorError(`The embedded database in ${folder} cannot be opened: ${hint}`, { cause })
+  }
+}
+
+/** Parameters arrive as text: PGlite must not rewrite or refuse them by the type of the column. */
+const serializers = Object.fromEntries(Object.values(types).map((type) => [type, String]))
+
+class EmbeddedDatabase implements Database {
+  readonly concurrentSessions = false
+  readonly drizzle: Drizzle
+  readonly #engine: PGlite
+  /** By name: the last work that was asked for and has not ended, which the next one waits for. */
+  readonly #exclusive: Map<string, Promise<unknown>>
+  #closed = false
+
+  constructor(engine: PGlite, exclusive: Map<string, Promise<unknown>>) {
+    this.#engine = engine
+    this.#exclusive = exclusive
+    this.drizzle = translateErrors(drizzle(engine) as unknown as Drizzle)
+  }
+
+  async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    this.#check()
+    const values = parameters.map(parameterText)
+    try {
+      return (await this.#engine.query<Row>(text, values, { serializers })).rows
+    } catch (error) {
+      throw translateDriverError(error)
+    }
+  }
+
+  async transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result> {
+    this.#check()
+    return retryConflicts(() => this.drizzle.transaction(work))
+  }
+
+  async ping(): Promise<void> {
+    await this.query('select 1')
+  }
+
+  async exclusively<Result>(name: string, work: (drizzle: Drizzle) => Promise<Result>): Promise<Result> {
+    this.#check()
+    const before = this.#exclusive.get(name) ?? Promise.resolve()
+    const own = before.then(() => work(this.drizzle))
+    const ended: Promise<unknown> = own
+      .catch(() => {})
+      .then(() => {
+        if (this.#exclusive.get(name) === ended) this.#exclusive.delete(name)
+      })
+    this.#exclusive.set(name, ended)
+    return own
+  }
+
+  async exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
+    this.#check()
+    if (this.#exclusive.has(name)) return false
+    await this.exclusively(name, work)
+    return true
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#engine.query('select 1').catch(() => {})
+  }
+
+  #check(): void {
+    if (this.#closed) throw unavailable('closed')
+  }
+}

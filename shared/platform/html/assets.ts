@@ -1,0 +1,64 @@
+/** The files that pages load: our own and those of Swagger UI, read once. Nothing comes from elsewhere, so that pages work offline. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { Answer } from '../http/answer.ts'
+import { answerCacheable, entityTag } from '../http/cacheable.ts'
+import type { HttpCall } from '../http/call.ts'
+import { Refused } from '../problems/errors.ts'
+
+interface Asset {
+  readonly contentType: string
+  readonly body: string
+  readonly etag: string
+  /** Changes with the content: part of the URL, so that browsers may keep the file for ever. */
+  readonly version: string
+}
+
+const ownFolder = join(import.meta.dirname, 'assets')
+const swaggerUiFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+
+const places = {
+  'pages.css': ownFolder,
+  'docs.js': ownFolder,
+  'keyhold.svg': ownFolder,
+  'swagger-ui.css': swaggerUiFolder,
+  'swagger-ui-bundle.js': swaggerUiFolder,
+} as const
+
+/** One of the files. */
+export type AssetName = keyof typeof places
+
+const contentTypes: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml; charset=utf-8',
+}
+
+const assets = new Map<string, Asset>()
+
+function assetOf(name: AssetName): Asset {
+  const known = assets.get(name)
+  if (known) return known
+  const body = readFileSync(join(places[name], name), 'utf8')
+  const etag = entityTag(body)
+  const contentType = contentTypes[name.replace(/^.*\./, '')] ?? 'application/octet-stream'
+  const asset = { contentType, body, etag, version: etag.slice(1, 13) }
+  assets.set(name, asset)
+  return asset
+}
+
+const isAssetName = (name: string): name is AssetName => Object.hasOwn(places, name)
+
+/** The path of a file for pages whose assets are served below `base`. */
+export const assetPath = (base: string, name: AssetName): string => `${base}/assets/${name}?v=${assetOf(name).version}`
+
+/** Answers the file that the path names; for ever when the URL names this version of it. @throws Refused `not-found` */
+export function answerAsset(call: HttpCall): Answer {
+  const name = call.pathParameters.file ?? ''
+  if (!isAssetName(name)) throw new Refused('not-found', 'There is no such file.')
+  const { contentType, body, etag, version } = assetOf(name)
+  const isThisVersion = call.query.get('v') === version
+  const cacheControl = isThisVersion ? 'public, max-age=31536000, immutable' : 'no-cache'
+  return answerCacheable(call, { contentType, body, etag, cacheControl })
+}

@@ -1,0 +1,88 @@
+import type { z } from 'zod'
+import { Refused } from '../../problems/errors.ts'
+import type { MemberError } from '../../problems/problem-document.ts'
+
+export interface CheckOptions {
+  /** Where the value stands in the body, as an RFC 6901 pointer: `/params`, or empty for the body itself. */
+  readonly at?: string
+}
+
+type Issue = z.core.$ZodIssue
+
+/** Issues about the shape: ill-typed, unknown and missing members. All others are about values of the right type. */
+function isAboutShape(issue: Issue): boolean {
+  if (isBeyondDoubles(issue)) return false
+  if (issue.code === 'invalid_type') return !(typeof issue.input === 'number' && issue.expected === 'int')
+  if (issue.code === 'invalid_value') return typeof issue.input !== typeof issue.values[0]
+  return issue.code === 'unrecognized_keys' || issue.code === 'invalid_union'
+}
+
+/** JSON has no infinity: it stands for a number too large to be read, such as `1e400`, which is a number all the same. */
+const isBeyondDoubles = ({ input }: Issue): boolean =>
+  input === Number.POSITIVE_INFINITY || input === Number.NEGATIVE_INFINITY
+
+/**
+ * Checks a parsed JSON value. Ill-typed, unknown or missing members are 400 `invalid-body`, values of the right type that are
+ * not acceptable 422 `invalid-value`; either way `errors` names each member at fault, up to a hundred.
+ * @throws Refused
+ */
+export function checkValue<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  { at = '' }: CheckOptions = {},
+): z.output<Schema> {
+  const result = schema.safeParse(value, { reportInput: true })
+  if (result.success) return result.data
+  const { issues } = result.error
+  const ofShape = issues.filter(isAboutShape)
+  const errorsOf = (some: readonly Issue[]) => some.flatMap((issue) => memberErrors(issue, at)).slice(0, maxErrors)
+  if (ofShape.length === 0) throw invalidValue(errorsOf(issues))
+  const errors = errorsOf(ofShape)
+  throw new Refused('invalid-body', sentence(errors), { members: { errors } })
+}
+
+/** Nobody corrects more at once, and an answer must not be many times as long as its request. */
+const maxErrors = 100
+
+/** The refusal for values of the right type that are not acceptable. */
+export const invalidValue = (errors: readonly MemberError[]): Refused<'invalid-value'> =>
+  new Refused('invalid-value', sentence(errors), { members: { errors } })
+
+const sentence = (errors: readonly MemberError[]): string =>
+  errors.map(({ pointer, message }) => (pointer === '' ? message : `${pointer}: ${message}`)).join(' ')
+
+/** The pointer of a member below `at` (RFC 6901 §3). */
+const pointerTo = (at: string, path: readonly PropertyKey[]): string =>
+  at + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
+function memberErrors(issue: Issue, at: string): MemberError[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.slice(0, maxErrors).map((key) => ({
+      pointer: pointerTo(at, [...issue.path, key]),
+      code: 'unknown-member',
+      message: 'This member is not known here.',
+    }))
+  }
+  const { code, message } = describeIssue(issue)
+  return [{ pointer: pointerTo(at, issue.path), code, message }]
+}
+
+function describeIssue(issue: Issue): { code: string; message: string } {
+  if (isAboutShape(issue)) {
+    // JSON has no undefined: a value that is not there stands for a member that is not there.
+    return issue.input === undefined
+      ? { code: 'missing-member', message: 'This member is required.' }
+      : { code: 'wrong-type', message: `${issue.message}.` }
+  }
+  if (isBeyondDoubles(issue)) return { code: 'too-big', message: 'This number is too large.' }
+  switch (issue.code) {
+    case 'custom':
+      return { code: String(issue.params?.code ?? 'invalid-value'), message: issue.message }
+    case 'too_small':
+      return { code: issue.origin === 'string' ? 'too-short' : 'too-small', message: `${issue.message}.` }
+    case 'too_big':
+      return { code: issue.origin === 'string' ? 'too-long' : 'too-big', message: `${issue.message}.` }
+    default:
+      return { code: issue.code.replaceAll('_', '-'), message: `${issue.message}.` }
+  }
+}

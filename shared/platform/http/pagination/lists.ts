@@ -1,0 +1,62 @@
+/**
+ * How lists are paged on both servers: `limit` and `cursor` in the query, the cursor of the next page in the answer, and a `Link` to it
+ * (RFC 8288) that repeats the query.
+ */
+import type { Page, PageRequest } from '../../pagination.ts'
+import { type Answer, jsonAnswer } from '../answer.ts'
+import type { HttpCall } from '../call.ts'
+import { isOfSignature } from '../content/query-parameters.ts'
+import type { Cursors, ListScope } from './cursors.ts'
+
+/** `limit` and `cursor` as read. */
+export interface PageParameters {
+  readonly limit: number
+  readonly cursor?: string | undefined
+}
+
+/** One request for a page of a list. */
+export interface ListCall {
+  readonly page: PageRequest
+  /** 200 with `{items, nextCursor}`. */
+  answer<Item>(page: Page<Item>, options: ListAnswerOptions<Item>): Answer
+  /** 200 with the items as an array: paging by `Link` only. */
+  answerBare<Item>(page: Page<Item>, options: ListAnswerOptions<Item>): Answer
+}
+
+export interface ListAnswerOptions<Item> {
+  readonly represent: (item: Item) => unknown
+  readonly headers: Answer['headers']
+}
+
+export interface Lists {
+  /** @throws Refused `invalid-cursor` */
+  open(call: HttpCall, scope: ListScope, parameters: PageParameters): ListCall
+}
+
+/** Lists of a server that clients see at `origin`. */
+export const createLists = ({ origin, cursors }: { origin: string; cursors: Cursors }): Lists => ({
+  open: (call, scope, { limit, cursor }) => {
+    const paged = <Item>({ items, next }: Page<Item>, { represent, headers }: ListAnswerOptions<Item>) => {
+      const nextCursor = next === undefined ? null : cursors.write(scope, next)
+      const link = nextCursor === null ? {} : { link: `<${origin}${nextTarget(call, nextCursor)}>; rel="next"` }
+      return { items: items.map(represent), nextCursor, headers: { ...headers, ...link } }
+    }
+    return {
+      page: { limit, after: cursor === undefined ? undefined : cursors.read(scope, cursor) },
+      answer: (page, options) => {
+        const { headers, ...envelope } = paged(page, options)
+        return jsonAnswer(200, envelope, headers)
+      },
+      answerBare: (page, options) => {
+        const { headers, items } = paged(page, options)
+        return jsonAnswer(200, items, headers)
+      },
+    }
+  },
+})
+
+/** A signature is of one request: what belongs to it is not repeated. */
+function nextTarget(call: HttpCall, cursor: string): string {
+  const kept = [...call.query].filter(([name]) => name !== 'cursor' && !isOfSignature(name))
+  return `${call.path}?${new URLSearchParams([...kept, ['cursor', cursor]])}`
+}

@@ -1,0 +1,140 @@
+/**
+ * The certificate a server is served with (TLS_CERT, TLS_KEY): read at the start, and again when it has been renewed, so that renewing
+ * needs no restart.
+ */
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
+import type { Log } from '../../log/log.ts'
+import { OperatorError } from '../../operator-error.ts'
+import type { SettingProblem } from '../../settings/settings.ts'
+
+/** Where certificate and key are: PEM files; the certificate's may hold the chain behind it. */
+export interface CertificateFiles {
+  readonly certificateFile: string
+  readonly keyFile: string
+}
+
+/** What TLS is served with, as Node.js takes it. */
+export interface CertificatePem {
+  readonly cert: string
+  readonly key: string
+}
+
+/**
+ * TLS 1.3, and TLS 1.2 with ephemeral keys and authenticated encryption alone (RFC 9325 §4.2). To be given again with each renewed
+ * certificate: Node.js takes its defaults for what is left out.
+ */
+export const tlsRules = {
+  minVersion: 'TLSv1.2',
+  honorCipherOrder: true,
+  ciphers: [
+    ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
+    ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
+    ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
+    ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
+  ].join(':'),
+} as const
+
+/** The files cannot be served with: the message says which and why, and holds nothing of the key. */
+export class CertificateError extends OperatorError {
+  override readonly name = 'CertificateError'
+  readonly problems: readonly SettingProblem[]
+
+  constructor(problems: readonly SettingProblem[]) {
+    super(problems.map(({ variable, expected }) => `${variable}: ${expected}`).join('\n'))
+    this.problems = problems
+  }
+}
+
+/** A certificate that may be renewed. */
+export interface Certificate {
+  readonly pem: CertificatePem
+  /** Calls `apply` whenever the files hold another certificate that can be served with, until the answered function is called. */
+  watch(apply: (pem: CertificatePem) => void): () => void
+}
+
+export interface CertificateOptions {
+  readonly log: Pick<Log, 'info' | 'error'>
+  /** How often the files are looked at, in milliseconds; each minute. */
+  readonly intervalMs?: number
+}
+
+/** The certificate in these files; undefined when there are none. @throws CertificateError */
+export async function openCertificate(
+  files: CertificateFiles | undefined,
+  { log, intervalMs = 60_000 }: CertificateOptions,
+): Promise<Certificate | undefined> {
+  if (!files) return undefined
+  const pem = await readCertificate(files)
+  return {
+    pem,
+    watch(apply) {
+      let last = pem
+      let failure: string | undefined
+      const look = async () => {
+        try {
+          const now = await readCertificate(files)
+          failure = undefined
+          if (now.cert === last.cert && now.key === last.key) return
+          apply(now)
+          last = now
+          log.info(`serving with the renewed certificate in ${files.certificateFile}`)
+        } catch (error) {
+          const message = error instanceof Error ? error.message : 'unknown error'
+          if (message !== failure) log.error(`still serving with the former certificate: ${message}`)
+          failure = message
+        }
+      }
+      const timer = setInterval(() => void look(), intervalMs).unref()
+      return () => clearInterval(timer)
+    },
+  }
+}
+
+/** What is wrong with these files, so that it can be said with all else that is wrong with the settings. */
+export async function certificateProblems(files: CertificateFiles | undefined): Promise<readonly SettingProblem[]> {
+  try {
+    if (files) await readCertificate(files)
+    return []
+  } catch (error) {
+    if (error instanceof CertificateError) return error.problems
+    throw error
+  }
+}
+
+/** @throws CertificateError: with what is wrong with either file */
+async function readCertificate({ certificateFile, keyFile }: CertificateFiles): Promise<CertificatePem> {
+  const [certificate, privateKey] = await Promise.allSettled([
+    readPem('TLS_CERT', certificateFile, 'a PEM certificate', (pem) => new X509Certificate(pem)),
+    readPem('TLS_KEY', keyFile, 'an unencrypted PEM private key', createPrivateKey),
+  ])
+  if (certificate.status === 'rejected' || privateKey.status === 'rejected') {
+    const reasons = [certificate, privateKey].map((read) => (read.status === 'rejected' ? read.reason : undefined))
+    throw new CertificateError(reasons.flatMap((reason) => (reason instanceof CertificateError ? reason.problems : [])))
+  }
+  const [cert, key] = [certificate.value.pem, privateKey.value.pem]
+  if (!certificate.value.parsed.checkPrivateKey(privateKey.value.parsed))
+    throw unusable('TLS_KEY', 'is not the private key of the first certificate in TLS_CERT')
+  parsed('TLS_CERT', 'a certificate that TLS can be served with', () => createSecureContext({ cert, key }))
+  return { cert, key }
+}
+
+async function readPem<Content>(variable: string, file: string, what: string, parse: (pem: string) => Content) {
+  const pem = await readFile(file, 'utf8').catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+    throw unusable(variable, `the file cannot be read${code}`)
+  })
+  return { pem, parsed: parsed(variable, what, () => parse(pem)) }
+}
+
+const unusable = (variable: string, expected: string) => new CertificateError([{ variable, expected }])
+
+/** What the library says of a key that it cannot read is not passed on. */
+function parsed<Result>(variable: string, what: string, parse: () => Result): Result {
+  try {
+    return parse()
+  } catch {
+    throw unusable(variable, `the file does not hold ${what}`)
+  }
+}

@@ -1,0 +1,87 @@
+import { jsonAnswer, noStore } from '../answer.ts'
+import type { Operation } from '../operation.ts'
+import type { Draining } from './draining.ts'
+import type { Route } from './routes.ts'
+
+/** One thing a server depends on. */
+export interface Dependency {
+  readonly name: string
+  /** Without it the server is not ready; with only the others missing it goes on, slower or for a while. */
+  readonly required: boolean
+  /** Resolves when it is there; rejects when it is not. */
+  check(): Promise<unknown> | unknown
+}
+
+/** `/healthz`: the process runs. `/readyz`: it can serve, each dependency named; 503 when it cannot, or is about to end. */
+export const healthRoutes = (dependencies: readonly Dependency[], draining?: Pick<Draining, 'hasBegun'>): Route[] => [
+  {
+    methods: ['GET'],
+    path: '/healthz',
+    describe: () => [healthOperation],
+    handle: () => jsonAnswer(200, { status: 'ok' }, noStore),
+  },
+  {
+    methods: ['GET'],
+    path: '/readyz',
+    describe: () => [readinessOperation],
+    handle: async () => {
+      const checked = await Promise.all(dependencies.map(checkOne))
+      const ready = checked.every(({ status, required }) => status === 'ok' || !required)
+      const status = draining?.hasBegun ? 'draining' : ready ? 'ready' : 'not-ready'
+      return jsonAnswer(status === 'ready' ? 200 : 503, { status, dependencies: checked }, noStore)
+    },
+  },
+]
+
+async function checkOne({ name, required, check }: Dependency) {
+  try {
+    await check()
+    return { name, status: 'ok', required }
+  } catch {
+    return { name, status: 'unavailable', required }
+  }
+}
+
+const open = { tag: 'operation', problems: [], security: [] } as const
+
+const healthOperation: Operation = {
+  ...open,
+  id: 'getHealth',
+  summary: 'Ask whether the process runs',
+  answers: {
+    200: {
+      description: 'It does.',
+      schema: { type: 'object', required: ['status'], properties: { status: { const: 'ok' } } },
+    },
+  },
+}
+
+const readinessSchema = {
+  type: 'object',
+  required: ['status', 'dependencies'],
+  properties: {
+    status: { enum: ['ready', 'not-ready', 'draining'] },
+    dependencies: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['name', 'status', 'required'],
+        properties: {
+          name: { type: 'string' },
+          status: { enum: ['ok', 'unavailable'] },
+          required: { type: 'boolean', description: 'Without it the server is not ready.' },
+        },
+      },
+    },
+  },
+} as const
+
+const readinessOperation: Operation = {
+  ...open,
+  id: 'getReadiness',
+  summary: 'Ask whether the server can serve, each dependency named',
+  answers: {
+    200: { description: 'It can.', schema: readinessSchema },
+    503: { description: 'It cannot.', schema: readinessSchema },
+  },
+}

@@ -1,0 +1,232 @@
+/**
+ * The HTTP surface of a server: a table of routes becomes a Hono app in which every path also answers HEAD, OPTIONS and 405, every error
+ * becomes a problem document, and every request is logged once, with its caller and the code of its problem, without its query and without
+ * any credential.
+ */
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { type Context, Hono } from 'hono'
+import { quietChallengeOf } from '../../../protocol/authentication/fallback-challenge.ts'
+import type { SchemeName } from '../../../protocol/authentication/scheme.ts'
+import type { Clock } from '../../clock.ts'
+import type { IdSource } from '../../ids.ts'
+import type { Log } from '../../log/log.ts'
+import type { AnsweredRequest } from '../../metrics/request-metrics.ts'
+import { Refused, Unavailable } from '../../problems/errors.ts'
+import {
+  occurrenceOf,
+  occurrenceOfUnavailable,
+  type ProblemDocument,
+  type ProblemTable,
+  problemDocument,
+} from '../../problems/problem-document.ts'
+import type { Answer } from '../answer.ts'
+import { type CallOrigin, createCall, type HttpCall } from '../call.ts'
+import { acceptPatch } from '../content/json-body.ts'
+import type { Cors } from '../cors.ts'
+import type { Describe } from '../operation.ts'
+import { securityHeaders } from '../security-headers.ts'
+import { type ServerBindings, sendStream } from '../stream.ts'
+import { traceIdOf } from '../trace.ts'
+import { peerOf, refuseContradiction, type TransportSettings } from '../transport.ts'
+
+/** HEAD and OPTIONS are answered by the table itself. */
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** One path with the methods that do one thing to it. */
+export interface Route {
+  readonly methods: readonly Method[]
+  /** Hono's path syntax. Served with and without a trailing slash. */
+  readonly path: string
+  /** What the documentation says of it. A route without fails the tests. */
+  readonly describe?: Describe
+  /** How large a body may be, in bytes; 256 KiB when left out. */
+  readonly maxBodyBytes?: number
+  handle(call: HttpCall): Promise<Answer> | Answer
+  /** Told of the answer before it leaves, also of one that is a problem: may add header fields to it. */
+  finish?(call: HttpCall, answer: Answer): void
+}
+
+/**
+ * How the problems of some requests are written that are not to be problem documents, with the header fields that belong to that form;
+ * undefined for all others.
+ */
+export type OtherProblemForm = (
+  call: HttpCall,
+  problem: ProblemDocument,
+) => { readonly headers: Answer['headers']; readonly body: object } | undefined
+
+/** What the routes of a server have in common. */
+export interface AppOptions {
+  readonly routes: readonly Route[]
+  readonly problems: ProblemTable
+  /** The enabled ones: every 401 names them, unless it says itself what its route takes. */
+  readonly schemes: readonly SchemeName[]
+  readonly transport: TransportSettings
+  /** The origin that clients see. */
+  readonly origin: string
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly log: Log
+  /** Which pages' scripts may call; without it none but the server's own. */
+  readonly cors?: Cors | undefined
+  readonly otherProblemForm?: OtherProblemForm
+  /** Told of every request when it is answered. */
+  readonly observe?: (request: AnsweredRequest) => void
+  /** The refusal for a path that no route has; the default is `not-found`. */
+  readonly unknownPath?: (path: string) => Refused
+}
+
+type Env = { Bindings: ServerBindings }
+
+/** The app for `routes`. Call it through sockets only: it reads what Node.js parsed, not the `Request`. */
+export function createApp(options: AppOptions): Hono<Env> {
+  const app = new Hono<Env>({ strict: false })
+  for (const route of options.routes) {
+    app.on([...route.methods], route.path, (context) => serve(context, options, route))
+  }
+  for (const [path, methods] of allowedMethods(options.routes)) {
+    const allow = [...methods, 'OPTIONS'].join(', ')
+    const headers = { allow, ...(methods.has('PATCH') ? acceptPatch : {}) }
+    const handle: Route['handle'] = ({ method }) => answerOtherMethod(method, headers)
+    app.all(path, (context) => serve(context, options, { handle }))
+  }
+  const unknown = options.unknownPath ?? (() => new Refused('not-found', 'There is no such route.'))
+  const refuse: Route['handle'] = ({ path }) => {
+    throw unknown(path)
+  }
+  app.all('*', (context) => serve(context, options, { handle: refuse }))
+  return app
+}
+
+function allowedMethods(routes: readonly Route[]): Map<string, Set<string>> {
+  const byPath = new Map<string, Set<string>>()
+  for (const { path, methods } of routes) {
+    const allowed = byPath.get(path) ?? new Set()
+    for (const method of methods) {
+      allowed.add(method)
+      if (method === 'GET') allowed.add('HEAD')
+    }
+    byPath.set(path, allowed)
+  }
+  return byPath
+}
+
+function answerOtherMethod(method: string, headers: { readonly allow: string }): Answer {
+  if (method === 'OPTIONS') return { status: 204, headers, body: null }
+  throw new Refused('method-not-allowed', `Allowed here: ${headers.allow}.`, { headers: { allow: headers.allow } })
+}
+
+async function serve(
+  context: Context<Env>,
+  options: AppOptions,
+  served: Pick<Route, 'handle' | 'maxBodyBytes' | 'finish'>,
+): Promise<Response> {
+  const started = options.clock.monotonic()
+  const incoming = context.env.incoming
+  const origin: CallOrigin = {
+    incoming,
+    pathParameters: context.req.param(),
+    requestId: options.ids.uuid(),
+    peer: peerOf(incoming, options.transport),
+    maxBodyBytes: served.maxBodyBytes,
+  }
+  const call = createCall(origin)
+  const traceId = traceIdOf(call.header('traceparent'))
+  const handled = await answerOrProblem(
+    call,
+    options,
+    call.peer.isContradicted ? { handle: refuseContradiction } : served,
+  )
+  const answer = options.cors?.(call, handled) ?? handled
+  served.finish?.(call, answer)
+  const { routePath: route } = context.req
+  const durationMs = options.clock.monotonic() - started
+  options.observe?.({ method: call.method, route, status: answer.status, durationMs })
+  if (options.log.isLevelEnabled('info')) {
+    options.log.info({
+      requestId: call.requestId,
+      traceId,
+      method: call.method,
+      route,
+      status: answer.status,
+      code: answer.problemCode,
+      userId: call.caller?.userId,
+      scheme: call.caller?.scheme,
+      ms: Math.round(durationMs * 10) / 10,
+      address: call.peer.address,
+    })
+  }
+  return respond(context, options, { call, answer })
+}
+
+async function answerOrProblem(call: HttpCall, options: AppOptions, served: Pick<Route, 'handle'>): Promise<Answer> {
+  try {
+    // Whatever is asked for: Node.js would take chunks apart without any limit where the body is not read.
+    if (call.header('transfer-encoding') !== undefined) await call.readBody()
+    return await served.handle(call)
+  } catch (error) {
+    return problemAnswer(call, options, error)
+  }
+}
+
+function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Answer {
+  const context = { origin: options.origin, requestId: call.requestId }
+  const asAnswer = (document: ProblemDocument, headers: Answer['headers']): Answer => {
+    const other = options.otherProblemForm?.(call, document)
+    return answerOf(document, other?.body ?? document, { ...headers, ...other?.headers })
+  }
+  if (error instanceof Refused) {
+    if (error.cause !== undefined) options.log.info({ requestId: call.requestId, err: error }, error.code)
+    const document = problemDocument(options.problems, occurrenceOf(error), context)
+    if (document.status !== 401) return asAnswer(document, error.headers)
+    const schemes = document.schemes ?? options.schemes
+    return asAnswer({ ...document, schemes }, { ...challengeOf(options), ...error.headers })
+  }
+  if (error instanceof Unavailable) {
+    options.log.warn({ requestId: call.requestId, err: error }, error.message)
+    const headers = { 'retry-after': String(error.retryAfterSeconds) }
+    return asAnswer(problemDocument(options.problems, occurrenceOfUnavailable(error), context), headers)
+  }
+  options.log.error({ requestId: call.requestId, err: error }, 'a request failed through our own fault')
+  const occurrence = { code: 'internal-error', detail: 'The request could not be carried out. It has been logged.' }
+  return asAnswer(problemDocument(options.problems, occurrence, context), {})
+}
+
+/** Where the refusal has none of its own. */
+function challengeOf({ schemes }: AppOptions): Answer['headers'] {
+  const challenge = quietChallengeOf(schemes)
+  return challenge === undefined ? {} : { 'www-authenticate': [challenge] }
+}
+
+/** Errors about a credential are never stored by a cache; nor need any other be. */
+const answerOf = ({ status, code }: ProblemDocument, body: object, headers: Answer['headers']): Answer => ({
+  status,
+  headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
+  body: JSON.stringify(body),
+  problemCode: code,
+})
+
+function respond(
+  context: Context<Env>,
+  { log }: AppOptions,
+  { call, answer }: { call: HttpCall; answer: Answer },
+): Response {
+  const { requestId } = call
+  const { outgoing, streams } = context.env
+  const headers: Record<string, string> = { 'x-request-id': requestId, ...securityHeaders }
+  for (const [name, value] of call.addedAnswerHeaders) outgoing.appendHeader(name, value)
+  for (const [name, value] of Object.entries(answer.headers)) {
+    if (typeof value === 'string') headers[name] = value
+    // Response joins several lines into one, which clients misread for challenges: they go to Node.js directly.
+    else outgoing.setHeader(name, value)
+  }
+  const { status, body } = answer
+  // Without this an empty body would be sent as chunks; 204 and 304 have none to begin with (RFC 9110 §8.6).
+  if (body === null && status !== 204 && status !== 304) headers['content-length'] = '0'
+  if (typeof body !== 'function') return new Response(body, { status, headers })
+  if (call.method === 'HEAD') return new Response(null, { status, headers })
+  outgoing.writeHead(status, headers)
+  outgoing.flushHeaders()
+  sendStream(outgoing, body, streams).catch((err: unknown) => log.error({ requestId, err }, 'a stream was cut off'))
+  return RESPONSE_ALREADY_SENT
+}

@@ -1,0 +1,214 @@
+/**
+ * Who is at the other end and whether others could listen: the client's address and the scheme, from the socket, or from the
+ * forwarding headers of proxies that the operator trusts (TRUST_PROXY), read from the right, because whatever stands left
+ * of a trusted proxy's own entry was written by the client. A proxy writes `Forwarded`, `X-Forwarded-*` or `X-Real-IP` and may pass on
+ * what its client wrote into the others: where they contradict each other, nobody knows who calls, and the request is refused.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { Refused } from '../problems/errors.ts'
+
+/** How many hops in front of this server are trusted, or which addresses they come from. */
+export type TrustedProxies =
+  | { readonly hops: number }
+  | { readonly ranges: readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[] }
+
+export interface TransportSettings {
+  readonly trustProxy: TrustedProxies
+  readonly allowInsecureHttp: boolean
+}
+
+export interface Peer {
+  /** The client's canonical address: IPv4 in dotted form also when mapped into IPv6. */
+  readonly address: string
+  /** A credential may be taken: HTTPS, a loopback peer with no proxy in between, or the operator's word for it. */
+  readonly mayCarryCredentials: boolean
+  /** The client came over HTTPS, here or at a trusted proxy. */
+  readonly isHttps: boolean
+  /** Forwarding headers from a trusted proxy contradict each other. `address` is then the proxy's, and no caller may be bound to it. */
+  readonly isContradicted?: boolean
+}
+
+/** Reads TRUST_PROXY: a count, or comma-separated CIDRs and addresses. Undefined when it is neither. */
+export function parseTrustedProxies(text: string): TrustedProxies | undefined {
+  if (/^\d{1,2}$/.test(text)) return { hops: Number(text) }
+  try {
+    return {
+      ranges: text.split(',').map((part) => {
+        const range = part.trim()
+        if (range.includes('/')) return ipaddr.parseCIDR(range)
+        const address = ipaddr.parse(range)
+        return [address, address.kind() === 'ipv4' ? 32 : 128] as const
+      }),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** The canonical text of an address, with or without a port behind it; undefined when it is none. */
+export function canonicalAddress(text: string): string | undefined {
+  const bare = text.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2').replace(/%.*$/, '')
+  return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined
+}
+
+const addresses = new WeakMap<Socket, string>()
+
+/** The canonical address at the other end of the connection, worked out once for all its requests. */
+export function addressOf(socket: Socket): string {
+  const known = addresses.get(socket)
+  if (known !== undefined) return known
+  const address = canonicalAddress(socket.remoteAddress ?? '') ?? '0.0.0.0'
+  addresses.set(socket, address)
+  return address
+}
+
+/** The peer of a request, as far as it can be believed. */
+export function peerOf(incoming: IncomingMessage, settings: TransportSettings): Peer {
+  const socket = incoming.socket
+  const peerAddress = addressOf(socket)
+  const hasForwarding = carriesForwardingHeaders(incoming)
+  const trusted = hasForwarding ? trustedClient(incoming, peerAddress, settings.trustProxy) : undefined
+  const encrypted = 'encrypted' in socket
+  const direct = isLoopback(peerAddress) && !hasForwarding
+  const isHttps = encrypted || trusted?.https === true
+  return {
+    address: trusted?.address ?? peerAddress,
+    mayCarryCredentials: settings.allowInsecureHttp || isHttps || direct,
+    isHttps,
+    isContradicted: trusted?.isContradicted === true,
+  }
+}
+
+/** @throws Refused `contradicting-forwarding-headers` */
+export function refuseContradiction(): never {
+  throw new Refused(
+    'contradicting-forwarding-headers',
+    'Forwarded, X-Forwarded-For, X-Forwarded-Proto and X-Real-IP do not name one client. The proxy must write or remove each of them.',
+  )
+}
+
+/** @throws Refused `insecure-transport` before anything of the credential is looked at */
+export function requireSecureTransport(peer: Peer): void {
+  if (peer.mayCarryCredentials) return
+  throw new Refused(
+    'insecure-transport',
+    'This request came over plain HTTP. Use HTTPS; behind a proxy, TRUST_PROXY tells the server to believe its headers.',
+  )
+}
+
+function carriesForwardingHeaders(incoming: IncomingMessage): boolean {
+  const { headers } = incoming
+  if (headers.forwarded !== undefined || headers['x-real-ip'] !== undefined) return true
+  for (const name in headers) if (name.startsWith('x-forwarded-')) return true
+  return false
+}
+
+const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.')
+
+interface TrustedClient {
+  readonly address: string | undefined
+  readonly https: boolean
+  readonly isContradicted: boolean
+}
+
+/** The client as the outermost trusted proxy saw it; undefined when the peer itself is not a trusted proxy. */
+function trustedClient(
+  { headers }: IncomingMessage,
+  peerAddress: string,
+  trust: TrustedProxies,
+): TrustedClient | undefined {
+  const chains = forwardedChains(headers).map((hops) => trustedPart(hops, peerAddress, trust))
+  if (chains.some((hops) => hops.length === 0)) return undefined
+  const addresses = distinct(chains.map(([client]) => comparable(client?.address)))
+  const schemes = distinct(chains.map(([client]) => client?.scheme))
+  const realIp = comparable(listOf(headers['x-real-ip']).at(-1))
+  const [address = realIp] = addresses
+  const isContradicted = addresses.length > 1 || schemes.length > 1 || isOfNoHop(realIp, chains)
+  return {
+    address: isContradicted || address === undefined ? undefined : canonicalAddress(address),
+    https: !isContradicted && schemes[0] === 'https',
+    isContradicted,
+  }
+}
+
+/** Two spellings of an address are one; what is no address, such as `unknown` (RFC 7239 §6.2), is itself. Undefined when nothing is said. */
+const comparable = (text: string | undefined): string | undefined =>
+  text ? (canonicalAddress(text) ?? text.toLowerCase()) : undefined
+
+/** The nearest proxy writes X-Real-IP, or leaves it as one before it has: with several hops it may be any of theirs. */
+const isOfNoHop = (realIp: string | undefined, chains: readonly (readonly Hop[])[]): boolean =>
+  realIp !== undefined &&
+  chains.some((hops) => {
+    const [client, ...others] = hops.map(({ address }) => comparable(address))
+    return client !== undefined && client !== realIp && !others.includes(realIp)
+  })
+
+const distinct = (texts: readonly (string | undefined)[]): string[] => [
+  ...new Set(texts.flatMap((text) => (text ? [text] : []))),
+]
+
+/** From the client on: what trusted proxies have written. Empty when the peer itself is not trusted. */
+const trustedPart = (hops: readonly Hop[], peerAddress: string, trust: TrustedProxies): readonly Hop[] => {
+  const count = countTrusted([...hops.map((hop) => hop.address), peerAddress], trust)
+  return count === 0 ? [] : hops.slice(Math.max(0, hops.length - count))
+}
+
+function countTrusted(addresses: readonly (string | undefined)[], trust: TrustedProxies): number {
+  if ('hops' in trust) return Math.min(trust.hops, addresses.length - 1)
+  let count = 0
+  while (count < addresses.length - 1 && isWithin(addresses[addresses.length - 1 - count], trust.ranges)) count += 1
+  return count
+}
+
+function isWithin(text: string | undefined, ranges: Extract<TrustedProxies, { ranges: unknown }>['ranges']): boolean {
+  const canonical = text === undefined ? undefined : canonicalAddress(text)
+  if (canonical === undefined) return false
+  const address = ipaddr.parse(canonical)
+  return ranges.some(([range, bits]) => range.kind() === address.kind() && address.match([range, bits] as never))
+}
+
+/** Clients may write as many as a header field has room for; no request comes by so many proxies. */
+const maxHops = 32
+
+interface Hop {
+  readonly address: string | undefined
+  readonly scheme: string | undefined
+}
+
+/** What each proxy wrote, leftmost first: as `Forwarded` (RFC 7239) says it, and as `X-Forwarded-*` do. At least one hop each. */
+function forwardedChains(headers: IncomingMessage['headers']): Hop[][] {
+  const standard = headers.forwarded
+  const others = otherHops(headers)
+  return standard === undefined ? [others] : [standard.split(',').slice(-maxHops).map(parseForwardedElement), others]
+}
+
+function otherHops(headers: IncomingMessage['headers']): Hop[] {
+  const addresses = listOf(headers['x-forwarded-for'])
+  const schemes = listOf(headers['x-forwarded-proto'])
+  const length = Math.max(addresses.length, schemes.length, 1)
+  const fromRight = <T>(list: T[], index: number): T | undefined => list[list.length - length + index] ?? undefined
+  return Array.from({ length }, (_, index) => ({
+    address: fromRight(addresses, index),
+    scheme: (schemes.length === 1 ? schemes[0] : fromRight(schemes, index))?.toLowerCase(),
+  }))
+}
+
+function parseForwardedElement(element: string): Hop {
+  const pairs = new Map(
+    element.split(';').map((pair) => {
+      const [name = '', value = ''] = pair.split('=', 2)
+      return [name.trim().toLowerCase(), value.trim().replace(/^"(.*)"$/, '$1')] as const
+    }),
+  )
+  return { address: pairs.get('for'), scheme: pairs.get('proto')?.toLowerCase() }
+}
+
+const listOf = (value: string | string[] | undefined): string[] =>
+  value === undefined
+    ? []
+    : String(value)
+        .split(',')
+        .slice(-maxHops)
+        .map((part) => part.trim())

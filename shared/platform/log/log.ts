@@ -1,0 +1,94 @@
+import { type DestinationStream, type Logger, pino } from 'pino'
+import pretty from 'pino-pretty'
+import { Unavailable } from '../problems/errors.ts'
+import { createOutput } from './log-output.ts'
+
+/** What servers write to: pino, as `createLog` opens it. */
+export type Log = Logger
+
+/** From the most to the least that is said. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** LOG_LEVEL and LOG_FORMAT. */
+export interface LogSettings {
+  readonly level: (typeof logLevels)[number]
+  /** Undefined: pretty on a terminal, JSON lines elsewhere. */
+  readonly format: 'json' | 'pretty' | undefined
+}
+
+/** Members that are never written, wherever in a log entry they stand: the last line of defence, not the first. */
+const secretMembers = [
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'password',
+  'token',
+  'access_token',
+  'refresh_token',
+  'secret',
+  'signature',
+  'privateKeyPem',
+].map((name) => name.toLowerCase())
+
+/**
+ * The process's log. Errors are written with name, code and stack, those of dependencies that are away without the stack; a database error
+ * carries no parameter (see `DatabaseError`).
+ */
+export function createLog(settings: LogSettings, destination?: DestinationStream): Log {
+  const usePretty = (settings.format ?? (process.stdout.isTTY ? 'pretty' : 'json')) === 'pretty'
+  const stream =
+    destination ??
+    (usePretty
+      ? pretty({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true })
+      : onceATurn(createOutput()))
+  return pino(
+    {
+      level: settings.level,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      base: null,
+      hooks: { streamWrite: withoutSecrets },
+      serializers: { err: serializeError },
+    },
+    stream,
+  )
+}
+
+/** Of what is away, names, codes and words say all there is: with stacks it would fill the log for as long as it is away. */
+function serializeError(error: Error): unknown {
+  const entry = pino.stdSerializers.errWithCause(error)
+  return error instanceof Unavailable ? withoutStack(entry) : entry
+}
+
+type ErrorEntry = Partial<ReturnType<typeof pino.stdSerializers.errWithCause>>
+
+function withoutStack(entry: ErrorEntry): ErrorEntry {
+  delete entry.stack
+  for (const inner of [entry.cause, ...(entry.aggregateErrors ?? [])]) if (inner) withoutStack(inner as ErrorEntry)
+  return entry
+}
+
+const secretMember = new RegExp(`"(?:${secretMembers.join('|')})":`, 'i')
+
+/** Looks at the finished line: pino's own redaction names paths of a known depth and costs more than the rest of a log entry. */
+function withoutSecrets(line: string): string {
+  if (!secretMember.test(line)) return line
+  const censor = (name: string, value: unknown) => (secretMembers.includes(name.toLowerCase()) ? '[redacted]' : value)
+  return `${JSON.stringify(JSON.parse(line, censor))}\n`
+}
+
+/** Writes all lines of one turn of the event loop at once: a write costs more than a line. */
+export function onceATurn(stream: DestinationStream): DestinationStream {
+  let lines = ''
+  const flush = () => {
+    const complete = lines
+    lines = ''
+    if (complete !== '') stream.write(complete)
+  }
+  process.on('exit', flush)
+  return {
+    write: (line) => {
+      if (lines === '') setImmediate(flush)
+      lines += line
+    },
+  }
+}

@@ -1,0 +1,44 @@
+/** How metrics are read: `/metrics` beside everything else, or on a listener of its own (METRICS_PORT). */
+
+import { sharedProblems } from '../../protocol/problems/both-servers.ts'
+import type { Clock } from '../clock.ts'
+import { type ListenOptions, listen } from '../http/server/listen.ts'
+import { createApp, type Route } from '../http/server/routes.ts'
+import type { Metrics } from './metrics.ts'
+
+/** `GET /metrics`. */
+export const metricsRoute = (metrics: Metrics): Route => ({
+  methods: ['GET'],
+  path: '/metrics',
+  describe: () => [
+    {
+      id: 'getMetrics',
+      tag: 'operation',
+      summary: 'Read the metrics of the process',
+      answers: {
+        200: { description: "Prometheus's text format.", schema: { type: 'string' }, mediaType: 'text/plain' },
+      },
+      problems: [],
+      security: [],
+    },
+  ],
+  handle: async () => ({ status: 200, headers: headersOf(metrics), body: await metrics.text() }),
+})
+
+const headersOf = ({ contentType }: Metrics) => ({ 'content-type': contentType, 'cache-control': 'no-store' })
+
+/** Serves nothing but `/metrics` there, over plain HTTP. Resolves to what ends it; @throws OperatorError when the system refuses */
+export async function listenForMetrics(
+  metrics: Metrics,
+  place: Omit<ListenOptions, 'app' | 'certificate'> & { readonly clock: Clock },
+): Promise<() => Promise<void>> {
+  const app = createApp({
+    ...place,
+    routes: [metricsRoute(metrics)],
+    problems: sharedProblems,
+    schemes: [],
+    transport: { trustProxy: { hops: 0 }, allowInsecureHttp: false },
+  })
+  const { drain } = await listen({ ...place, app, certificate: undefined })
+  return () => drain({ lastRequestMs: 0, graceMs: 0 })
+}

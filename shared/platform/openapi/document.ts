@@ -1,0 +1,148 @@
+/** The OpenAPI 3.1 document of a server, generated from the routes it serves. */
+
+import type { DescribedAnswer, DescribedBody, JsonSchema, Operation } from '../http/operation.ts'
+import type { Route } from '../http/server/routes.ts'
+import { headerComponents } from './header-components.ts'
+import { jsonSchemaOf } from './json-schema.ts'
+import { headerReferences, type Problems, problemAnswers } from './problem-answers.ts'
+
+export interface DocumentOptions extends Problems {
+  readonly title: string
+  readonly description: string
+  /** The origin that clients see. */
+  readonly origin: string
+  /** Tag → what its operations have in common. */
+  readonly tags: Readonly<Record<string, string>>
+  readonly routes: readonly Route[]
+  /** Component schemas; `Problem` must be among them. */
+  readonly schemas: Readonly<Record<string, JsonSchema>>
+  /** Header fields of requests, by component name. */
+  readonly parameters?: Readonly<Record<string, JsonSchema>>
+  /** Header fields of answers besides those of either server. */
+  readonly headers?: Readonly<Record<string, JsonSchema>>
+  readonly securitySchemes: Readonly<Record<string, JsonSchema>>
+  /** What callers must send wherever an operation does not say: one of these. */
+  readonly security: readonly JsonSchema[]
+}
+
+export type OpenApiDocument = Readonly<Record<string, unknown>>
+
+type Responses = Readonly<Record<string, JsonSchema>>
+
+type Paths = Record<string, Record<string, JsonSchema>>
+
+/** The document. @throws TypeError when two operations share a path or an id: a mistake in a description */
+export function createDocument(options: DocumentOptions): OpenApiDocument {
+  const responses: Record<string, JsonSchema> = {}
+  const paths = pathsOf(options, responses)
+  return {
+    openapi: '3.1.0',
+    info: { title: options.title, version: '1', description: options.description },
+    servers: [{ url: options.origin }],
+    security: options.security,
+    tags: Object.entries(options.tags).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: options.schemas,
+      ...(options.parameters && { parameters: options.parameters }),
+      headers: { ...headerComponents, ...options.headers },
+      responses,
+      securitySchemes: options.securitySchemes,
+    },
+  }
+}
+
+function pathsOf(options: DocumentOptions, responses: Record<string, JsonSchema>): Paths {
+  const paths: Paths = {}
+  const ids = new Set<string>()
+  for (const { methods, path: routePath, describe } of options.routes) {
+    for (const method of methods) {
+      for (const operation of describe?.(method) ?? []) {
+        const path = operation.path ?? templateOf(routePath)
+        const ofPath = paths[path] ?? {}
+        paths[path] = ofPath
+        if (ofPath[method.toLowerCase()]) throw new TypeError(`${method} ${path} is described twice`)
+        if (ids.has(operation.id)) throw new TypeError(`two operations share the id ${operation.id}`)
+        ids.add(operation.id)
+        ofPath[method.toLowerCase()] = operationObject(path, operation, (described) =>
+          withProblems(described, problemAnswers(operation.problems, options, responses), responses),
+        )
+      }
+    }
+  }
+  return paths
+}
+
+/** A route's path in OpenAPI's syntax. */
+const templateOf = (path: string): string => path.replace(/:([A-Za-z]+)/g, '{$1}')
+
+function operationObject(
+  path: string,
+  operation: Operation,
+  withProblemsOf: (described: Responses) => Responses,
+): JsonSchema {
+  const { id, summary, description, tag, body, answers, security } = operation
+  const described = Object.entries(answers).map(([status, answer]) => [status, answerObject(answer)])
+  const parameters = parametersOf(path, operation)
+  return {
+    operationId: id,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    tags: [tag],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: bodyObject(body) }),
+    responses: withProblemsOf(Object.fromEntries(described)),
+    ...(security && { security: security.map((name) => ({ [name]: [] })) }),
+  }
+}
+
+/** A status that is described and that problems have as well is answered in either form. */
+function withProblems(described: Responses, problems: Responses, components: Responses): Responses {
+  const both = Object.keys(described).flatMap((status) => {
+    const name = String(problems[status]?.$ref ?? '').replace('#/components/responses/', '')
+    const [own, problem] = [described[status], components[name]]
+    if (!own || !problem) return []
+    const merged = { ...own }
+    for (const part of ['content', 'headers']) merged[part] = { ...Object(problem[part]), ...Object(own[part]) }
+    return [[status, merged] as const]
+  })
+  return { ...described, ...problems, ...Object.fromEntries(both) }
+}
+
+function parametersOf(path: string, { pathParameters = {}, query, headers = [] }: Operation): JsonSchema[] {
+  const inPath = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: pathParameters[name] ?? { type: 'string' },
+  }))
+  const inQuery = Object.entries(query ? (jsonSchemaOf(query).properties ?? {}) : {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema,
+  }))
+  return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))]
+}
+
+function bodyObject(body: DescribedBody): JsonSchema {
+  const { schema, required, mediaTypes = ['application/json'], alternatives = {} } = body
+  const schemas = { ...Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, schema])), ...alternatives }
+  const content = Object.entries(schemas).map(([mediaType, ofType]) => [mediaType, { schema: ofType }])
+  return { required, content: Object.fromEntries(content) }
+}
+
+function answerObject({
+  description,
+  schema,
+  mediaType,
+  alternatives = [],
+  headers = [],
+}: DescribedAnswer): JsonSchema {
+  const asText = alternatives.map((name) => [name, { schema: { type: 'string' } }])
+  return {
+    description,
+    headers: headerReferences(['X-Request-Id', ...headers]),
+    ...(schema && { content: { [mediaType ?? 'application/json']: { schema }, ...Object.fromEntries(asText) } }),
+  }
+}

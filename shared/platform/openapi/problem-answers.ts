@@ -1,0 +1,125 @@
+/** Problem documents in the documentation: one response component for each set of codes of one status. */
+
+import type { JsonSchema } from '../http/operation.ts'
+import type { ProblemTable } from '../problems/problem-document.ts'
+import { ref } from './json-schema.ts'
+
+/** What any request may meet, below the framework and in it. */
+const ofEveryRequest = [
+  ...['malformed-request', 'dot-segment', 'contradicting-forwarding-headers', 'request-timeout', 'expectation-failed'],
+  ...['misdirected-request', 'headers-too-large', 'internal-error'],
+]
+
+/** What a request that needs a caller may meet, whatever it is for. */
+export const callerProblems: readonly string[] = [
+  ...['body-too-large', 'insecure-transport', 'several-credentials', 'token-expired', 'unauthenticated'],
+  ...['unknown-scheme', 'invalid-token', 'login-ended', 'principal-disabled', 'unavailable'],
+  // Of sessions, Basic, Digest and key-signed tokens.
+  ...['invalid-credentials', 'stale-nonce', 'invalid-session', 'too-many-attempts', 'cross-site'],
+  ...['token-password-required', 'invalid-parameter'],
+  // Of signed requests.
+  ...['invalid-signature', 'signature-too-old', 'signature-from-future', 'signature-used', 'ambiguous-parameter'],
+  ...['body-hash-required', 'signature-method-required'],
+]
+
+/** What a body can be refused for. */
+export const bodyProblems: readonly string[] = ['invalid-body', 'unsupported-media-type', 'invalid-value']
+
+/** Status → names of header components. */
+export type HeadersByStatus = Readonly<Record<number, readonly string[]>>
+
+/** What problems of either server carry in header fields. */
+const sharedHeaders: HeadersByStatus = {
+  400: ['WWW-Authenticate', 'Set-Cookie'],
+  401: ['WWW-Authenticate', 'Set-Cookie'],
+  403: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+}
+
+/** The problems of one server. */
+export interface Problems {
+  readonly problems: ProblemTable
+  /** Besides those that either server's carry. */
+  readonly problemHeaders?: HeadersByStatus
+}
+
+type Responses = Record<string, JsonSchema>
+
+/**
+ * References to the responses for `codes`, by status; the responses themselves are added to `components`.
+ * @throws TypeError for a code that the table lacks
+ */
+export function problemAnswers(
+  codes: readonly string[],
+  { problems: table, problemHeaders = {} }: Problems,
+  components: Responses,
+): Responses {
+  const byStatus = new Map<number, Set<string>>()
+  for (const code of [...codes, ...ofEveryRequest]) {
+    const entry = table[code]
+    if (!entry) throw new TypeError(`No problem entry for the code ${code}`)
+    const ofStatus = byStatus.get(entry.status) ?? new Set()
+    byStatus.set(entry.status, ofStatus.add(code))
+  }
+  const answers: Responses = {}
+  for (const [status, ofStatus] of byStatus) {
+    const sorted = [...ofStatus].sort()
+    const name = `${status}-${sorted.join('.')}`
+    components[name] ??= problemAnswer(sorted, table, [
+      ...(sharedHeaders[status] ?? []),
+      ...(problemHeaders[status] ?? []),
+    ])
+    answers[status] = { $ref: `#/components/responses/${name}` }
+  }
+  return answers
+}
+
+function problemAnswer(codes: readonly string[], table: ProblemTable, headers: readonly string[]): JsonSchema {
+  const status = table[codes[0] ?? '']?.status
+  const schema = { allOf: [ref('Problem')], properties: { status: { const: status }, code: { enum: codes } } }
+  return {
+    description: codes.map((code) => `\`${code}\`: ${table[code]?.title}.`).join('\n\n'),
+    headers: headerReferences(['X-Request-Id', ...headers]),
+    content: { 'application/problem+json': { schema } },
+  }
+}
+
+/** References to header components. */
+export const headerReferences = (names: readonly string[]): JsonSchema =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+const text = { type: 'string' } as const
+const texts = { type: 'array', items: text } as const
+
+/** The members that every problem document has (RFC 9457), and those that some have. */
+export const problemSchema = (table: ProblemTable, members: Readonly<Record<string, JsonSchema>> = {}): JsonSchema => ({
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'],
+  properties: {
+    type: { ...text, format: 'uri' },
+    title: { ...text, description: 'For everybody: the same in every occurrence of the code.' },
+    status: { type: 'integer' },
+    detail: { ...text, description: 'For the developer of the calling client.' },
+    instance: { ...text, format: 'uri' },
+    code: { enum: Object.keys(table).sort() },
+    requestId: { ...text, format: 'uuid' },
+    errors: {
+      type: 'array',
+      description: 'Each member at fault.',
+      items: {
+        type: 'object',
+        required: ['pointer', 'code', 'message'],
+        properties: { pointer: { ...text, description: 'RFC 6901.' }, code: text, message: text },
+      },
+    },
+    schemes: { ...texts, description: 'On 401: the authentication schemes served.' },
+    serverTime: {
+      type: 'integer',
+      description: 'Of refused signatures: the time of the server, in seconds since 1970.',
+    },
+    missingRight: text,
+    missingRights: texts,
+    ...members,
+  },
+})

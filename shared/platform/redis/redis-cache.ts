@@ -1,0 +1,196 @@
+import {
+  type AttemptVerdict,
+  attemptLifeMs,
+  type Cache,
+  type CacheMoment,
+  type LimitedKey,
+  type NumberUse,
+  type PutOptions,
+  type Versioned,
+} from '../cache/cache.ts'
+import { type CacheSeals, createCacheSeals, type Opened } from '../cache/cache-seals.ts'
+import { ChannelListeners, type Listener } from '../cache/channel-listeners.ts'
+import type { Forgery } from '../cache/report-forgeries.ts'
+import { assertVersion, lifetimeMs } from '../cache/versions.ts'
+import type { Clock } from '../clock.ts'
+import { Availability } from '../concurrency/availability.ts'
+import { Unavailable } from '../problems/errors.ts'
+import { DeadlinePassed, withDeadline } from './deadline.ts'
+import { connectRedis, type RedisConnections } from './redis-connections.ts'
+import type { CacheScripts } from './redis-scripts.ts'
+import { RedisSubscriber } from './redis-subscriber.ts'
+
+export interface RedisCacheOptions {
+  /** Measures what arrives and says how long it is good; Redis has its own clock for the rest. */
+  readonly clock: Clock
+  /** SERVICE_SECRET: what is written carries an HMAC under the first, what is read must carry one under any (`cache-seals.ts`). */
+  readonly secrets: readonly string[]
+  /** The longest wait for an answer of Redis, in milliseconds; 300 when left out. */
+  readonly commandTimeoutMs?: number
+  /** Hears what a listener of a channel threw. */
+  readonly onListenerError?: (error: unknown) => void
+  /** Hears of what was not written by a server with these secrets, and is not believed. */
+  readonly onForgery?: (forgery: Forgery) => void
+}
+
+/** Pause between two looks whether a Redis that fell silent answers again, in milliseconds. */
+const probeIntervalMs = 100
+
+/** Names the node whose incarnation and clock are meant, in a Cluster: the one of every `{keyhold}…` key. */
+const nodeOfKeyhold = '{keyhold}:moment'
+
+/**
+ * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`) or, given several nodes separated by commas, a Redis Cluster.
+ * Opening returns at once; while Redis is away calls fail, at first within `commandTimeoutMs`, then at once, and the same object works again
+ * when it is back. In a Cluster, keys and channels must begin with `{keyhold}`, so that one incarnation answers for them all.
+ * @throws Error when `url` is not an address of Redis
+ */
+export function openRedisCache(url: string, options: RedisCacheOptions): Cache {
+  return new RedisCache(url, options)
+}
+
+class RedisCache implements Cache {
+  readonly #connections: RedisConnections
+  readonly #subscriber: RedisSubscriber
+  readonly #seals: CacheSeals
+  readonly #availability: Availability
+  readonly #timeoutMs: number
+  readonly #onForgery: (forgery: Forgery) => void
+  /** Why the last attempt to connect failed: tells more than that a command found no connection. */
+  #connectionError: Error | undefined
+
+  constructor(url: string, options: RedisCacheOptions) {
+    const onError = (error: Error): void => {
+      this.#connectionError = error
+    }
+    this.#timeoutMs = options.commandTimeoutMs ?? 300
+    this.#seals = createCacheSeals(options)
+    this.#onForgery = options.onForgery ?? (() => undefined)
+    this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
+    this.#connections = connectRedis(url, onError)
+    this.#subscriber = new RedisSubscriber({
+      connections: this.#connections,
+      listeners: new ChannelListeners(options.onListenerError ?? (() => undefined)),
+      open: (channel, text) => this.#believed(this.#seals.openMessage(channel, text), 'message'),
+      clock: options.clock,
+      timeoutMs: this.#timeoutMs,
+      onError,
+    })
+  }
+
+  async beginAttempt(keys: readonly LimitedKey[], id: string): Promise<AttemptVerdict> {
+    const argv = [...redisKeysOf(keys), ...countsOf(keys), id, String(attemptLifeMs)]
+    return verdictOf(await this.#ask((redis) => redis.keyholdBeginAttempt(2 * keys.length, ...argv)))
+  }
+
+  async endAttempt(keys: readonly LimitedKey[], { id, failed }: { id: string; failed: boolean }): Promise<void> {
+    const windows = keys.map(({ limit }) => String(limit.seconds * 1000))
+    const argv = [...redisKeysOf(keys), ...windows, id, failed ? '1' : '0']
+    await this.#ask((redis) => redis.keyholdEndAttempt(2 * keys.length, ...argv))
+  }
+
+  async allowsAttempt(keys: readonly LimitedKey[]): Promise<AttemptVerdict> {
+    const argv = [...redisKeysOf(keys), ...countsOf(keys)]
+    return verdictOf(await this.#ask((redis) => redis.keyholdAllowsAttempt(2 * keys.length, ...argv)))
+  }
+
+  async useNumber(key: string, { number, ttlSeconds }: NumberUse): Promise<'used' | 'refused' | 'unknown'> {
+    const argv = [String(number), String(lifetimeMs(ttlSeconds))]
+    const answer = await this.#ask((redis) => redis.keyholdUseNumber(key, ...argv))
+    if (answer < 0) return 'unknown'
+    return answer === 1 ? 'used' : 'refused'
+  }
+
+  async startNumbers(key: string, { number, ttlSeconds }: NumberUse): Promise<void> {
+    const argv = [String(number), String(lifetimeMs(ttlSeconds))]
+    await this.#ask((redis) => redis.keyholdStartNumbers(key, ...argv))
+  }
+
+  async putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean> {
+    assertVersion(entry.version)
+    const sealed = this.#seals.sealEntry(key, entry, options.ttlSeconds)
+    const conditions = [options.ifAbsent ? '1' : '0', options.since ?? '']
+    const argv = [String(entry.version), sealed, String(lifetimeMs(options.ttlSeconds)), ...conditions]
+    return (await this.#ask((redis) => redis.keyholdPutVersioned(key, ...argv))) === 1
+  }
+
+  async getVersioned(key: string): Promise<Versioned | undefined> {
+    const stored = await this.#ask((redis) => redis.keyholdGetVersioned(key))
+    if (stored === null) return undefined
+    const version = Number(stored[0])
+    const opened = this.#seals.openEntry(key, { version, value: stored[1] })
+    // It would stand in the way of a right one of a lower version.
+    if (opened === 'forged') await this.#ask((redis) => redis.keyholdRemoveVersion(key, stored[0]))
+    const value = this.#believed(opened, 'entry')
+    return value === undefined ? undefined : { version, value }
+  }
+
+  async moment(): Promise<CacheMoment> {
+    return this.#ask((redis) => redis.keyholdMoment(nodeOfKeyhold))
+  }
+
+  async publish(
+    channel: string,
+    message: string,
+    { since, maxAgeMs }: { since: CacheMoment; maxAgeMs: number },
+  ): Promise<boolean> {
+    const argv = [channel, this.#seals.sealMessage(channel, message), since, String(maxAgeMs)]
+    return (await this.#ask((redis) => redis.keyholdPublish(nodeOfKeyhold, ...argv))) === 1
+  }
+
+  subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
+    return this.#subscriber.subscribe(channel, listener)
+  }
+
+  isSilent(): boolean {
+    return this.#subscriber.isSilent
+  }
+
+  async ping(): Promise<void> {
+    await this.moment()
+  }
+
+  async close(): Promise<void> {
+    this.#availability.stop(new Unavailable('cache'))
+    this.#subscriber.close()
+    this.#connections.commands.disconnect()
+  }
+
+  #believed(opened: Opened, what: Forgery): string | undefined {
+    if (opened === 'forged') this.#onForgery(what)
+    return typeof opened === 'object' ? opened.value : undefined
+  }
+
+  /** Nobody waits for a Redis that has just left somebody without an answer. */
+  async #ask<T>(command: (redis: CacheScripts) => Promise<T>): Promise<T> {
+    this.#availability.check()
+    try {
+      return await withDeadline(command(this.#connections.commands), this.#timeoutMs)
+    } catch (error) {
+      const reason = new Unavailable('cache', { cause: this.#explain(error) })
+      if (error instanceof DeadlinePassed) this.#availability.suspend(reason)
+      throw reason
+    }
+  }
+
+  async #probe(): Promise<void> {
+    await withDeadline(this.#connections.commands.keyholdMoment(nodeOfKeyhold), this.#timeoutMs)
+  }
+
+  // The errors of ioredis carry the command with its arguments, and those of Redis may quote them: only the words go on.
+  #explain(error: unknown): Error {
+    const connected = this.#connections.commands.status === 'ready'
+    const reason = connected ? error : (this.#connectionError ?? error)
+    const words = reason instanceof Error ? reason.message : String(reason)
+    return new Error(words.replace(/,? with args beginning with.*/s, ''))
+  }
+}
+
+const redisKeysOf = (keys: readonly LimitedKey[]): string[] =>
+  keys.flatMap(({ key }) => [`${key}:failures`, `${key}:in-flight`])
+const countsOf = (keys: readonly LimitedKey[]): string[] => keys.map(({ limit }) => String(limit.count))
+
+function verdictOf(answer: number): AttemptVerdict {
+  if (answer === 0) return { state: 'allowed' }
+  return answer < 0 ? { state: 'busy' } : { state: 'exhausted', retryAfterMs: answer }
+}

@@ -1,0 +1,168 @@
+/**
+ * The Lua scripts of the Redis cache. Each is one atomic step that learns by itself in which incarnation it runs, so that no
+ * answer given before a restart or a failover can be mixed with data found after it.
+ *
+ * An incarnation is written `<run_id>-<master_replid>`. The run_id changes with every start of a process, but a master that was
+ * demoted and promoted again keeps it while holding what another master replicated to it; the replication id changes with every
+ * promotion. The run_id in turn tells a replica, which shares its master's replication id, from that master. The replication id
+ * also changes when a master gets its first replica: the cache is then empty once more than it needs to be.
+ *
+ * The scripts call INFO and TIME before they write, which needs replication by effects: Redis 5 or newer. Numbers travel as
+ * strings, because Lua prints large ones rounded. What a Redis user with restricted rights needs stands in
+ * `auth-server/cli/offline/redis-acl.ts`.
+ */
+
+const prelude = `
+local function incarnation()
+  local run = redis.call('INFO', 'server'):match('run_id:(%w+)')
+  local reign = redis.call('INFO', 'replication'):match('master_replid:(%w+)')
+  return run .. '-' .. reign
+end
+local function milliseconds()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`
+
+// KEYS: the entry. ARGV: version, value, time to live in milliseconds, '1' for only if absent, moment or ''.
+const putVersioned = `${prelude}
+local here = incarnation()
+if ARGV[5] ~= '' and ARGV[5]:match('^(%S+):%d+$') ~= here then return 0 end
+local stored = redis.call('GET', KEYS[1])
+if stored then
+  local incarnation, version = stored:match('^(%S+) (%d+) ')
+  if incarnation == here and (ARGV[4] == '1' or tonumber(version) > tonumber(ARGV[1])) then return 0 end
+end
+redis.call('SET', KEYS[1], here .. ' ' .. ARGV[1] .. ' ' .. ARGV[2], 'PX', ARGV[3])
+return 1
+`
+
+// KEYS: the entry. Returns {version, value} or nil.
+const getVersioned = `${prelude}
+local stored = redis.call('GET', KEYS[1])
+if not stored then return false end
+local _, last, incarnationThen, version = stored:find('^(%S+) (%d+) ')
+if incarnationThen ~= incarnation() then return false end
+return {version, stored:sub(last + 1)}
+`
+
+// KEYS: the entry. ARGV: the version to remove. An empty text is no entry, and gone at once.
+const removeVersion = `
+local version = (redis.call('GET', KEYS[1]) or ''):match('^%S+ (%d+) ')
+if version == ARGV[1] then redis.call('SET', KEYS[1], '', 'PX', 1) end
+return 1
+`
+
+// KEYS: any key of the node asked.
+const moment = `${prelude}
+return incarnation() .. ':' .. string.format('%.0f', milliseconds())
+`
+
+// KEYS: any key of the node asked. ARGV: channel, message, moment, greatest age in milliseconds.
+const publish = `${prelude}
+local then_incarnation, then_milliseconds = ARGV[3]:match('^(%S+):(%d+)$')
+if then_incarnation ~= incarnation() then return 0 end
+local age = milliseconds() - tonumber(then_milliseconds)
+if age < 0 or age > tonumber(ARGV[4]) then return 0 end
+redis.call('PUBLISH', ARGV[1], ARGV[2])
+return 1
+`
+
+// KEYS: of each limit two: failures (a number that expires with its window), attempts in flight (by the time until which they count). ARGV:
+// the limits. Returns 0 allowed, -1 busy, else in how many milliseconds the last window of too many failures ends.
+const attempts = `${prelude}
+local now = milliseconds()
+local function verdict()
+  local wait, busy = 0, false
+  for at = 1, #KEYS, 2 do
+    local limit = tonumber(ARGV[(at + 1) / 2])
+    local failures = tonumber(redis.call('GET', KEYS[at]) or '0')
+    if failures >= limit then wait = math.max(wait, 1, redis.call('PTTL', KEYS[at])) end
+    busy = busy or failures + redis.call('ZCOUNT', KEYS[at + 1], string.format('(%.0f', now), '+inf') >= limit
+  end
+  if wait > 0 then return wait end
+  return busy and -1 or 0
+end
+`
+
+const allowsAttempt = `${attempts}
+return verdict()
+`
+
+// Further ARGV: id, how long it counts in milliseconds.
+const beginAttempt = `${attempts}
+local answer = verdict()
+if answer ~= 0 then return answer end
+local id, life = ARGV[#ARGV - 1], ARGV[#ARGV]
+for at = 2, #KEYS, 2 do
+  redis.call('ZREMRANGEBYSCORE', KEYS[at], '-inf', string.format('%.0f', now))
+  redis.call('ZADD', KEYS[at], string.format('%.0f', now + tonumber(life)), id)
+  redis.call('PEXPIRE', KEYS[at], life)
+end
+return 0
+`
+
+// KEYS: as before. ARGV: the lengths of the windows in milliseconds, id, '1' for a failure.
+const endAttempt = `
+for at = 1, #KEYS, 2 do
+  redis.call('ZREM', KEYS[at + 1], ARGV[#ARGV - 1])
+  if ARGV[#ARGV] == '1' and redis.call('INCR', KEYS[at]) == 1 then
+    redis.call('PEXPIRE', KEYS[at], ARGV[(at + 1) / 2])
+  end
+end
+return 1
+`
+
+// KEYS: numbers used, as incarnation, highest number and 64 marks, the first of which stands for the highest. ARGV: number, time to live in
+// milliseconds. Returns 1 used now, 0 refused, -1 unknown.
+const useNumber = `${prelude}
+local here = incarnation()
+local there, highest, marks = (redis.call('GET', KEYS[1]) or ''):match('^(%S+) (%d+) ([01]+)$')
+if there ~= here then return -1 end
+local number = tonumber(ARGV[1])
+local ahead = number - tonumber(highest)
+if ahead <= -64 then return 0 end
+if ahead > 0 then
+  highest = string.format('%.0f', number)
+  marks = ('1' .. ('0'):rep(math.min(ahead, 64) - 1) .. marks):sub(1, 64)
+else
+  if marks:sub(1 - ahead, 1 - ahead) == '1' then return 0 end
+  marks = marks:sub(1, -ahead) .. '1' .. marks:sub(2 - ahead)
+end
+redis.call('SET', KEYS[1], here .. ' ' .. highest .. ' ' .. marks, 'PX', ARGV[2])
+return 1
+`
+
+// As before.
+const startNumbers = `${prelude}
+redis.call('SET', KEYS[1], incarnation() .. ' ' .. ARGV[1] .. ' 1' .. ('0'):rep(63), 'PX', ARGV[2])
+return 1
+`
+
+/** The scripts in the form that ioredis takes them: it sends EVALSHA, and EVAL to a server that does not know the script yet. */
+export const cacheScripts = {
+  keyholdPutVersioned: { lua: putVersioned, numberOfKeys: 1 },
+  keyholdGetVersioned: { lua: getVersioned, numberOfKeys: 1 },
+  keyholdRemoveVersion: { lua: removeVersion, numberOfKeys: 1 },
+  keyholdMoment: { lua: moment, numberOfKeys: 1 },
+  keyholdPublish: { lua: publish, numberOfKeys: 1 },
+  keyholdUseNumber: { lua: useNumber, numberOfKeys: 1 },
+  keyholdStartNumbers: { lua: startNumbers, numberOfKeys: 1 },
+  keyholdBeginAttempt: { lua: beginAttempt },
+  keyholdEndAttempt: { lua: endAttempt },
+  keyholdAllowsAttempt: { lua: allowsAttempt },
+}
+
+/** The methods that ioredis adds to a client for `cacheScripts`. */
+export interface CacheScripts {
+  keyholdPutVersioned(key: string, ...argv: string[]): Promise<number>
+  keyholdGetVersioned(key: string): Promise<[version: string, value: string] | null>
+  keyholdRemoveVersion(key: string, version: string): Promise<number>
+  keyholdMoment(key: string): Promise<string>
+  keyholdPublish(key: string, ...argv: string[]): Promise<number>
+  keyholdUseNumber(key: string, ...argv: string[]): Promise<number>
+  keyholdStartNumbers(key: string, ...argv: string[]): Promise<number>
+  keyholdBeginAttempt(numberOfKeys: number, ...keysAndArgv: string[]): Promise<number>
+  keyholdEndAttempt(numberOfKeys: number, ...keysAndArgv: string[]): Promise<number>
+  keyholdAllowsAttempt(numberOfKeys: number, ...keysAndArgv: string[]): Promise<number>
+}

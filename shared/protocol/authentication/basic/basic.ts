@@ -1,0 +1,56 @@
+/** User name and password with each request (RFC 7617). */
+
+import type { HttpCall } from '../../../platform/http/call.ts'
+import type { Traced } from '../../../platform/http/trace.ts'
+import { Refused } from '../../../platform/problems/errors.ts'
+import { type AnswerHeaders, isOfScript, realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
+import { type BasicCredential, parseBasicCredential } from './basic-credential.ts'
+
+/** A user name and password as presented, and by whom. */
+export interface PresentedBasic extends BasicCredential {
+  /** The client's canonical address. */
+  readonly clientAddress: string
+}
+
+/** Whose password it was. */
+export interface ProvedUser {
+  readonly username: string
+  readonly userId: string
+  /** The version of the user's principal record that the proof belongs to. */
+  readonly version: number
+}
+
+export interface BasicPorts {
+  /** Undefined for a user and password that do not fit. @throws Refused `too-many-attempts`; Unavailable */
+  verify(presented: PresentedBasic, onBehalfOf?: Traced): Promise<ProvedUser | undefined> | ProvedUser | undefined
+}
+
+const challenge = `Basic realm="${realm}", charset="UTF-8"`
+
+const headersOf = (call: HttpCall): AnswerHeaders => (isOfScript(call) ? {} : { 'www-authenticate': [challenge] })
+
+/** `Authorization: Basic <base64 of user-id ":" password in UTF-8>`. */
+export const createBasicScheme = ({ verify }: BasicPorts): Scheme => ({
+  name: 'basic',
+  isSentByBrowsers: true,
+  challenge: () => challenge,
+  refusalHeaders: headersOf,
+  place: { authorization: 'basic' },
+  verify: (text, call) => {
+    const credential = parseBasicCredential(text)
+    const prove = () => credential && verify({ ...credential, clientAddress: call.peer.address }, call)
+    const requireUser = (user: ProvedUser | undefined): ProvedUser => {
+      if (user) return user
+      throw new Refused('invalid-credentials', 'The user name or the password is not right.', {
+        headers: headersOf(call),
+      })
+    }
+    const recheck = async () => void requireUser(await prove())
+    const credentialOf = (user: ProvedUser | undefined): VerifiedCredential => {
+      const { username } = requireUser(user)
+      return { username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
+    }
+    const proving = prove()
+    return proving instanceof Promise ? proving.then(credentialOf) : credentialOf(proving)
+  },
+})

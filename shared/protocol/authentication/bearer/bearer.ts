@@ -1,0 +1,48 @@
+/** Bearer access tokens (RFC 6750; the token itself: RFC 9068). */
+import { Refused } from '../../../platform/problems/errors.ts'
+import type { AccessTokenVerdict, VerifyAccessToken } from '../../access-token/verify-access-token.ts'
+import { realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
+
+export interface BearerPorts {
+  readonly verify: VerifyAccessToken
+  /** Looks once more for a key that a token names; true when it is there now. @throws Unavailable when nobody can tell */
+  findKey(kid: string): Promise<boolean>
+}
+
+const challenge = `Bearer realm="${realm}"`
+/** RFC 6750 §3.1. */
+const refusalHeaders = { 'www-authenticate': [`${challenge}, error="invalid_token"`] }
+
+/** `Authorization: Bearer <ACCESS_TOKEN>`; tokens in a body or in the URL (RFC 6750 §2.2, §2.3) are not accepted. */
+export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => ({
+  name: 'bearer',
+  isSentByBrowsers: false,
+  challenge: () => challenge,
+  refusalHeaders: () => refusalHeaders,
+  place: { authorization: 'bearer' },
+  verify: (token) => {
+    const verdict = verify(token)
+    // Only the verifier knows when a key is revoked.
+    const recheck = async () => void credentialOf(verify(token))
+    if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
+      return findKey(verdict.unknownKid).then((found) => credentialOf(found ? verify(token) : verdict, recheck))
+    }
+    return credentialOf(verdict, recheck)
+  },
+})
+
+/** @throws Refused `token-expired`, `invalid-token`; neither repeats anything of the token */
+function credentialOf(verdict: AccessTokenVerdict, recheck?: VerifiedCredential['recheck']): VerifiedCredential {
+  const headers = refusalHeaders
+  if (verdict.ok) {
+    const { sub, gen, sid, jti, exp, scope } = verdict.claims
+    const rights = scope?.split(' ')
+    return { username: sub, generation: gen, loginId: sid, tokenId: jti, expiresAt: exp * 1000, rights, recheck }
+  }
+  if (verdict.problem === 'token-expired') {
+    throw new Refused('token-expired', 'The access token has expired. Get a new one with the refresh token.', {
+      headers,
+    })
+  }
+  throw new Refused('invalid-token', `The access token is not accepted: ${verdict.reason}.`, { headers })
+}

@@ -1,0 +1,75 @@
+/**
+ * Digest nonces (RFC 7616 §3.3, §5.4): the time of issue and some random bytes under a MAC, so that every server with SERVICE_SECRET knows
+ * its own without having kept any. Which counts of a nonce were used is another matter (`digest-counts.ts`).
+ */
+
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import type { IdSource } from '../../../platform/ids.ts'
+
+/** A nonce that was issued under one of the secrets. */
+export interface DigestNonce {
+  readonly text: string
+  /** Milliseconds since the epoch. */
+  readonly issuedAt: number
+  readonly expiresAt: number
+}
+
+export interface DigestNonces {
+  issue(): string
+  /** Undefined for a text that was not issued here, or by a clock too far ahead of this one. One that has expired is one still. */
+  read(text: string): DigestNonce | undefined
+}
+
+export interface DigestNonceOptions {
+  /** SERVICE_SECRET: the first makes the MAC, all are accepted. */
+  readonly secrets: readonly string[]
+  readonly clock: Clock
+  readonly ids: IdSource
+}
+
+/** How long a nonce is good, in milliseconds. */
+export const nonceLifeMs = 300_000
+
+/** How far the clocks of two servers may be apart, in milliseconds. */
+const toleranceMs = 60_000
+
+const timeBytes = 6
+const randomBytes = 12
+const macBytes = 16
+
+/** So many nonces whose MAC was right are remembered. */
+const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
+
+/** Nonces under these secrets. */
+export function createDigestNonces({ secrets, clock, ids }: DigestNonceOptions): DigestNonces {
+  const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'keyhold digest nonces', 32)))
+  const macOf = (content: Buffer, key: Buffer) =>
+    createHmac('sha256', key).update(content).digest().subarray(0, macBytes)
+  const right = createBoundedCache<DigestNonce>(remembered)
+  const readAnew = (text: string): DigestNonce | undefined => {
+    const bytes = Buffer.from(text, 'base64url')
+    if (bytes.length !== timeBytes + randomBytes + macBytes || bytes.toString('base64url') !== text) return undefined
+    const content = bytes.subarray(0, -macBytes)
+    if (!keys.some((key) => timingSafeEqual(macOf(content, key), bytes.subarray(-macBytes)))) return undefined
+    const issuedAt = bytes.readUIntBE(0, timeBytes)
+    return { text, issuedAt, expiresAt: issuedAt + nonceLifeMs }
+  }
+  return {
+    issue: () => {
+      const time = Buffer.alloc(timeBytes)
+      time.writeUIntBE(Math.max(0, Math.floor(clock.now())), 0, timeBytes)
+      const content = Buffer.concat([time, Buffer.from(ids.secret(randomBytes), 'base64url')])
+      const [key] = keys
+      if (!key) throw new TypeError('there is at least one service secret')
+      return Buffer.concat([content, macOf(content, key)]).toString('base64url')
+    },
+    read: (text) => {
+      const known = right.get(text) ?? readAnew(text)
+      if (!known || known.issuedAt > clock.now() + toleranceMs) return undefined
+      right.set(text, known)
+      return known
+    },
+  }
+}

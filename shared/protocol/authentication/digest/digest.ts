@@ -1,0 +1,151 @@
+/**
+ * HTTP Digest (RFC 7616), with SHA-256 and qop=auth alone, against a secret of the user's own that is not the password. Whatever is wrong
+ * gets the same answer; a right response with a nonce that is no longer good is told apart, so that its client tries again by itself.
+ */
+import { timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../../../platform/clock.ts'
+import type { HttpCall } from '../../../platform/http/call.ts'
+import type { Traced } from '../../../platform/http/trace.ts'
+import { Refused } from '../../../platform/problems/errors.ts'
+import type { Attempt, Guesses } from '../../login-throttle/login-throttle.ts'
+import type { OfUser } from '../credential-cache.ts'
+import { type AnswerHeaders, isOfScript, realm, type Scheme } from '../scheme.ts'
+import type { CountVerdict, DigestCounts } from './digest-counts.ts'
+import { type DigestCredential, parseDigestCredential } from './digest-credential.ts'
+import type { DigestNonce, DigestNonces } from './digest-nonce.ts'
+import { digestHa1, digestResponse } from './digest-response.ts'
+
+/** What is known of a user's Digest secret. */
+export interface DigestSecret extends OfUser {
+  /** H(A1), hexadecimal. */
+  readonly ha1: string
+}
+
+export interface DigestPorts {
+  /** What is held of the secret and known to be good at this moment, on a server that holds any. */
+  peek?(user: DigestCredential['user'], onBehalfOf?: Traced): DigestSecret | undefined
+  /**
+   * The secret of the user spelt exactly so, or of this hash, from where they are kept; undefined when there is none. @throws Unavailable
+   */
+  find(user: DigestCredential['user'], onBehalfOf?: Traced): Promise<DigestSecret | undefined>
+  readonly nonces: DigestNonces
+  readonly counts: DigestCounts
+  readonly guesses: Pick<Guesses, 'judge'>
+  readonly clock: Clock
+  /** The origin under which clients see this server: `uri` may be absolute. */
+  readonly origin: string
+}
+
+/** A nonce that expires so soon, in milliseconds, is followed by another one. */
+const nextNonceBeforeMs = 30_000
+
+const opaque = 'keyhold'
+
+/** In place of the secret that a user lacks. */
+const strangersHa1 = digestHa1('', 'nobody has this secret')
+
+/** `Authorization: Digest …` */
+export function createDigestScheme(ports: DigestPorts): Scheme {
+  const challenge = (isStale = false): string =>
+    `Digest realm="${realm}", qop="auth", algorithm=SHA-256, nonce="${ports.nonces.issue()}", opaque="${opaque}", ` +
+    `charset=UTF-8, userhash=true${isStale ? ', stale=true' : ''}`
+  const headersOf = (call: HttpCall, isStale = false): AnswerHeaders =>
+    isOfScript(call) ? {} : { 'www-authenticate': [challenge(isStale)] }
+  return {
+    name: 'digest',
+    isSentByBrowsers: true,
+    challenge: () => challenge(),
+    refusalHeaders: (call) => headersOf(call),
+    place: { authorization: 'digest' },
+    verify: async (text, call) => {
+      const credential = parseDigestCredential(text)
+      const nonce = credential && fits(credential, call, ports.origin) ? ports.nonces.read(credential.nonce) : undefined
+      const stale = () => staleNonce(headersOf(call, true))
+      const secret = credential && nonce ? await prove({ credential, nonce, call }, ports, stale) : undefined
+      if (!credential || !nonce || !secret) throw wrong(headersOf(call))
+      call.addAnswerHeader('Authentication-Info', authenticationInfo(secret, { credential, nonce }, ports))
+      const recheck = async () => {
+        const known = ports.peek?.(credential.user, call) ?? (await ports.find(credential.user, call))
+        if (known?.ha1 !== secret.ha1) throw wrong({})
+      }
+      return { username: secret.username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
+    },
+  }
+}
+
+/** The credential is one for this request and this challenge (RFC 7616 §3.4.6). */
+function fits(credential: DigestCredential, call: HttpCall, origin: string): boolean {
+  const target = call.rawQuery === '' ? call.path : `${call.path}?${call.rawQuery}`
+  const { uri } = credential
+  // A question mark with nothing behind it is not told from none.
+  const written = call.rawQuery === '' && uri.endsWith('?') ? uri.slice(0, -1) : uri
+  const isOfTarget = written === target || written === origin + target
+  return isOfTarget && credential.realm === realm && (credential.opaque ?? opaque) === opaque
+}
+
+interface Presented {
+  readonly credential: DigestCredential
+  readonly nonce: DigestNonce
+  readonly call: HttpCall
+}
+
+/**
+ * The secret, if the response was made with it. A right response uses its count of the nonce even if there were too many wrong ones: its
+ * client has to go on to the next one anyway.
+ *
+ * Nobody learns from a wrong one which users there are: what is held is taken for an answer only when it is right, so that every wrong
+ * response asks where secrets are kept; and all count for the user as presented, by name or by hash.
+ * @throws Refused `too-many-attempts`, `stale-nonce`; Unavailable
+ */
+async function prove(presented: Presented, ports: DigestPorts, refuseStale: () => Refused) {
+  const { credential, call } = presented
+  let secret = ports.peek?.(credential.user, call)
+  if (!isRight(secret, presented)) {
+    secret = await ports.find(credential.user, call)
+    if (!isRight(secret, presented)) {
+      await ports.guesses.judge(attemptOf(presented, secret), false)
+      return undefined
+    }
+  }
+  const judging = ports.guesses.judge(attemptOf(presented, secret), true)
+  const [verdict] = await Promise.all([useNonce(presented, ports), judging])
+  if (verdict === 'stale') throw refuseStale()
+  return verdict === 'used' ? secret : undefined
+}
+
+/** Takes the same time without a secret. */
+function isRight(secret: DigestSecret | undefined, { credential, call }: Presented): secret is DigestSecret {
+  const expected = digestResponse(secret?.ha1 ?? strangersHa1, { ...credential, method: call.method })
+  return timingSafeEqual(Buffer.from(expected), Buffer.from(credential.response)) && secret !== undefined
+}
+
+/** By a hash, a user counts apart: whose it is shows only where there is such a user. The secret is too long to be guessed even so. */
+function attemptOf({ credential: { user }, call }: Presented, secret: DigestSecret | undefined): Attempt {
+  const [presented, countedAs] = 'username' in user ? [user.username, user.username] : [undefined, user.userhash]
+  return { account: secret?.username ?? presented, countedAs, address: call.peer.address }
+}
+
+/** @throws Unavailable */
+async function useNonce({ nonce, credential }: Presented, { counts, clock }: DigestPorts): Promise<CountVerdict> {
+  return nonce.expiresAt <= clock.now() ? 'stale' : counts.use(nonce, Number.parseInt(credential.nc, 16))
+}
+
+/** RFC 7616 §3.5: proves to the client that the server knows the secret, and replaces a nonce in time. */
+function authenticationInfo(
+  { ha1 }: DigestSecret,
+  { credential, nonce }: { credential: DigestCredential; nonce: DigestNonce },
+  { nonces, clock }: DigestPorts,
+): string {
+  const { nc, cnonce } = credential
+  const rspauth = digestResponse(ha1, { ...credential, method: '' })
+  const quotedCnonce = cnonce.replace(/["\\]/g, '\\$&')
+  const info = `rspauth="${rspauth}", qop=auth, cnonce="${quotedCnonce}", nc=${nc}`
+  const isLate = nonce.expiresAt - clock.now() < nextNonceBeforeMs
+  return isLate ? `${info}, nextnonce="${nonces.issue()}"` : info
+}
+
+const staleNonce = (headers: AnswerHeaders) =>
+  new Refused('stale-nonce', 'The nonce has expired; sign the request with the new one.', { headers })
+
+const wrong = (headers: AnswerHeaders) =>
+  new Refused('invalid-credentials', 'The Digest response is not right for this request.', { headers })

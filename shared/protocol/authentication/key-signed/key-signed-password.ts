@@ -1,0 +1,100 @@
+/** The password beside a key-signed token: how it is sent, and how its check is kept from costing an Argon2 hash a request. */
+import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import { createKeyedHash } from '../../../platform/crypto/keyed-hash.ts'
+import { Refused } from '../../../platform/problems/errors.ts'
+import type { KeySignedClaims } from '../../key-signed-token/key-signed-payload.ts'
+import { isTokenPassword } from '../../key-signed-token/token-password.ts'
+import type { Attempt, Guesses } from '../../login-throttle/login-throttle.ts'
+import type { WithHashingPermit } from '../../passwords/hashing-permits.ts'
+import { exceedsPasswordLimit, maxPasswordBytes } from '../../passwords/password-limits.ts'
+import { anonymousUsername } from '../../principal/record.ts'
+import type { TokenPasswordAttempt, TokenPasswords } from './key-signed.ts'
+
+/** Base64url of the longest password: three octets a character at most. */
+const maxFieldLength = 4 * maxPasswordBytes
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * The password that the field holds.
+ * @throws Refused `invalid-parameter` for what is no password in UTF-8 and base64url (RFC 4648 §5), padded or not
+ */
+function passwordIn(field: string): string {
+  const password = decode(field)
+  if (password === undefined || password === '' || exceedsPasswordLimit(password)) throw notAPassword()
+  return password
+}
+
+const notAPassword = () =>
+  new Refused('invalid-parameter', 'X-Key-Signed-Password must be the password in UTF-8, as base64url.')
+
+function decode(field: string): string | undefined {
+  const octets = Buffer.from(field, 'base64url')
+  const unpadded = octets.toString('base64url')
+  // Many libraries pad without being asked.
+  const padded = unpadded.padEnd(Math.ceil(unpadded.length / 4) * 4, '=')
+  if (field !== unpadded && field !== padded) return undefined
+  try {
+    return utf8.decode(octets)
+  } catch {
+    return undefined
+  }
+}
+
+export interface TokenPasswordPorts {
+  readonly withPermit: WithHashingPermit
+  readonly guesses: Pick<Guesses, 'attempt' | 'judge'>
+  readonly clock: Clock
+}
+
+/** So many right passwords are remembered. */
+const remembered = { maxEntries: 10_000, maxBytes: 2_000_000 }
+
+/**
+ * Checks against the hash in the token. A right password is remembered until its token expires, for the address that proved it, as nothing
+ * but a hash under a key that this process alone has. Requests with one and the same password share a hash. Each of them counts as an
+ * attempt of its own, and whoever is answered from memory is judged by the limits as well.
+ */
+export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswordPorts): TokenPasswords {
+  const hashOf = createKeyedHash()
+  const right = createBoundedCache<true>({ ...remembered, clock })
+  const checking = new Map<string, Promise<true | undefined>>()
+
+  const checkOnce = (
+    { jti, passwordHash }: KeySignedClaims,
+    { field, address, password }: DecodedAttempt,
+  ): Promise<true | undefined> => {
+    if (passwordHash === null) return Promise.resolve(undefined)
+    const name = hashOf(jti, field)
+    const underWay = checking.get(name)
+    if (underWay) return underWay
+    const started = withPermit(() => isTokenPassword(passwordHash, password), address)
+      .then((isRight) => isRight || undefined)
+      .finally(() => checking.delete(name))
+    checking.set(name, started)
+    return started
+  }
+  const check = async (name: string, claims: KeySignedClaims, tried: DecodedAttempt): Promise<boolean> => {
+    const isRight = await guesses.attempt(attemptOf(claims, tried), () => checkOnce(claims, tried))
+    if (isRight) right.set(name, true, { ttlMs: Math.max(1, claims.exp * 1000 - clock.now()) })
+    return isRight === true
+  }
+  return {
+    isRight: (claims, tried) => {
+      const { field, address } = tried
+      if (field.length > maxFieldLength) throw notAPassword()
+      const name = hashOf(claims.jti, field, address)
+      if (!right.get(name)) return check(name, claims, { ...tried, password: passwordIn(field) })
+      const judging = guesses.judge(attemptOf(claims, tried), true)
+      return judging === undefined ? true : judging.then(() => true)
+    },
+  }
+}
+
+interface DecodedAttempt extends TokenPasswordAttempt {
+  readonly password: string
+}
+
+const attemptOf = ({ sub, jti }: KeySignedClaims, { address }: TokenPasswordAttempt): Attempt =>
+  sub === null ? { account: jti, actor: anonymousUsername, address } : { account: sub, address }

@@ -1,0 +1,30 @@
+/** What a request says of itself in its query: `method`, and `bodySha256`, the SHA-256 of its body in hexadecimal. */
+import { createHash } from 'node:crypto'
+import type { HttpCall } from '../../platform/http/call.ts'
+import { lowerCase } from './signed-request/canonical-query.ts'
+
+/**
+ * The first of the claims that is not true of the request; undefined when all are, or there is none. Whoever reads them: a claim that is
+ * present is checked.
+ */
+export const falseClaim = (call: HttpCall): Promise<FalseClaim | undefined> | undefined =>
+  mayHoldClaim.test(call.rawQuery) ? findFalseClaim(call) : undefined
+
+type FalseClaim = 'method' | 'bodySha256'
+
+async function findFalseClaim(call: HttpCall): Promise<FalseClaim | undefined> {
+  let digest: string | undefined
+  for (const [spelled, value] of call.query) {
+    const name = lowerCase(spelled)
+    if (name === 'method' && value !== call.method) return 'method'
+    if (name !== 'bodysha256') continue
+    digest ??= sha256Hex(await call.readBody())
+    if (lowerCase(value) !== digest) return 'bodySha256'
+  }
+  return undefined
+}
+
+/** What every spelling of these names has: a look that costs nothing for all other requests. */
+const mayHoldClaim = /method|bodysha256|%/i
+
+const sha256Hex = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')

@@ -1,0 +1,59 @@
+/** Cookie sessions: the key in the cookie is looked up by its hash; existence, idle and absolute time decide (CONTRACT section 4). */
+
+import type { HttpCall } from '../../../platform/http/call.ts'
+import type { Traced } from '../../../platform/http/trace.ts'
+import { Refused } from '../../../platform/problems/errors.ts'
+import type { Scheme, VerifiedCredential } from '../scheme.ts'
+import type { SessionCookie } from './session-cookie.ts'
+import { isSessionKey, type KnownSession, sessionKeyHash } from './session-times.ts'
+
+/** Where sessions are known. Neither answers with one that is over. */
+export interface Sessions {
+  /** The session of this key, and an action with it: moves the last-action time when a step is due. @throws Unavailable */
+  use(keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined> | KnownSession | undefined
+  /** The session as it is: no action. @throws Unavailable */
+  look(keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined>
+}
+
+export interface SessionSchemePorts {
+  readonly cookie: SessionCookie
+  readonly sessions: Sessions
+}
+
+/** `Cookie: keyhold_session=<key>`, by either name as `SessionCookie` has it. */
+export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): Scheme {
+  const refusalHeaders = (call: HttpCall) => ({ 'set-cookie': [cookie.expire(call)] })
+  const refuse = (call: HttpCall) => {
+    const detail = 'The session of this cookie does not exist, has ended or was not used for too long. Sign in again.'
+    return new Refused('invalid-session', detail, { headers: refusalHeaders(call) })
+  }
+  return {
+    name: 'session',
+    isSentByBrowsers: true,
+    isForgottenAmongSeveral: true,
+    challenge: () => undefined,
+    refusalHeaders,
+    place: { find: (call) => onlyOf(cookie.read(call)) },
+    verify: (key, call) => {
+      if (!isSessionKey(key)) throw refuse(call)
+      const keyHash = sessionKeyHash(key)
+      // A stream is one action, at its beginning: it ends with its session, by idleness too.
+      const recheck = async () => {
+        if (!(await sessions.look(keyHash, call))) throw refuse(call)
+      }
+      const credentialOf = (session: KnownSession | undefined): VerifiedCredential => {
+        if (!session) throw refuse(call)
+        const { id, username, generation, expiresAt } = session
+        return { username, generation, loginId: id, expiresAt, recheck }
+      }
+      const using = sessions.use(keyHash, call)
+      return using instanceof Promise ? using.then(credentialOf) : credentialOf(using)
+    },
+  }
+}
+
+/** @throws Refused `several-credentials` for two cookies of one name: which of them is meant nobody can tell (RFC 6265bis §4.2.2) */
+function onlyOf(keys: readonly string[]): string | undefined {
+  if (keys.length <= 1) return keys[0]
+  throw new Refused('several-credentials', 'The request carries more than one session cookie.')
+}

@@ -1,0 +1,83 @@
+/**
+ * The string to sign of a signed request (CONTRACT section 4): made from what stood on the request line, never from what a framework made
+ * of it, so that no two requests share one string.
+ */
+import { Refused } from '../../../platform/problems/errors.ts'
+
+/** A parameter as it is signed. */
+export interface SignedParameter {
+  /** Decoded, ASCII letters in lower case. */
+  readonly name: string
+  /** Decoded. */
+  readonly value: string
+}
+
+/** Parameters of the signature itself, as they are signed: each at most once. */
+const single = new Set(['timestamp', 'apikey', 'signature', 'nonce', 'bodysha256', 'method'])
+
+/** ASCII letters alone: no locale, no folding of other scripts. */
+export const lowerCase = (text: string): string =>
+  /[A-Z]/.test(text) ? text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text
+
+/**
+ * The parameters of a query as on the request line (without `?`), in their order.
+ * @throws Refused `invalid-parameter` for what is not well encoded, or given twice; `ambiguous-parameter`
+ */
+export function readSignedQuery(rawQuery: string): SignedParameter[] {
+  const decode = plain.test(rawQuery) ? asItStands : decodeText
+  const spelled = new Map<string, string>()
+  const parameters: SignedParameter[] = []
+  for (const part of rawQuery.split('&')) {
+    if (part === '') continue
+    const at = part.indexOf('=')
+    const decodedName = decode(at < 0 ? part : part.slice(0, at))
+    const value = at < 0 ? '' : decode(part.slice(at + 1))
+    if (/[=&]/.test(decodedName) || value.includes('&')) throw ambiguous('a name holds = or &, or a value holds &')
+    const name = lowerCase(decodedName)
+    const before = spelled.get(name)
+    if (before !== undefined && single.has(name)) throw invalid(`the parameter ${name} is given twice`)
+    if (before !== undefined && before !== decodedName) throw ambiguous('two names differ by the case of letters alone')
+    spelled.set(name, decodedName)
+    parameters.push({ name, value })
+  }
+  return parameters
+}
+
+/** The string that is signed: path, `?`, and the parameters without `signature`, sorted by the octets of name, then value. */
+export function stringToSign(path: string, parameters: readonly SignedParameter[]): string {
+  const signed = parameters
+    .filter(({ name }) => name !== 'signature')
+    .map(({ name, value }) => ({ text: `${name}=${value}`, name: octetsOf(name), value: octetsOf(value) }))
+    .sort((a, b) => compare(a.name, b.name) || compare(a.value, b.value))
+  return `${path}?${signed.map(({ text }) => text).join('&')}`
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
+
+/** Its octets in UTF-8, each as one character: such texts are in the order of their octets. */
+const octetsOf = (text: string): string => (isAscii.test(text) ? text : Buffer.from(text).toString('latin1'))
+
+const isAscii = /^[ -~]*$/
+
+/** A query without any encoding. */
+const plain = /^[!"$&-*,-~]*$/
+const asItStands = (text: string): string => text
+
+/** `+` is a space; all else by RFC 3986 §2.1, strictly. */
+function decodeText(text: string): string {
+  let decoded: string
+  try {
+    if (!/^[!"$-~]*$/.test(text)) throw new URIError('not of a query')
+    // A byte order mark is a character like any other here: without it, two parameters would look alike.
+    decoded = decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw invalid('the query is not percent-encoded UTF-8')
+  }
+  if (decoded.includes('\0')) throw invalid('the query holds NUL')
+  return decoded
+}
+
+const invalid = (what: string) => new Refused('invalid-parameter', `The request cannot be verified: ${what}.`)
+
+const ambiguous = (what: string) =>
+  new Refused('ambiguous-parameter', `Two different requests would have this signature: ${what}.`)

@@ -1,0 +1,93 @@
+/** HTTP Message Signatures (RFC 9421): one signature in `Signature-Input` and `Signature`, over what every request needs bound. */
+import { type Dictionary, parseDictionary } from 'structured-headers'
+import type { HttpCall } from '../../../platform/http/call.ts'
+import { Refused } from '../../../platform/problems/errors.ts'
+import { falseClaim } from '../request-claims.ts'
+import { verifyContentDigest } from './content-digest.ts'
+import {
+  bodyHashRequired,
+  invalidSignature,
+  methodRequired,
+  type PresentedSignature,
+  type ReadSignature,
+} from './request-signature.ts'
+import { type CoveredComponents, readCovered, signatureBase } from './signature-base.ts'
+
+/** Reads the signature of the header fields. @throws Refused `several-credentials`, and about what is not covered */
+export const readFieldSignature: ReadSignature = async (call, { publicOrigin }) => {
+  const { input, signature } = onlySignature(call)
+  const covered = readCovered(input)
+  requireCovered(covered, call)
+  const hasBody = (await call.readBody()).length > 0
+  const coversDigest = covered.names.has('content-digest')
+  if (hasBody && !coversDigest) throw bodyHashRequired()
+  const isDigestWrong = call.header('content-digest') !== undefined && !(await verifyContentDigest(call))
+  return {
+    ...readParameters(covered),
+    signature,
+    signed: Buffer.from(signatureBase(call, covered, publicOrigin), 'latin1'),
+    bindsBody: coversDigest,
+    bindsMethod: true,
+    falseClaim: () => (isDigestWrong ? 'Content-Digest' : falseClaim(call)),
+  }
+}
+
+/** The label and its two halves. */
+function onlySignature(call: HttpCall): { input: ReturnType<Dictionary['get']>; signature: Buffer } {
+  const inputs = dictionaryOf(call, 'signature-input')
+  const signatures = dictionaryOf(call, 'signature')
+  if (inputs.size > 1 || signatures.size > 1) {
+    throw new Refused('several-credentials', 'Send exactly one signature; several are refused, even if one is valid.')
+  }
+  const [label = ''] = inputs.keys()
+  const value = signatures.get(label)?.[0]
+  if (!(value instanceof ArrayBuffer)) {
+    throw invalidSignature('Signature-Input and Signature must hold one signature under one label')
+  }
+  return { input: inputs.get(label), signature: Buffer.from(value) }
+}
+
+function dictionaryOf(call: HttpCall, field: string): Dictionary {
+  try {
+    return parseDictionary(call.headerLines(field).join(', '))
+  } catch {
+    throw invalidSignature(`${field} must be a dictionary (RFC 9651)`)
+  }
+}
+
+/** What every signature must cover, so that it is good for one request only. */
+function requireCovered({ names }: CoveredComponents, call: HttpCall): void {
+  if (!names.has('@method')) throw methodRequired()
+  const coversTarget = names.has('@target-uri')
+  if (!coversTarget && !names.has('@path')) throw invalidSignature('it must cover @path or @target-uri')
+  if (call.rawQuery !== '' && !coversTarget && !names.has('@query')) throw invalidSignature('it must cover @query')
+}
+
+const kindOfAlgorithm = { 'hmac-sha256': 'hmac', 'rsa-v1_5-sha256': 'rsa' } as const
+
+/** `nonce` and `tag` are the signer's own affair: they are signed, and mean nothing here. */
+const knownParameters = new Set(['created', 'expires', 'keyid', 'alg', 'nonce', 'tag'])
+
+/** The signature's parameters (RFC 9421 §2.3). */
+function readParameters({
+  parameters,
+}: CoveredComponents): Pick<PresentedSignature, 'keyId' | 'signedAt' | 'expiresAt' | 'kind'> {
+  for (const name of parameters.keys()) {
+    if (!knownParameters.has(name)) throw invalidSignature(`the parameter ${name} is not known`)
+  }
+  const [created, expires] = [secondsOf(parameters.get('created')), secondsOf(parameters.get('expires'))]
+  const [keyId, algorithm] = [parameters.get('keyid'), parameters.get('alg')]
+  if (created === undefined) throw invalidSignature('created must be the time in seconds since 1970')
+  if (parameters.has('expires') && expires === undefined) throw invalidSignature('expires must be a time in seconds')
+  if (typeof keyId !== 'string') throw invalidSignature('keyid must be the id of an API key')
+  return { keyId, signedAt: created, expiresAt: expires, kind: kindOf(algorithm) }
+}
+
+function kindOf(algorithm: unknown): PresentedSignature['kind'] {
+  if (algorithm === undefined) return undefined
+  if (algorithm === 'hmac-sha256' || algorithm === 'rsa-v1_5-sha256') return kindOfAlgorithm[algorithm]
+  throw invalidSignature('alg must be hmac-sha256 or rsa-v1_5-sha256')
+}
+
+const secondsOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined

@@ -1,0 +1,32 @@
+/** The specification's own form of signed requests: `timestamp`, `apiKey` and `signature` in the query. */
+
+import { falseClaim } from '../request-claims.ts'
+import { readSignedQuery, stringToSign } from './canonical-query.ts'
+import { invalidSignature, type ReadSignature } from './request-signature.ts'
+
+/** Ids of API keys are short; so are seconds. */
+const keyIdForm = /^[\x21-\x7e]{1,64}$/
+const timestampForm = /^\d{1,12}$/
+const signatureForm = /^(?:[0-9A-Fa-f]{2}){1,1024}$/
+
+/** Reads the signature of a query. @throws Refused `invalid-signature`, `invalid-parameter`, `ambiguous-parameter` */
+export const readQuerySignature: ReadSignature = (call) => {
+  const parameters = readSignedQuery(call.rawQuery)
+  const valueOfParameter = (name: string): string | undefined =>
+    parameters.find((parameter) => parameter.name === name)?.value
+  const keyId = valueOfParameter('apikey') ?? ''
+  const timestamp = valueOfParameter('timestamp') ?? ''
+  const signature = valueOfParameter('signature') ?? ''
+  if (!keyIdForm.test(keyId)) throw invalidSignature('apiKey must be the id of an API key')
+  if (!timestampForm.test(timestamp)) throw invalidSignature('timestamp must be the time in seconds since 1970')
+  if (!signatureForm.test(signature)) throw invalidSignature('signature must be in hexadecimal')
+  return {
+    keyId,
+    signedAt: Number(timestamp),
+    signature: Buffer.from(signature, 'hex'),
+    signed: Buffer.from(stringToSign(call.path, parameters)),
+    bindsBody: valueOfParameter('bodysha256') !== undefined,
+    bindsMethod: valueOfParameter('method') !== undefined,
+    falseClaim: () => falseClaim(call),
+  }
+}

@@ -1,0 +1,16 @@
+import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Log } from '../../../platform/log/log.ts'
+
+/** Reports at most once in a minute per key, in the background: no request waits for it, none fails by it. */
+export function reportUses(
+  report: (id: string) => Promise<void>,
+  { clock, log }: { clock: Clock; log: Pick<Log, 'debug'> },
+): (id: string) => void {
+  const reported = createBoundedCache<true>({ maxEntries: 10_000, maxBytes: 2_000_000, ttlMs: 60_000, clock })
+  return (id) => {
+    if (reported.has(id)) return
+    reported.set(id, true)
+    report(id).catch((err: unknown) => log.debug({ err }, 'the use of an API key was not reported'))
+  }
+}

@@ -1,0 +1,117 @@
+/** The signature base of HTTP Message Signatures (RFC 9421 §2.5): what is signed of a request. */
+import { type InnerList, type Item, type Parameters, serializeInnerList, serializeItem } from 'structured-headers'
+import type { HttpCall } from '../../../platform/http/call.ts'
+import { invalidSignature } from './request-signature.ts'
+
+/** What a signature covers, in its order. */
+export interface CoveredComponents {
+  readonly list: InnerList
+  readonly components: readonly Component[]
+  /** Of those without parameters. */
+  readonly names: ReadonlySet<string>
+  /** Of the signature. */
+  readonly parameters: Parameters
+}
+
+interface Component {
+  readonly name: string
+  /** Of `@query-param`. */
+  readonly queryName: string | undefined
+  /** As it stands in the base. */
+  readonly identifier: string
+}
+
+/** More than anybody has to cover. Some components are looked for in the whole query, or among all header fields. */
+const maxComponents = 32
+
+/** Reads the covered components. @throws Refused `invalid-signature` for what is not known or given twice, and for too many */
+export function readCovered(input: Item | InnerList | undefined): CoveredComponents {
+  const [items, parameters] = input ?? []
+  if (!Array.isArray(items) || !parameters) throw invalidSignature('Signature-Input must hold a list of components')
+  if (items.length > maxComponents) throw invalidSignature(`it covers more than ${maxComponents} components`)
+  const components = items.map(componentOf)
+  const identifiers = new Set(components.map(({ identifier }) => identifier))
+  if (identifiers.size < components.length) throw invalidSignature('a component is covered twice')
+  const names = new Set(components.filter(({ queryName }) => queryName === undefined).map(({ name }) => name))
+  return { list: [items, parameters], components, names, parameters }
+}
+
+/** Field names are in lower case (RFC 9421 §2.1). */
+const componentForm = /^(@[a-z-]+|[a-z0-9!#$%&'*+.^_`|~-]+)$/
+
+function componentOf([name, parameters]: Item): Component {
+  if (typeof name !== 'string' || !componentForm.test(name))
+    throw invalidSignature('a component has not the right form')
+  if (name.startsWith('@') && !derived.has(name) && name !== '@query-param') {
+    throw invalidSignature('a derived component is not supported')
+  }
+  const queryName = name === '@query-param' ? parameters.get('name') : undefined
+  if (name === '@query-param' && typeof queryName !== 'string') throw invalidSignature('@query-param needs a name')
+  if (parameters.size !== (name === '@query-param' ? 1 : 0)) {
+    throw invalidSignature('a component has a parameter that is not supported')
+  }
+  return {
+    name,
+    queryName: typeof queryName === 'string' ? queryName : undefined,
+    identifier: serializeItem([name, parameters]),
+  }
+}
+
+type Derive = (call: HttpCall, publicOrigin: string) => string
+
+const targetOf = ({ path, rawQuery }: HttpCall): string => (rawQuery === '' ? path : `${path}?${rawQuery}`)
+
+/** RFC 9421 §2.2, by the origin that clients see: what a proxy changed on the way matters to nobody. */
+const derived: ReadonlyMap<string, Derive> = new Map<string, Derive>([
+  ['@method', (call) => call.method],
+  ['@authority', (_, publicOrigin) => new URL(publicOrigin).host],
+  ['@scheme', (_, publicOrigin) => new URL(publicOrigin).protocol.slice(0, -1)],
+  ['@target-uri', (call, publicOrigin) => `${publicOrigin}${targetOf(call)}`],
+  ['@request-target', targetOf],
+  ['@path', (call) => call.path],
+  ['@query', (call) => `?${call.rawQuery}`],
+])
+
+/** What is signed. @throws Refused `invalid-signature` for a component that the request has not */
+export function signatureBase(call: HttpCall, { components, list }: CoveredComponents, publicOrigin: string): string {
+  const lines = components.map(
+    ({ identifier, ...component }) => `${identifier}: ${componentValue(call, component, publicOrigin)}\n`,
+  )
+  return `${lines.join('')}"@signature-params": ${serializeInnerList(list)}`
+}
+
+function componentValue(
+  call: HttpCall,
+  { name, queryName }: Omit<Component, 'identifier'>,
+  publicOrigin: string,
+): string {
+  if (queryName !== undefined) return queryParameterOf(call, queryName)
+  const derive = derived.get(name)
+  if (derive) return derive(call, publicOrigin)
+  const lines = call.headerLines(name)
+  if (lines.length === 0) throw invalidSignature('it covers a header field that the request has not')
+  return lines.map((line) => line.trim()).join(', ')
+}
+
+/** RFC 9421 §2.2.8: the component has the name as it is encoded; a parameter that is there twice cannot be covered. */
+function queryParameterOf(call: HttpCall, encodedName: string): string {
+  const name = formDecode(encodedName)
+  const values = name === undefined ? [] : call.query.getAll(name)
+  const [value] = values
+  if (value === undefined || values.length > 1) throw invalidSignature('it covers a parameter that is not there once')
+  return formEncode(value)
+}
+
+/** As forms are encoded (URL Standard, application/x-www-form-urlencoded), but a space as `%20`. */
+const formEncode = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/** The text that is encoded so; undefined when none is. */
+function formDecode(encoded: string): string | undefined {
+  try {
+    const text = decodeURIComponent(encoded)
+    return formEncode(text) === encoded ? text : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * Signed requests (CONTRACT section 4): `?timestamp=…&apiKey=…&signature=…`, or HTTP Message Signatures (RFC 9421) with the same keys.
+ * Everything about an unknown, revoked or expired key and a wrong signature is one refusal in one time.
+ */
+import { createHash } from 'node:crypto'
+import { type Clock, unixSeconds } from '../../../platform/clock.ts'
+import type { HttpCall } from '../../../platform/http/call.ts'
+import type { Traced } from '../../../platform/http/trace.ts'
+import { Refused } from '../../../platform/problems/errors.ts'
+import { isSafeMethod, type RequestSignature, type Scheme, type VerifiedCredential } from '../scheme.ts'
+import { lowerCase } from './canonical-query.ts'
+import { readFieldSignature } from './field-signature.ts'
+import { readQuerySignature } from './query-signature.ts'
+import { bodyHashRequired, invalidSignature, methodRequired, type PresentedSignature } from './request-signature.ts'
+import { isSignedBy, type SigningKey } from './signing-key.ts'
+import { maxSignatureTtlSeconds, type UseSignature } from './used-signatures.ts'
+
+export interface SignedRequestPorts {
+  /** The key of this id; undefined when there is none, or none any more. @throws Unavailable */
+  findKey(id: string, onBehalfOf?: Traced): Promise<SigningKey | undefined>
+  /** Told of every request that was signed rightly; must neither wait nor throw. */
+  noteUse(id: string): void
+  readonly use: UseSignature
+  readonly clock: Clock
+  /** SIGNATURE_TTL: how far the time of a signature may be from now, either way, in seconds. */
+  readonly ttlSeconds: number
+  /** Where clients see this server. */
+  readonly publicOrigin: string
+}
+
+/** Signatures are remembered for this much longer than they are accepted, for the slowest clock too, in milliseconds. */
+const clockToleranceMs = 60_000
+
+const readers = { query: readQuerySignature, fields: readFieldSignature } as const
+
+/** The scheme. */
+export function createSignedRequestScheme(ports: SignedRequestPorts): Scheme {
+  return {
+    name: 'signed-request',
+    isSentByBrowsers: false,
+    challenge: () => undefined,
+    refusalHeaders: () => ({}),
+    place: { find: formOf },
+    verify: async (form, call) => {
+      try {
+        return await verify(form === 'query' ? 'query' : 'fields', call, ports)
+      } catch (error) {
+        throw error instanceof Refused ? withServerTime(error, ports.clock) : error
+      }
+    },
+  }
+}
+
+/** `query` or `fields`; any part of a signature makes a signed request. @throws Refused `several-credentials` */
+function formOf(call: HttpCall): keyof typeof readers | undefined {
+  const isInFields = call.header('signature-input') !== undefined || call.header('signature') !== undefined
+  const isInQuery = carriesSignature(call)
+  if (isInFields && isInQuery) {
+    throw new Refused('several-credentials', 'Sign the request in its query or in its header fields, not in both.')
+  }
+  return isInQuery ? 'query' : isInFields ? 'fields' : undefined
+}
+
+function carriesSignature(call: HttpCall): boolean {
+  const { rawQuery } = call
+  if (!mayHoldSignature.test(rawQuery)) return false
+  if (plainSignature.test(rawQuery)) return true
+  const names = [...call.query.keys()].map(lowerCase)
+  return names.includes('signature') || names.includes('apikey')
+}
+
+/** One of these names without any encoding, as nearly all clients write it. */
+const plainSignature = /(?:^|&)(?:signature|apikey)(?:=|&|$)/i
+
+/** What every spelling of these names has: a look that costs nothing for all other requests. */
+const mayHoldSignature = /signature|apikey|%/i
+
+/** A client whose clock is wrong can set it right. */
+function withServerTime(refused: Refused, clock: Clock): Refused {
+  return new Refused(refused.code, refused.message, {
+    members: { ...refused.members, serverTime: unixSeconds(clock.now()) },
+    headers: refused.headers,
+  })
+}
+
+async function verify(
+  form: keyof typeof readers,
+  call: HttpCall,
+  ports: SignedRequestPorts,
+): Promise<VerifiedCredential> {
+  const reading = readers[form](call, ports)
+  const presented = reading instanceof Promise ? await reading : reading
+  requireTimely(presented, ports)
+  const key = await liveKey(presented.keyId, ports, call)
+  const isGenuine = isSignedBy(key, presented.signed, presented.signature)
+  if (!key || !isGenuine || (presented.kind !== undefined && presented.kind !== key.kind)) {
+    throw invalidSignature('there is no such API key, or it did not sign this request')
+  }
+  const claim = await presented.falseClaim()
+  if (claim !== undefined) throw invalidSignature(`${claim} is not that of the request`)
+  if (key.requireBodyHash && !isSafeMethod(call.method)) await requireBound(call, presented)
+  const signature = isSafeMethod(call.method) ? undefined : await use(presented, ports)
+  ports.noteUse(key.id)
+  return credentialOf(key, signature, { ports, call })
+}
+
+/** @throws Refused `signature-too-old`, `signature-from-future` */
+function requireTimely({ signedAt, expiresAt }: PresentedSignature, { clock, ttlSeconds }: SignedRequestPorts): void {
+  const now = unixSeconds(clock.now())
+  if (now - signedAt > ttlSeconds || (expiresAt !== undefined && now >= expiresAt)) {
+    throw new Refused(
+      'signature-too-old',
+      'The request was signed too long ago. Sign it anew, or set your clock right.',
+    )
+  }
+  if (signedAt - now > ttlSeconds) {
+    throw new Refused('signature-from-future', 'The request was signed in the future. Set your clock right.')
+  }
+}
+
+async function liveKey(
+  id: string,
+  { findKey, clock }: SignedRequestPorts,
+  onBehalfOf: Traced,
+): Promise<SigningKey | undefined> {
+  const key = await findKey(id, onBehalfOf)
+  return key && (key.expiresAt === null || key.expiresAt > clock.now()) ? key : undefined
+}
+
+/**
+ * What keys demand that are made to bind requests: a body, and the method, with which the same body would be for something else.
+ * @throws Refused `body-hash-required`, `signature-method-required`
+ */
+async function requireBound(call: HttpCall, { bindsBody, bindsMethod }: PresentedSignature): Promise<void> {
+  const hasBody = (await call.readBody()).length > 0
+  if (hasBody && !bindsBody) throw bodyHashRequired()
+  if (!bindsMethod) throw methodRequired()
+}
+
+async function use(
+  { keyId, signature, signedAt }: PresentedSignature,
+  { use }: SignedRequestPorts,
+): Promise<RequestSignature> {
+  const digest = createHash('sha256').update(signature).digest('base64url')
+  const usedAt = await use({ keyId, digest, expiresAt: (signedAt + maxSignatureTtlSeconds) * 1000 + clockToleranceMs })
+  return { digest, isReused: usedAt !== undefined, usedAt }
+}
+
+function credentialOf(
+  key: SigningKey,
+  signature: RequestSignature | undefined,
+  { ports, call }: { ports: SignedRequestPorts; call: HttpCall },
+): VerifiedCredential {
+  return {
+    username: key.username,
+    generation: undefined,
+    loginId: key.id,
+    expiresAt: key.expiresAt ?? undefined,
+    rights: key.rights ?? undefined,
+    signature,
+    recheck: async () => {
+      if (await liveKey(key.id, ports, call)) return
+      throw new Refused('login-ended', 'The API key of this request was revoked.')
+    },
+  }
+}

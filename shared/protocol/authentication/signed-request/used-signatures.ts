@@ -1,0 +1,50 @@
+/**
+ * Signatures that work once: rows in the server's own PostgreSQL, so that no restart and no other instance forgets one. Without the
+ * database nobody can tell, and nothing is accepted.
+ */
+import { type Clock, rfc3339 } from '../../../platform/clock.ts'
+import type { Database } from '../../../platform/database/database.ts'
+
+/**
+ * The longest SIGNATURE_TTL, in seconds. Used signatures are remembered for so long whatever the setting is: one that was forgotten could be
+ * accepted once more as soon as it is raised.
+ */
+export const maxSignatureTtlSeconds = 3_600
+
+/** A signature that is about to be used. */
+export interface SignatureUse {
+  readonly keyId: string
+  /** SHA-256 (base64url) of its octets. */
+  readonly digest: string
+  /** From when on no server accepts it, nor will by any SIGNATURE_TTL, in milliseconds. */
+  readonly expiresAt: number
+}
+
+/** When it was used before, in milliseconds; undefined when it is used now for the first time. @throws Unavailable */
+export type UseSignature = (use: SignatureUse) => Promise<number | undefined>
+
+/** The PostgreSQL schema of a server. */
+export type ServerSchema = 'auth' | 'deals'
+
+/** Of concurrent uses exactly one is the first: the others wait for its row. They may not see it yet, being so close behind. */
+const useSql = (schema: ServerSchema): string => `
+  with used as (
+    insert into ${schema}.used_signatures (key_id, signature, used_at, expires_at)
+    values ($1::text, $2::text, $3::text::timestamptz, $4::text::timestamptz) on conflict do nothing returning 1)
+  select json_build_object('isFirst', exists(select 1 from used), 'usedAt', (
+    select round(extract(epoch from s.used_at) * 1000)::bigint from ${schema}.used_signatures s
+    where s.key_id = $1::text and s.signature = $2::text)) as use`
+
+/** The used signatures of one server. */
+export function createUsedSignatures(
+  { database, clock }: { readonly database: Pick<Database, 'query'>; readonly clock: Clock },
+  schema: ServerSchema,
+): UseSignature {
+  const statement = useSql(schema)
+  return async ({ keyId, digest, expiresAt }) => {
+    const now = clock.now()
+    type Row = { use: { isFirst: boolean; usedAt: number | null } }
+    const [row] = await database.query<Row>(statement, [keyId, digest, rfc3339(now), rfc3339(expiresAt)])
+    return row?.use.isFirst ? undefined : (row?.use.usedAt ?? now)
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * How the deal server proves itself at the auth server's `/internal`: HMAC-SHA256 under SERVICE_SECRET over method, path, time, nonce and
+ * body digest. The secret never travels. Both sides use this one file.
+ */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { type Clock, unixSeconds } from '../../platform/clock.ts'
+
+/** What is signed. */
+export interface InternalRequest {
+  readonly method: string
+  /** Path and query as on the request line. */
+  readonly target: string
+  readonly body: string
+}
+
+/** `Authorization: Keyhold-Internal time=…, nonce=…, mac=…` */
+export const internalSchemeName = 'keyhold-internal'
+
+/** How far the clocks of the two servers may be apart, in seconds: the time of a request may be so far from now, either way. */
+export const internalToleranceSeconds = 90
+
+/** Who signed a request: one that holds this secret, at this time. */
+export interface InternalAsker {
+  readonly secret: string
+  /** Chosen anew for each request. */
+  readonly nonce: string
+  /** Unix seconds. */
+  readonly time: number
+}
+
+const credentialPattern = /^time=(\d{1,12}), nonce=([A-Za-z0-9_-]{16,64}), mac=([A-Za-z0-9_-]{43})$/
+
+/** The value of the `Authorization` field for a request. */
+export function signInternalRequest(
+  request: InternalRequest,
+  { secret, clock, nonce }: { secret: string; clock: Clock; nonce: string },
+): string {
+  const time = String(unixSeconds(clock.now()))
+  return `Keyhold-Internal time=${time}, nonce=${nonce}, mac=${macOf(request, secret, { time, nonce }).toString('base64url')}`
+}
+
+/**
+ * The asker, by the one of the secrets under which the credential (what follows the scheme's name) signs this request, not too long ago.
+ * Undefined when there is none. Whether the nonce was used before is another matter.
+ */
+export function askerOfInternalRequest(
+  request: InternalRequest,
+  credential: string,
+  { secrets, clock }: { secrets: readonly string[]; clock: Clock },
+): InternalAsker | undefined {
+  const [, time, nonce, mac] = credentialPattern.exec(credential) ?? []
+  if (time === undefined || nonce === undefined || mac === undefined) return undefined
+  if (Math.abs(Number(time) - unixSeconds(clock.now())) > internalToleranceSeconds) return undefined
+  const presented = Buffer.from(mac, 'base64url')
+  const secret = secrets.find((one) => {
+    const expected = macOf(request, one, { time, nonce })
+    return presented.length === expected.length && timingSafeEqual(presented, expected)
+  })
+  return secret === undefined ? undefined : { secret, nonce, time: Number(time) }
+}
+
+function macOf(
+  { method, target, body }: InternalRequest,
+  secret: string,
+  stamp: { time: string; nonce: string },
+): Buffer {
+  const bodyDigest = createHash('sha256').update(body).digest('base64url')
+  return createHmac('sha256', secret)
+    .update(['keyhold-internal-1', method, target, stamp.time, stamp.nonce, bodyDigest].join('\n'))
+    .digest()
+}

@@ -1,0 +1,21 @@
+/** The Argon2id hash of a password that a key-signed token carries: how both servers compute it. */
+import { timingSafeEqual } from 'node:crypto'
+import { hashRaw } from '@node-rs/argon2'
+import type { TokenPasswordHash } from './key-signed-payload.ts'
+
+/** The digest of the password in NFC (RFC 8265 §4.2) under this cost and salt. Takes Argon2's time: run it within permits. */
+export const digestTokenPassword = (
+  password: string,
+  { memoryKib, passes, lanes, salt }: Omit<TokenPasswordHash, 'digest'>,
+): Promise<Buffer> =>
+  hashRaw(password.normalize('NFC'), {
+    memoryCost: memoryKib,
+    timeCost: passes,
+    parallelism: lanes,
+    outputLen: 32,
+    salt,
+  })
+
+/** True when the hash is the password's. As above. */
+export const isTokenPassword = async (hash: TokenPasswordHash, password: string): Promise<boolean> =>
+  timingSafeEqual(await digestTokenPassword(password, hash), hash.digest)

@@ -1,0 +1,158 @@
+/**
+ * Counts guesses in the cache, where all servers see them, and in this process as well: when the cache is away, or has lost what it knew,
+ * the limits hold for this process alone, and nothing restarts from zero.
+ */
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { AttemptCounts } from '../../platform/cache/attempt-counts.ts'
+import type { AttemptVerdict, Cache, LimitedKey } from '../../platform/cache/cache.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { IdSource } from '../../platform/ids.ts'
+import { Refused, Unavailable } from '../../platform/problems/errors.ts'
+import { type AttemptKeys, createAttemptKeys, type GuessLimits } from './attempt-keys.ts'
+import { createKnownClients } from './known-clients.ts'
+import type { Attempt, Guesses } from './login-throttle.ts'
+import { createLatelyOpen } from './recently-open.ts'
+
+export interface CountGuessesOptions {
+  readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt' | 'allowsAttempt' | 'putVersioned' | 'getVersioned'>
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly limits: GuessLimits
+  /** SERVICE_SECRET: all that are accepted (`attempt-keys.ts`). */
+  readonly secrets: readonly string[]
+}
+
+/** How long an attempt waits for others in flight, unless it says so itself, in milliseconds. */
+const defaultPatienceMs = 10_000
+
+/** How often those who wait look again, in milliseconds. */
+const lookAgainMs = 15
+
+/** So many attempts of this process wait at once; more are sent away. */
+const maxWaiting = 1_000
+
+/** The limits on guessing, over a cache. */
+export function createGuesses(options: CountGuessesOptions): Guesses {
+  const { ids, limits, secrets } = options
+  const keysOf = createAttemptKeys(limits, secrets)
+  const knownClients = createKnownClients(options)
+  const latelyOpen = createLatelyOpen(options.clock)
+  const counts = createCounts(options)
+  const wait = createWaiting(options)
+  /** What counts several prefixes together spares those from which the account has logged in. */
+  const limitedBy = async (client: AttemptKeys) => ((await knownClients.find(client)) ? client.own : client.all)
+
+  const attempt: Guesses['attempt'] = async (attempted, check) => {
+    const client = keysOf(attempted)
+    latelyOpen.noteTry(client)
+    const keys = await limitedBy(client)
+    const id = ids.uuid()
+    const [{ key } = { key: '' }] = keys
+    const tryToBegin = () => counts.tryToBegin(id, keys)
+    if (!(await tryToBegin())) await wait({ key, patienceMs: attempted.patienceMs ?? defaultPatienceMs }, tryToBegin)
+    let failed = false
+    try {
+      const result = await check()
+      failed = result === undefined
+      if (!failed) await knownClients.remember(client)
+      return result
+    } finally {
+      await counts.end(id, keys, failed)
+    }
+  }
+  const judgeRight = async (attempted: Attempt, client: AttemptKeys): Promise<void> => {
+    const noteOpen = latelyOpen.look(client)
+    if (await counts.areOpen(await limitedBy(client))) {
+      noteOpen()
+      await knownClients.remember(client)
+    } else await attempt(attempted, async () => true)
+  }
+  return {
+    attempt,
+    judge: (attempted, isRight) => {
+      if (!isRight) return attempt(attempted, async () => undefined)
+      const client = keysOf(attempted)
+      return latelyOpen.has(client) ? undefined : judgeRight(attempted, client)
+    },
+    noteTry: (attempted) => latelyOpen.noteTry(keysOf(attempted)),
+  }
+}
+
+/** Each attempt counts in this process and in the cache; either can refuse it. */
+function createCounts({ cache, clock }: CountGuessesOptions) {
+  const own = new AttemptCounts(clock)
+  const isAllowed = (verdict: AttemptVerdict | undefined): boolean => {
+    if (verdict?.state === 'exhausted') throw tooManyAttempts(verdict.retryAfterMs)
+    return verdict?.state !== 'busy'
+  }
+  return {
+    /** False when others are in flight; what did not begin leaves no trace. @throws Refused `too-many-attempts` */
+    tryToBegin: async (id: string, keys: readonly LimitedKey[]): Promise<boolean> => {
+      if (!isAllowed(own.begin(keys, id))) return false
+      let hasBegun = false
+      try {
+        hasBegun = isAllowed(await cache.beginAttempt(keys, id).catch(letPassUnlessOurFault))
+        return hasBegun
+      } finally {
+        if (!hasBegun) own.end(keys, { id, failed: false })
+      }
+    },
+    end: async (id: string, keys: readonly LimitedKey[], failed: boolean): Promise<void> => {
+      own.end(keys, { id, failed })
+      await cache.endAttempt(keys, { id, failed }).catch(letPassUnlessOurFault)
+    },
+    /** True when an attempt could begin now; false when others are in flight. @throws Refused `too-many-attempts` */
+    areOpen: async (keys: readonly LimitedKey[]): Promise<boolean> =>
+      isAllowed(own.allows(keys)) && isAllowed(await cache.allowsAttempt(keys).catch(letPassUnlessOurFault)),
+  }
+}
+
+/** Tries again and again, in turn with all who wait for the same key. @throws Unavailable after too long, and when too many wait */
+function createWaiting({ clock }: CountGuessesOptions) {
+  const inTurn = createTurns()
+  let waiting = 0
+  return async (
+    { key, patienceMs }: { key: string; patienceMs: number },
+    tryToBegin: () => Promise<boolean>,
+  ): Promise<void> => {
+    if (waiting >= maxWaiting) throw new Unavailable('hashing')
+    waiting += 1
+    try {
+      const until = clock.monotonic() + patienceMs
+      await inTurn(key, async () => {
+        while (!(await tryToBegin())) {
+          if (clock.monotonic() > until) throw new Unavailable('hashing')
+          await pause(lookAgainMs)
+        }
+      })
+    } finally {
+      waiting -= 1
+    }
+  }
+}
+
+/** Those who wait for the same thing go one by one, in the order in which they came. */
+function createTurns(): (key: string, work: () => Promise<void>) => Promise<void> {
+  const last = new Map<string, Promise<void>>()
+  return async (key, work) => {
+    const turn = (last.get(key) ?? Promise.resolve()).then(work)
+    const over = turn.catch(() => undefined)
+    last.set(key, over)
+    try {
+      await turn
+    } finally {
+      if (last.get(key) === over) last.delete(key)
+    }
+  }
+}
+
+/** Without the cache, this process alone counts. */
+function letPassUnlessOurFault(error: unknown): undefined {
+  if (!(error instanceof Unavailable)) throw error
+}
+
+const tooManyAttempts = (retryAfterMs: number) =>
+  new Refused('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
+  })

@@ -1,0 +1,62 @@
+/**
+ * Refusals by a limit of what comes with each request. They are in the audit log, which the auth server keeps: deal servers tell it of theirs
+ * at POST /internal/limit-refusals.
+ */
+import { z } from 'zod'
+import { Refused } from '../../platform/problems/errors.ts'
+import { isUsername } from '../principal/record.ts'
+import type { Attempt, Guesses } from './login-throttle.ts'
+
+/** Whoever tried, and whatever was tried; null for what has not the form of a name or an id, and might be a secret. */
+const nameSchema = z.string().refine(isUsername).nullable()
+
+const limitRefusalSchema = z.strictObject({
+  /** What the secret was presented by. */
+  scheme: z.enum(['basic', 'digest', 'key-signed']),
+  actor: nameSchema,
+  target: nameSchema,
+  /** The client's canonical address; null for many together, of too many clients to tell apart. */
+  address: z.string().max(100).nullable(),
+  /** How many equal ones it stands for. */
+  count: z.int().min(1).default(1),
+})
+
+/** One refusal by a limit, as it stands in the audit log. */
+export type LimitRefusal = z.infer<typeof limitRefusalSchema>
+
+/** So many are told of at once. */
+export const maxRefusalsAtOnce = 200
+
+/** The body of POST /internal/limit-refusals. */
+export const limitRefusalsSchema = z.strictObject({
+  refusals: z.array(limitRefusalSchema).min(1).max(maxRefusalsAtOnce),
+})
+
+/** Told of each refusal, before it goes out. @throws Unavailable */
+export type NoteRefusal = (refusal: LimitRefusal) => Promise<void> | void
+
+/** The same limits, which tell of those they refuse. */
+export function notingRefusals(guesses: Guesses, scheme: LimitRefusal['scheme'], note: NoteRefusal): Guesses {
+  const noted = async <Result>(attempt: Attempt, counted: Promise<Result>): Promise<Result> => {
+    try {
+      return await counted
+    } catch (error) {
+      if (error instanceof Refused && error.code === 'too-many-attempts') await note(refusalOf(attempt, scheme))
+      throw error
+    }
+  }
+  return {
+    attempt: (attempt, check) => noted(attempt, guesses.attempt(attempt, check)),
+    judge: (attempt, isRight) => {
+      const judged = guesses.judge(attempt, isRight)
+      return judged && noted(attempt, judged)
+    },
+    noteTry: guesses.noteTry,
+  }
+}
+
+function refusalOf({ account, actor = account, address }: Attempt, scheme: LimitRefusal['scheme']): LimitRefusal {
+  return { scheme, actor: nameIn(actor), target: nameIn(account), address, count: 1 }
+}
+
+const nameIn = (text: string | undefined): string | null => (text !== undefined && isUsername(text) ? text : null)

@@ -1,0 +1,48 @@
+import type { Housekeeping } from '../../platform/database/housekeeping.ts'
+import type { Dependency } from '../../platform/http/server/health.ts'
+import type { Metrics, ServerName } from '../../platform/metrics/metrics.ts'
+import type { HashingLoad } from '../passwords/hashing-permits.ts'
+
+/** What both servers tell of themselves. */
+export interface ServerParts {
+  readonly dependencies: readonly Dependency[]
+  readonly housekeeping: Pick<Housekeeping, 'removed'>
+  readonly hashing: () => HashingLoad
+}
+
+/** Gauges of what a server rests on, each looked up when it is asked for. */
+export function observeServer(
+  metrics: Metrics,
+  server: ServerName,
+  { dependencies, housekeeping, hashing }: ServerParts,
+): void {
+  metrics.gauge(
+    { name: 'dependency_up', help: '1 when the dependency answers, as at /readyz.', labels: ['dependency'] },
+    server,
+    () => Promise.all(dependencies.map(async (one) => ({ labels: { dependency: one.name }, value: await isUp(one) }))),
+  )
+  metrics.total(
+    { name: 'housekeeping_removed_total', help: 'What has expired and was removed.', labels: ['job'] },
+    server,
+    () => [...housekeeping.removed()].map(([job, value]) => ({ labels: { job }, value })),
+  )
+  metrics.gauge({ name: 'password_hashes', help: 'Argon2 hashes of this process.', labels: ['state'] }, server, () => {
+    const { running, waiting } = hashing()
+    return [
+      { labels: { state: 'running' }, value: running },
+      { labels: { state: 'waiting' }, value: waiting },
+    ]
+  })
+  metrics.total({ name: 'password_hashes_refused_total', help: 'Hashes that found the queue full.' }, server, () => [
+    { value: hashing().refused },
+  ])
+}
+
+async function isUp({ check }: Dependency): Promise<number> {
+  try {
+    await check()
+    return 1
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,211 @@
+/** Settings that both servers read. Each server's `config.ts` adds its own. */
+import { availableParallelism } from 'node:os'
+import { parseTrustedProxies, type TrustedProxies } from '../../platform/http/transport.ts'
+import { logLevels } from '../../platform/log/log.ts'
+import { isDatabaseUrl } from '../../platform/postgres/postgres-client.ts'
+import { sslModes } from '../../platform/postgres/postgres-socket.ts'
+import { isRedisUrl } from '../../platform/redis/redis-url.ts'
+import {
+  flag,
+  integer,
+  listOf,
+  oneOf,
+  origin,
+  originOf,
+  port,
+  rate,
+  type Setting,
+  type SettingProblem,
+  secrets,
+  text,
+  type Values,
+} from '../../platform/settings/settings.ts'
+import { type SchemeName, schemeNames } from '../authentication/scheme.ts'
+import { maxSignatureTtlSeconds } from '../authentication/signed-request/used-signatures.ts'
+
+const trustProxy: Setting<TrustedProxies> = {
+  meaning: 'proxies whose forwarding headers are believed: how many hops, or their addresses as CIDRs',
+  expected: 'a number of hops, or comma-separated CIDRs',
+  fallback: { hops: 0 },
+  parse: parseTrustedProxies,
+}
+
+const isListenHost = (host: string) => /^[A-Za-z0-9.:-]{1,253}$/.test(host)
+
+/** The database of a server. */
+export const databaseUrl = (meaning: string) =>
+  text(meaning, undefined, {
+    expected: `a URL beginning with postgres:// or postgresql://, its sslmode, if any, one of ${sslModes.join(', ')}`,
+    test: isDatabaseUrl,
+  })
+
+/** One line each; `docs/settings.md` is made of them. */
+export const commonSettings = {
+  AUTH_PORT: integer("the auth server's port", { fallback: 4000, min: 1, max: 65_535 }),
+  DEAL_PORT: integer("the deal server's port", { fallback: 4001, min: 1, max: 65_535 }),
+  HOST: text('the address to listen on', '127.0.0.1', { expected: 'a host name or address', test: isListenHost }),
+  AUTH_PUBLIC_ORIGIN: origin('the origin under which clients see the auth server'),
+  DEAL_PUBLIC_ORIGIN: origin('the origin under which clients see the deal server'),
+  ISSUER: text('the claim iss of access tokens; by default the public origin of the auth server', undefined),
+  AUDIENCE: text('the claim aud of access tokens', 'deals'),
+  DATA_DIR: text('where the embedded database, generated secrets and demo data are kept', './data'),
+  REDIS_URL: text('the cache: one Redis, or comma-separated nodes of a Redis Cluster', undefined, {
+    expected: 'redis://host:port or rediss://host:port, several with commas between',
+    test: isRedisUrl,
+  }),
+  SERVICE_SECRET: secrets(
+    "authenticates the deal server at the auth server's /internal, and what servers write to Redis",
+    {
+      expected: 'at least 32 characters without comma',
+      test: (secret) => Buffer.byteLength(secret) >= 32,
+    },
+  ),
+  AUTH_SCHEMES: listOf<SchemeName>('authentication schemes that are served and advertised', {
+    expected: `some of ${schemeNames.join(',')}`,
+    fallback: schemeNames,
+    part: (word) => schemeNames.find((name) => name === word),
+  }),
+  SIGNATURE_TTL: integer('how many seconds a signed request may be early or late', {
+    fallback: 300,
+    min: 1,
+    max: maxSignatureTtlSeconds,
+  }),
+  SESSION_IDLE_TTL: integer('seconds after which an unused session ends', { fallback: 1800, min: 1, max: 31_536_000 }),
+  SESSION_MAX_TTL: integer('life of a session in seconds, however much used', {
+    fallback: 43_200,
+    min: 1,
+    max: 31_536_000,
+  }),
+  LOGIN_FAILURES_PER_ACCOUNT: rate('failed attempts for one account from one client prefix', {
+    count: 10,
+    seconds: 900,
+  }),
+  LOGIN_FAILURES_PER_ADDRESS: rate('failed attempts from one client prefix', { count: 100, seconds: 60 }),
+  LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE: rate(
+    'failed attempts for one account from all client prefixes together, but for those from which it logged in within 30 days',
+    { count: 100, seconds: 3600 },
+  ),
+  HASH_CONCURRENCY: integer('Argon2 hashes at once', {
+    fallback: Math.max(1, availableParallelism() - 1),
+    min: 1,
+    max: 64,
+  }),
+  CORS_ORIGINS: listOf('origins whose scripts may call with credentials', {
+    expected: 'comma-separated origins such as https://app.example.com',
+    fallback: [],
+    part: originOf,
+  }),
+  METRICS_PORT: port('serve /metrics there and nowhere else'),
+  TLS_CERT: text(
+    'PEM file of the certificate, and the chain behind it, to serve HTTPS with; read again when it is renewed. A deal server that reaches the auth server by a certificate of a private authority is told of that one by NODE_EXTRA_CA_CERTS',
+    undefined,
+  ),
+  TLS_KEY: text('PEM file of the private key of TLS_CERT, not encrypted', undefined),
+  EXPIRED_TOKEN_STATUS: integer('the status for an expired token', {
+    fallback: 400,
+    min: 400,
+    max: 401,
+    among: [400, 401],
+  }),
+  TRUST_PROXY: trustProxy,
+  ALLOW_INSECURE_HTTP: flag('accept credentials over plain HTTP from anywhere', false),
+  DRAIN_SECONDS: integer('how long a server that is told to end goes on serving, while /readyz says that it drains', {
+    fallback: 0,
+    min: 0,
+    max: 300,
+  }),
+  LOG_LEVEL: oneOf('how much is logged', logLevels, 'info'),
+  LOG_FORMAT: oneOf('pretty on a terminal, json elsewhere, unless said', ['json', 'pretty'], undefined),
+  NODE_ENV: text('production refuses embedded defaults, generated secrets and demo data', 'development'),
+}
+
+export { isLoopbackHost } from '../../platform/loopback.ts'
+
+/** Which process reads the settings: both servers on embedded defaults, or one server alone on PostgreSQL and Redis. */
+export type Mode = 'together' | 'alone'
+
+/** The origin of a listener as a URL shows it. */
+function listenerOrigin(protocol: 'http' | 'https', host: string, port: number): string {
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return new URL(`${protocol}://${shown}:${port}`).origin
+}
+
+type CommonValues = Values<typeof commonSettings>
+
+/** What both servers make of the settings that they share. */
+export function sharedConfig(values: CommonValues) {
+  const { AUTH_PUBLIC_ORIGIN, DEAL_PUBLIC_ORIGIN, HOST, TLS_CERT: certificateFile, TLS_KEY: keyFile } = values
+  const protocol = certificateFile === undefined ? 'http' : 'https'
+  const publicOrigins = {
+    auth: AUTH_PUBLIC_ORIGIN ?? listenerOrigin(protocol, HOST, values.AUTH_PORT),
+    deal: DEAL_PUBLIC_ORIGIN ?? listenerOrigin(protocol, HOST, values.DEAL_PORT),
+  }
+  return {
+    production: values.NODE_ENV === 'production',
+    host: HOST,
+    publicOrigins,
+    ports: [values.AUTH_PORT, values.DEAL_PORT],
+    issuer: values.ISSUER ?? publicOrigins.auth,
+    audience: values.AUDIENCE,
+    redisUrl: values.REDIS_URL,
+    dataDir: values.DATA_DIR,
+    serviceSecrets: values.SERVICE_SECRET,
+    schemes: values.AUTH_SCHEMES,
+    signatureTtlSeconds: values.SIGNATURE_TTL,
+    sessionIdleTtlSeconds: values.SESSION_IDLE_TTL,
+    sessionMaxTtlSeconds: values.SESSION_MAX_TTL,
+    loginFailures: {
+      perAccount: values.LOGIN_FAILURES_PER_ACCOUNT,
+      perAddress: values.LOGIN_FAILURES_PER_ADDRESS,
+      perAccountEverywhere: values.LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE,
+    },
+    hashConcurrency: values.HASH_CONCURRENCY,
+    corsOrigins: values.CORS_ORIGINS,
+    metricsPort: values.METRICS_PORT,
+    drainSeconds: values.DRAIN_SECONDS,
+    tls: certificateFile === undefined || keyFile === undefined ? undefined : { certificateFile, keyFile },
+    expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
+    transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },
+    log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
+  }
+}
+
+/** A problem for each variable without which a mode cannot run. */
+export function missingSettings(
+  mode: Mode,
+  values: { readonly NODE_ENV: string },
+  needed: Readonly<Record<string, unknown>>,
+): SettingProblem[] {
+  if (mode === 'together' && values.NODE_ENV !== 'production') return []
+  const because = values.NODE_ENV === 'production' ? 'in production' : 'for a server that runs alone'
+  return Object.entries(needed)
+    .filter(([, value]) => value === undefined)
+    .map(([variable]) => ({ variable, expected: `must be set ${because}` }))
+}
+
+/** A problem when only one of certificate and key is set. */
+export function halfCertificate(values: Pick<CommonValues, 'TLS_CERT' | 'TLS_KEY'>): SettingProblem[] {
+  const { TLS_CERT, TLS_KEY } = values
+  if ((TLS_CERT === undefined) === (TLS_KEY === undefined)) return []
+  const [variable, other] = TLS_CERT === undefined ? ['TLS_CERT', 'TLS_KEY'] : ['TLS_KEY', 'TLS_CERT']
+  return [{ variable, expected: `must be set when ${other} is` }]
+}
+
+/** A problem when two listeners of one process are to have the same port: the second of them is named. */
+export function sharedPort(
+  [first, one]: readonly [name: string, port: number],
+  [second, other]: readonly [name: string, port: number | undefined],
+): SettingProblem[] {
+  return one === other ? [{ variable: second, expected: `must be another port than ${first}` }] : []
+}
+
+/** Generated secrets are for development only. */
+export function missingSecrets(
+  values: { readonly NODE_ENV: string },
+  needed: Readonly<Record<string, unknown>>,
+): SettingProblem[] {
+  if (values.NODE_ENV !== 'production') return []
+  return Object.entries(needed)
+    .filter(([, value]) => value === undefined)
+    .map(([variable]) => ({ variable, expected: 'must be set in production, where no secret is generated' }))
+}

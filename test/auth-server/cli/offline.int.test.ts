@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createApiKeys } from '../../../auth-server/api-keys/api-keys.ts'
+import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
+import { readEntries } from '../../../auth-server/audit/read-entries.ts'
+import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
+import { recoverAdmin } from '../../../auth-server/cli/offline/recover-admin.ts'
+import { reencrypt } from '../../../auth-server/cli/offline/reencrypt.ts'
+import { refreshTokenPlace } from '../../../auth-server/logins/refresh.ts'
+import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
+import { createSealing } from '../../../auth-server/store/sealing.ts'
+import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
+import { createDigestSecrets } from '../../../auth-server/users/digest-secrets.ts'
+import { readPrincipalRecord } from '../../../auth-server/users/principal-record.ts'
+import { systemClock as clock } from '../../../shared/platform/clock.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+
+const keyText = (byte: number) => Buffer.alloc(32, byte).toString('base64url')
+const oldKey = parseSecretsKeys(keyText(1))
+const newKey = parseSecretsKeys(keyText(2))
+const both = parseSecretsKeys(`${keyText(2)},${keyText(1)}`)
+const ids = createIdSource(clock)
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+let opened: TestDatabase
+
+const user = (username: string, more: object = {}) =>
+  insertUser(
+    { database: opened.database, clock, ids },
+    { username, passwordHash: null, roles: [], rights: [], enabled: true, ...more },
+  )
+
+describeOnDatabases('work on the data of an auth server offline', (open) => {
+  beforeAll(async () => {
+    opened = await open()
+    await ensureAnonymous({ database: opened.database, clock, ids })
+  })
+  afterAll(() => opened.dispose())
+
+  const keysUnder = (secretsKeys = oldKey) => {
+    const { database } = opened
+    const publisher = { settle: async () => undefined }
+    return createApiKeys({ database, clock, ids, sealing: createSealing(secretsKeys), publisher, pairsPerMinute: 10 })
+  }
+
+  const digestsUnder = (secretsKeys: typeof oldKey) => {
+    const { database } = opened
+    const publisher = { settle: async () => undefined }
+    return createDigestSecrets({ database, clock, ids, sealing: createSealing(secretsKeys), publisher })
+  }
+
+  it('recover-admin makes an administrator where there is none, once', async () => {
+    const hashing = createPasswordHashing({ concurrency: 1 })
+    const ports = { ...opened, clock, ids, hashing, log, secretsKeys: oldKey }
+    const record = (username: string) => readPrincipalRecord({ database: opened.database, clock }, username)
+    const made = await recoverAdmin(ports, 'admin')
+    expect(made).toMatchObject({ username: 'admin', created: true })
+    const first = await record('admin')
+    expect(first?.rights).toContain('user.manage')
+    const again = await recoverAdmin(ports, 'ADMIN')
+    expect(again).toMatchObject({ username: 'admin', created: false })
+    expect(again.password).not.toBe(made.password)
+    const second = await record('admin')
+    expect(second?.version).toBeGreaterThan(first?.version ?? 0)
+    expect(second?.generation).toBe((first?.generation ?? 0) + 1)
+    const { items } = await readEntries(opened.database, { after: 0, limit: 9 })
+    expect(items).toMatchObject([1, 2].map((seq) => ({ seq, action: 'user.recovered', target: 'admin', actor: null })))
+  })
+
+  it('recover-admin lets in a user who was disabled, and a name that was deleted', async () => {
+    const { database } = opened
+    const ports = { ...opened, clock, ids, hashing: { hash: async () => '$argon2id$x' }, log, secretsKeys: oldKey }
+    await user('off', { roles: ['viewer'], enabled: false })
+    expect(await recoverAdmin(ports, 'off')).toMatchObject({ created: false })
+    await user('gone')
+    await database.query("delete from auth.users where username = 'gone'")
+    expect(await recoverAdmin(ports, 'gone')).toMatchObject({ created: true })
+    const users = await database.query<{ row: object }>(
+      `select json_build_object('username', username, 'roles', to_json(roles), 'enabled', enabled) as row from auth.users
+        where username in ('off', 'gone') order by username`,
+    )
+    expect(users.map(({ row }) => row)).toEqual([
+      { username: 'gone', roles: ['admin'], enabled: true },
+      { username: 'off', roles: ['viewer', 'admin'], enabled: true },
+    ])
+  })
+
+  it('recover-admin refuses names of nobody, and a key that the audit log does not know, and changes nothing', async () => {
+    const ports = { ...opened, clock, ids, hashing: { hash: async () => '$argon2id$x' }, log, secretsKeys: oldKey }
+    const counter = () => opened.database.query('select value::text as value from auth.principal_change_counter')
+    const before = await counter()
+    for (const name of ['anonymous', 'a b', '']) await expect(recoverAdmin(ports, name)).rejects.toThrow()
+    await expect(recoverAdmin({ ...ports, secretsKeys: newKey }, 'admin')).rejects.toThrow(/SECRETS_KEY is not that/)
+    expect(await counter()).toEqual(before)
+    const { fault } = await verifyChain({ database: opened.database, secretsKeys: oldKey })
+    expect(fault).toBeUndefined()
+  })
+
+  it('verify needs the key that an entry was written under, and no more', async () => {
+    const { database } = opened
+    const event = { actor: 'admin', action: 'user.created', target: 'x', outcome: 'succeeded' }
+    const rest = { scheme: null, address: null, requestId: null }
+    await createChainedLog({ database, clock, log, secretsKeys: both }).record({ ...event, ...rest })
+    expect((await verifyChain({ database, secretsKeys: newKey })).fault).toMatchObject({ fault: 'unknown-key', seq: 1 })
+    expect((await verifyChain({ database, secretsKeys: both })).fault).toBeUndefined()
+  })
+
+  const family = async (username: string, sealed: string | null, id = ids.uuid()) => {
+    const later = new Date(clock.now() + 3_600_000).toISOString()
+    await opened.database.query(
+      `insert into auth.login_families (id, user_id, username_folded, generation, counter, rotated_at, successor_sealed,
+          created_at, last_used_at, expires_at, refresh_expires_at, tokens_expire_at)
+        select $1::text::uuid, id, username_folded, 1, 3, case when $3::text is null then null else now() end, $3::text,
+          now(), now(), $4::text::timestamptz, $4::text::timestamptz, $4::text::timestamptz
+        from auth.users where username = $2::text`,
+      [id, username, sealed, later],
+    )
+    return id
+  }
+
+  const sealedTexts = async () => {
+    const rows = await opened.database.query<{ sealed: string }>(
+      `select secret_sealed as sealed from auth.api_keys where secret_sealed is not null
+        union all select ha1_sealed from auth.digest_secrets
+        union all select successor_sealed from auth.login_families where successor_sealed is not null`,
+    )
+    return rows.map(({ sealed }) => sealed)
+  }
+
+  it('reencrypt seals everything under the new key, in batches, and what it sealed opens', async () => {
+    const { database } = opened
+    await user('alice')
+    const made = []
+    for (let index = 0; index < 7; index += 1) {
+      made.push(await keysUnder().create({ kind: 'hmac', username: 'alice' }))
+    }
+    const id = ids.uuid()
+    await family('alice', createSealing(oldKey).seal('a refresh token', refreshTokenPlace(id, 3)), id)
+    await family('alice', null)
+    await digestsUnder(oldKey).renew('alice')
+    const digest = await digestsUnder(oldKey).find({ username: 'alice' })
+    expect(await reencrypt({ database, secretsKeys: both }, 3)).toEqual({
+      'API key secrets': { resealed: 7, unreadable: 0, left: 0 },
+      'Digest secrets': { resealed: 1, unreadable: 0, left: 0 },
+      'refresh tokens': { resealed: 1, unreadable: 0, left: 0 },
+    })
+    expect((await sealedTexts()).map((text) => text.split('.')[1])).toEqual(Array(9).fill(newKey[0].id))
+    expect(await digestsUnder(newKey).find({ username: 'alice' })).toEqual(digest)
+    const keys = keysUnder(newKey)
+    for (const { key, secret } of made) expect((await keys.material(key.id))?.secret).toBe(secret)
+    const [row] = await database.query<{ sealed: string }>(
+      'select successor_sealed as sealed from auth.login_families where id = $1::text::uuid',
+      [id],
+    )
+    expect(createSealing(newKey).open(row?.sealed ?? '', refreshTokenPlace(id, 3))).toBe('a refresh token')
+    const again = await reencrypt({ database, secretsKeys: both })
+    expect(again['API key secrets']).toEqual({ resealed: 0, unreadable: 0, left: 0 })
+  })
+
+  it('reencrypt leaves what it cannot read, and what a server has replaced meanwhile', async () => {
+    const { database } = opened
+    const damaged = await keysUnder(parseSecretsKeys(keyText(9))).create({ kind: 'hmac', username: 'alice' })
+    const sealing = createSealing(oldKey)
+    const id = await family('alice', 'x')
+    const place = refreshTokenPlace(id, 3)
+    const before = sealing.seal('the token before', place)
+    const set = (sealed: string) =>
+      database.query('update auth.login_families set successor_sealed = $2::text where id = $1::text::uuid', [
+        id,
+        sealed,
+      ])
+    await set(before)
+    const latest = sealing.seal('the token that a server has written', place)
+    // Between reading and writing, as a refresh at a running server does.
+    const racing = {
+      ...database,
+      query: async (text: string, parameters: never) => {
+        if (/update auth.login_families t/.test(text)) await set(latest)
+        return database.query(text, parameters)
+      },
+    } as typeof database
+    expect(await reencrypt({ database: racing, secretsKeys: both })).toEqual({
+      'API key secrets': { resealed: 0, unreadable: 1, left: 1 },
+      'Digest secrets': { resealed: 0, unreadable: 0, left: 0 },
+      'refresh tokens': { resealed: 0, unreadable: 0, left: 1 },
+    })
+    expect(await sealedTexts()).toContain(latest)
+    expect((await reencrypt({ database, secretsKeys: both }))['refresh tokens']).toMatchObject({ resealed: 1, left: 0 })
+    await keysUnder().revoke(damaged.key.id, {})
+  })
+})

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough, Writable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { createOutcome } from '../../../auth-server/cli/terminal/outcome.ts'
+
+const root = join(import.meta.dirname, '../../..')
+
+async function ops(parameters: readonly string[], output: 'closed' | '/dev/full') {
+  const stdout = output === 'closed' ? 'pipe' : openSync(output, 'w')
+  const command = ['--import', 'tsx', 'auth-server/cli/main.ts', ...parameters]
+  const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', stdout, 'pipe'] })
+  child.stdout?.destroy()
+  let errors = ''
+  child.stderr?.on('data', (data) => (errors += data))
+  const [code] = await once(child, 'close')
+  return { code, errors }
+}
+
+describe("the operators' tool whose output nobody takes", () => {
+  it.each([['--help'], ['secrets', 'generate']])(
+    'ends quietly when the reader is gone, as with head: %j',
+    async (...parameters) => {
+      expect(await ops(parameters, 'closed')).toEqual({ code: 0, errors: '' })
+    },
+    20_000,
+  )
+
+  it.skipIf(!existsSync('/dev/full'))(
+    'says that the disk is full, and does not end with 0',
+    async () => {
+      const { code, errors } = await ops(['secrets', 'generate'], '/dev/full')
+      expect(code).toBe(1)
+      expect(errors).toMatch(/^Failed: the outcome cannot be written: ENOSPC: .*\n$/)
+    },
+    20_000,
+  )
+
+  it('ends what runs until Ctrl-C, such as audit tail --follow', async () => {
+    const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
+    const output = new Writable({ write: (_chunk, _encoding, done) => done(gone) })
+    const errors = new PassThrough()
+    const outcome = createOutcome({ output, errors }, () => false)
+    const run = outcome.report(async () => {
+      const signal = outcome.interrupted()
+      outcome.print({}, 'the first entry')
+      await once(signal, 'abort')
+      return { json: undefined, text: '' }
+    })
+    await run()
+    expect(await outcome.exitCode()).toBe(0)
+    expect(errors.read()).toBeNull()
+  })
+})

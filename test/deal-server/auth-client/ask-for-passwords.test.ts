@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { askForPasswords } from '../../../deal-server/auth-client/ask-for-passwords.ts'
+
+const askAnAuthServerThatAnswers = (status: number, retryAfter: string) =>
+  askForPasswords({
+    authClient: { ask: async () => ({ status, headers: new Headers({ 'retry-after': retryAfter }), body: {} }) },
+    serviceSecret: 'a service secret of the tests that is long enough',
+  })({ username: 'alice', password: 'a password', clientAddress: '127.0.0.1' }, undefined)
+
+it.each([503, 500])('an auth server that answers %i is what is missing, whatever it lacks itself', async (status) => {
+  const missing = { name: 'Unavailable', dependency: 'auth-server', retryAfterSeconds: 7 }
+  await expect(askAnAuthServerThatAnswers(status, '7')).rejects.toMatchObject(missing)
+})
+
+it('too many attempts at the auth server are too many here', async () => {
+  const refused = { code: 'too-many-attempts', headers: { 'retry-after': '9' } }
+  await expect(askAnAuthServerThatAnswers(429, '9')).rejects.toMatchObject(refused)
+})

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { createAuthClient } from '../../../deal-server/auth-client/auth-client.ts'
+import { systemClock } from '../../../shared/platform/clock.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { internalMacHeader } from '../../../shared/protocol/internal-api/internal-answers.ts'
+import { proved, provedFetch } from '../../support/worlds/internal-answers.ts'
+
+const installationId = randomUUID()
+const secret = 'a service secret of 32 characters or more'
+const record = {
+  ...{ schema: 1, username: 'alice', userId: 'id', enabled: true, rights: [], generation: 1 },
+  ...{ keptLogin: null, endedLogins: [], version: 1 },
+}
+
+/** A client of an auth server that gives this one answer. */
+const clientOf = (status: number, body: unknown, installation?: string) => {
+  const headers = installation === undefined ? undefined : { 'keyhold-installation': installation }
+  const fetch = async () => new Response(JSON.stringify(body), { status, ...(headers && { headers }) })
+  const ids = createIdSource(systemClock)
+  return createAuthClient({
+    authUrl: 'http://auth.test',
+    secret,
+    clock: systemClock,
+    ids,
+    fetch: provedFetch(fetch, secret),
+  })
+}
+
+it('takes a record, or that there is none, together with the installation', async () => {
+  expect(await clientOf(200, record, installationId).principal('alice')).toEqual({ installationId, record })
+  expect(await clientOf(404, {}, installationId).principal('alice')).toEqual({ installationId, record: undefined })
+})
+
+it.each([
+  ['a record without an installation', 200, record, undefined],
+  ['an installation of another form', 200, record, 'mine'],
+  ['that nobody is there, without an installation', 404, {}, undefined],
+  ['an unknown record', 200, { ...record, schema: 2 }, installationId],
+  ['an error', 503, {}, installationId],
+])('does not take %s', async (_what, status, body, installation) => {
+  await expect(clientOf(status, body, installation).principal('alice')).rejects.toThrow(Unavailable)
+})
+
+it('is told whose feed to follow', async () => {
+  expect(await clientOf(200, { installationId, more: 1 }).installationId()).toBe(installationId)
+})
+
+it.each([
+  [200, {}],
+  [200, { installationId: 'mine' }],
+  [404, { installationId }],
+])('is told nothing by %s %o', async (status, body) => {
+  await expect(clientOf(status, body).installationId()).rejects.toThrow(Unavailable)
+})
+
+it('lets one caller at a time wait for an auth server that does not answer, and everybody again when it does', async () => {
+  const ids = createIdSource(systemClock)
+  const pending: { resolve: (response: Response) => void; reject: (error: Error) => void }[] = []
+  const fetch = () => new Promise<Response>((resolve, reject) => pending.push({ resolve, reject }))
+  const client = createAuthClient({
+    authUrl: 'http://auth.test',
+    secret,
+    clock: systemClock,
+    ids,
+    fetch: provedFetch(fetch, secret),
+  })
+  const settle = (result: 'answers' | 'fails') => {
+    const headers = { 'keyhold-installation': installationId }
+    for (const { resolve, reject } of pending.splice(0)) {
+      if (result === 'answers') resolve(new Response(JSON.stringify(record), { headers }))
+      else reject(new Error('timed out'))
+    }
+  }
+  const first = client.principal('alice')
+  settle('fails')
+  await expect(first).rejects.toThrow(Unavailable)
+  const probe = client.principal('alice')
+  await expect(client.principal('bob')).rejects.toThrow(Unavailable)
+  expect(pending).toHaveLength(1)
+  settle('answers')
+  await probe
+  const both = Promise.all([client.principal('alice'), client.principal('bob')])
+  expect(pending).toHaveLength(2)
+  settle('answers')
+  await both
+})
+
+it('asks everything at once while a public document does not come', async () => {
+  const ids = createIdSource(systemClock)
+  const headers = { 'keyhold-installation': installationId }
+  const fetch = async (input: string | URL | Request) => {
+    if (String(input).includes('/.well-known/')) throw new Error('timed out')
+    return new Response(JSON.stringify(record), { headers })
+  }
+  const client = createAuthClient({
+    authUrl: 'http://auth.test',
+    secret,
+    clock: systemClock,
+    ids,
+    fetch: provedFetch(fetch, secret),
+  })
+  await expect(client.document('/.well-known/jwks.json')).rejects.toThrow(Unavailable)
+  const answers = await Promise.all([client.principal('alice'), client.principal('bob'), client.principal('carol')])
+  expect(answers.map((answer) => answer.record)).toEqual([record, record, record])
+})
+
+it.each<[string, (answer: Response, authorization: string | null) => Promise<Response> | Response]>([
+  ['no MAC', (answer) => answer],
+  ['the MAC of another secret', (answer, of) => proved(answer, of, 'another service secret of 32 characters')],
+  ['the MAC of another request', (answer) => proved(answer, 'nonce=another-nonce-of-24-chars', secret)],
+  [
+    'the MAC of another body',
+    async (answer, of) => {
+      const { headers } = await proved(new Response('{}', { headers: answer.headers }), of, secret)
+      return new Response(await answer.text(), { headers })
+    },
+  ],
+  [
+    'half a MAC',
+    async (answer, of) => {
+      const whole = await proved(answer, of, secret)
+      whole.headers.set(internalMacHeader, whole.headers.get(internalMacHeader)?.slice(0, 20) ?? '')
+      return whole
+    },
+  ],
+])('does not believe an answer with %s', async (_what, forged) => {
+  const ids = createIdSource(systemClock)
+  const fetch = async (_input: unknown, init?: RequestInit) => {
+    const answer = new Response(JSON.stringify(record), { headers: { 'keyhold-installation': installationId } })
+    return forged(answer, new Headers(init?.headers).get('authorization'))
+  }
+  let told = 0
+  const onPublishedKeys = () => {
+    told += 1
+  }
+  const client = createAuthClient({
+    authUrl: 'http://auth.test',
+    secret,
+    clock: systemClock,
+    ids,
+    fetch,
+    onPublishedKeys,
+  })
+  await expect(client.principal('alice')).rejects.toThrow(Unavailable)
+  expect(told).toBe(0)
+})

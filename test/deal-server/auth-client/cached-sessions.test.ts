@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest'
+import { createHeldSessions } from '../../../deal-server/auth-client/cached-sessions.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { type KnownSession, sessionCacheKey } from '../../../shared/protocol/authentication/session/session-times.ts'
+import type { SessionQuestion } from '../../../shared/protocol/internal-api/sessions.ts'
+
+const idleTtlSeconds = 100
+const hash = 'hash'
+const key = sessionCacheKey('installation', hash)
+
+/** A deal server's surroundings, all of which can fail. */
+function createWorld() {
+  const session: KnownSession = {
+    ...{ id: 'id', username: 'carol', userId: 'user', version: 5, generation: 1 },
+    ...{ lastUsedAt: 0, expiresAt: 1_000_000 },
+  }
+  const world = {
+    now: 0,
+    version: 5,
+    stored: session as KnownSession | undefined,
+    cached: undefined as string | undefined,
+    authIsAway: false,
+    cacheIsAway: false,
+    asked: [] as SessionQuestion[],
+    set: (more: Partial<KnownSession>) => {
+      world.stored = { ...session, ...more }
+    },
+  }
+  const sessions = createHeldSessions({
+    principals: { get: () => ({ userId: 'user', version: world.version }) as never },
+    feed: { installationId: () => 'installation' },
+    cache: {
+      getVersioned: async (asked) => {
+        if (world.cacheIsAway) throw new Unavailable('cache')
+        return asked === key && world.cached !== undefined ? { version: 1, value: world.cached } : undefined
+      },
+    },
+    authClient: {
+      ask: async ({ target, body }) => {
+        expect(target).toBe('/sessions')
+        if (world.authIsAway) throw new Unavailable('auth-server')
+        const question = body as SessionQuestion
+        world.asked.push(question)
+        if (question.isAction && world.stored) world.set({ ...world.stored, lastUsedAt: world.now })
+        return { status: 200, body: { session: world.stored ?? null }, headers: new Headers() }
+      },
+    },
+    clock: { now: () => world.now, monotonic: () => world.now },
+    sessionIdleTtlSeconds: idleTtlSeconds,
+  })
+  return Object.assign(world, { use: () => sessions.use(hash), look: () => sessions.look(hash) })
+}
+
+describe('sessions held by a deal server', () => {
+  it('are asked for once, and used without anybody', async () => {
+    const world = createWorld()
+    for (let count = 0; count < 5; count += 1) expect(await world.use()).toEqual(world.stored)
+    expect(world.asked).toEqual([{ keyHash: hash, isAction: false }])
+  })
+
+  it('come from the cache when it has them, and then the auth server is not asked', async () => {
+    const world = createWorld()
+    world.cached = JSON.stringify(world.stored)
+    world.authIsAway = true
+    expect(await world.use()).toEqual(world.stored)
+  })
+
+  it.each(['', '{}', 'null', '{"id":1}'])('do not come from a cache that holds %j', async (cached) => {
+    const world = createWorld()
+    world.cached = cached
+    expect(await world.use()).toEqual(world.stored)
+    expect(world.asked).toHaveLength(1)
+  })
+
+  it('are not believed, in memory or in the cache, once their user has changed', async () => {
+    const world = createWorld()
+    world.cached = JSON.stringify(world.stored)
+    expect(await world.use()).toEqual(world.stored)
+    world.version = 6
+    world.stored = undefined
+    expect(await world.use()).toBeUndefined()
+    expect(world.asked).toEqual([{ keyHash: hash, isAction: false }])
+  })
+
+  it('are refused by nobody when nobody can tell whether they still exist', async () => {
+    const world = createWorld()
+    await world.use()
+    world.version = 6
+    world.authIsAway = true
+    await expect(world.use()).rejects.toThrow(Unavailable)
+  })
+
+  it('move by way of the auth server, at coarse steps, and once for callers at the same time', async () => {
+    const world = createWorld()
+    await world.use()
+    world.now = 4_999
+    await world.use()
+    expect(world.asked.filter(({ isAction }) => isAction)).toHaveLength(0)
+    world.now = 5_000
+    const moved = await Promise.all([world.use(), world.use(), world.use()])
+    expect(moved.map((session) => session?.lastUsedAt)).toEqual([5_000, 5_000, 5_000])
+    expect(world.asked.filter(({ isAction }) => isAction)).toHaveLength(1)
+  })
+
+  it('end when the auth server says so at a step', async () => {
+    const world = createWorld()
+    await world.use()
+    world.now = 6_000
+    world.stored = undefined
+    expect(await world.use()).toBeUndefined()
+  })
+
+  it('stay good without the auth server as long as they are used, but never beyond their longest life', async () => {
+    const world = createWorld()
+    await world.use()
+    world.authIsAway = true
+    for (world.now = 90_000; world.now < 1_000_000; world.now += 90_000) expect(await world.use()).toBeDefined()
+    world.now = 1_000_000
+    expect(await world.use()).toBeUndefined()
+  })
+
+  it('are looked up again before they are taken for idle: another server may have moved them', async () => {
+    const world = createWorld()
+    await world.use()
+    world.now = 100_000
+    world.set({ lastUsedAt: 60_000 })
+    expect((await world.use())?.lastUsedAt).toBe(100_000)
+    world.now = 250_000
+    world.cached = JSON.stringify({ ...world.stored, lastUsedAt: 240_000 })
+    world.authIsAway = true
+    expect((await world.use())?.lastUsedAt).toBe(250_000)
+  })
+
+  it('are over when nobody has moved them, and nobody is answered when that cannot be told', async () => {
+    const world = createWorld()
+    await world.use()
+    world.now = 100_000
+    world.authIsAway = true
+    await expect(world.use()).rejects.toThrow(Unavailable)
+    world.authIsAway = false
+    world.stored = undefined
+    expect(await world.use()).toBeUndefined()
+  })
+
+  it('are not moved by looking', async () => {
+    const world = createWorld()
+    await world.use()
+    world.now = 99_999
+    expect((await world.look())?.lastUsedAt).toBe(0)
+    world.now = 100_000
+    world.stored = undefined
+    expect(await world.look()).toBeUndefined()
+    expect(world.asked.every(({ isAction }) => !isAction)).toBe(true)
+  })
+
+  it('need no cache', async () => {
+    const world = createWorld()
+    world.cacheIsAway = true
+    expect(await world.use()).toEqual(world.stored)
+  })
+})

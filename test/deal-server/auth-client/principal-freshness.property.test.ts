@@ -1,0 +1,148 @@
+/**
+ * The promise about principal records, on the real publisher, feed and records over a simulated network: changes, reads, lost and
+ * late messages, caches that start from an old dump, and servers that die, in any order.
+ */
+import fc from 'fast-check'
+import { expect, it, vi } from 'vitest'
+import type { PrincipalFacts } from '../../../auth-server/users/principal-record.ts'
+import { principalKey } from '../../../shared/protocol/principal/record.ts'
+import { FreshnessWorld } from '../../support/worlds/freshness-world.ts'
+
+vi.mock('node:timers/promises', async () => {
+  const { virtualSleep } = await import('../../support/worlds/virtual-time.ts')
+  return { setTimeout: virtualSleep }
+})
+
+const usernames = ['alice', 'bob', 'nina']
+const recordMaxAgeMs = 5_000
+
+const place = fc.nat(1)
+const username = fc.oneof({ weight: 4, arbitrary: fc.constant('alice') }, fc.constantFrom(...usernames))
+const direction = fc.constantFrom('requests' as const, 'answers' as const)
+const shortMs = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 1_200 }))
+const longMs = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 100, max: 3_000 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 10_000, max: 70_000 }) },
+)
+
+type Step = (world: FreshnessWorld) => void
+const step = <Values extends unknown[]>(
+  name: string,
+  arbitraries: { [At in keyof Values]: fc.Arbitrary<Values[At]> },
+  run: (world: FreshnessWorld, ...values: Values) => void,
+) =>
+  fc.tuple<Values>(...arbitraries).map((values) => {
+    const bound: Step = (world) => run(world, ...values)
+    return Object.assign(bound, { [fc.toStringMethod]: () => `${name}(${values.join(', ')})` })
+  })
+
+const changes: Record<string, (before: PrincipalFacts) => Partial<PrincipalFacts>> = {
+  right: ({ rights }) => ({ rights: rights.length === 0 ? ['deal.hold'] : [] }),
+  logout: ({ endedLogins, version }) => ({ endedLogins: [...endedLogins, `login-${version}`].slice(-2) }),
+  everywhere: ({ generation }) => ({ generation: generation + 1 }),
+}
+
+type ChangeValues = [number, string, string]
+const aChange: [fc.Arbitrary<number>, fc.Arbitrary<string>, fc.Arbitrary<string>] = [
+  place,
+  username,
+  fc.constantFrom(...Object.keys(changes)),
+]
+const act = (world: FreshnessWorld, how: 'change' | 'changeAndWatch', [at, name, kind]: ChangeValues): void => {
+  const [server, change] = [world.auth[at], changes[kind]]
+  if (server && change) void world[how](server, name, change)
+}
+
+const steps = fc.oneof(
+  { weight: 4, arbitrary: step('change', aChange, (world, ...change) => act(world, 'change', change)) },
+  { weight: 4, arbitrary: step('changeAndWatch', aChange, (world, ...change) => act(world, 'changeAndWatch', change)) },
+  {
+    weight: 6,
+    arbitrary: step('read', [place, username], (world, at, name) => {
+      const deal = world.deals[at]
+      if (deal) void world.read(deal, name)
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: step('readAcrossChange', [place, shortMs, fc.boolean()], (world, at, ms, forget) => {
+      if (forget) world.restartDeal(at)
+      const deal = world.deals[at]
+      if (!deal) return
+      deal.cache.link.stall('answers', ms)
+      deal.authLink.stall('answers', ms)
+      void world.read(deal, 'alice')
+      world.time.after(ms / 2, () => act(world, 'changeAndWatch', [0, 'alice', 'right']))
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: step('changeAndKill', [place, username, fc.nat(40)], (world, at, name, ms) => {
+      act(world, 'changeAndWatch', [at, name, 'right'])
+      world.time.after(ms, () => world.auth[at]?.kill())
+    }),
+  },
+  step('reload', [place, username], (world, at, name) => void world.auth[at]?.publisher.reloaded(name)),
+  step('killAuth', [place], (world, at) => world.auth[at]?.kill()),
+  step('startAuth', [place], (world, at) => world.startAuth(at)),
+  step('restartDeal', [place], (world, at) => world.restartDeal(at)),
+  step('dump', [], (world) => world.cacheServer.dump()),
+  step('restartCache', [shortMs], (world, milliseconds) => {
+    world.cacheServer.kill()
+    world.time.after(milliseconds, () => world.cacheServer.start())
+  }),
+  step('evict', [username], (world, name) =>
+    world.cacheServer.evict(principalKey(world.principals.installationId, name)),
+  ),
+  { weight: 3, arbitrary: step('deafen', [place, shortMs], (world, at, ms) => world.deals[at]?.cache.deafen(ms)) },
+  step('cutDealFromCache', [place, longMs], (world, at, ms) => {
+    world.deals[at]?.cache.link.cut(ms)
+    world.deals[at]?.cache.deafen(ms)
+  }),
+  step('cutDealFromAuth', [place, longMs], (world, at, ms) => world.deals[at]?.authLink.cut(ms)),
+  step('cutAuthFromCache', [place, longMs], (world, at, ms) => world.auth[at]?.cache.link.cut(ms)),
+  step('stallDealToCache', [place, direction, shortMs], (world, at, way, ms) =>
+    world.deals[at]?.cache.link.stall(way, ms),
+  ),
+  step('stallDealToAuth', [place, direction, shortMs], (world, at, way, ms) =>
+    world.deals[at]?.authLink.stall(way, ms),
+  ),
+  step('stallAuthToCache', [place, direction, shortMs], (world, at, way, ms) =>
+    world.auth[at]?.cache.link.stall(way, ms),
+  ),
+  step('stallAuthToDatabase', [place, direction, shortMs], (world, at, way, ms) =>
+    world.auth[at]?.database.link.stall(way, ms),
+  ),
+)
+
+const pause = fc.oneof(
+  { weight: 16, arbitrary: fc.integer({ min: 0, max: 10 }) },
+  { weight: 16, arbitrary: fc.integer({ min: 0, max: 400 }) },
+  { weight: 8, arbitrary: fc.integer({ min: 400, max: 3_000 }) },
+  { weight: 1, arbitrary: fc.constantFrom(25_000, 61_000) },
+)
+
+const run = fc.record({
+  seed: fc.nat(),
+  authServers: fc.constantFrom(1, 2),
+  dealServers: fc.constantFrom(1, 2),
+  steps: fc.array(fc.tuple(steps, pause), { minLength: 5, maxLength: 60, size: 'max' }),
+})
+
+it('no deal server believes what an acknowledged change ended a second ago, and none goes back', async () => {
+  const numRuns = Number(process.env.FRESHNESS_RUNS ?? 100)
+  await fc.assert(
+    fc.asyncProperty(run, async ({ steps, ...options }) => {
+      const world = new FreshnessWorld({ ...options, recordMaxAgeMs })
+      const [first] = world.auth
+      for (const name of ['alice', 'bob']) if (first) await world.time.until(world.change(first, name, () => ({})))
+      for (const [step, milliseconds] of steps) {
+        step(world)
+        await world.time.pass(milliseconds)
+      }
+      await world.recover(usernames)
+      expect(world.violations).toEqual([])
+    }),
+    { numRuns, ...(process.env.FRESHNESS_SEED && { seed: Number(process.env.FRESHNESS_SEED) }) },
+  )
+}, 240_000)

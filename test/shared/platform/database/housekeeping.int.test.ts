@@ -1,0 +1,121 @@
+import { EventEmitter, once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { systemClock } from '../../../../shared/platform/clock.ts'
+import type { Database } from '../../../../shared/platform/database/database.ts'
+import { createHousekeeping, type HousekeepingJob } from '../../../../shared/platform/database/housekeeping.ts'
+import { createLog } from '../../../../shared/platform/log/log.ts'
+import { type Backend, describeBackends } from '../../../support/stores/backends.ts'
+
+let lines: string[] = []
+const log = createLog({ level: 'trace', format: 'json' }, { write: (line) => void lines.push(line) })
+const logged = (text: string) => lines.filter((line) => line.includes(text))
+
+/** A job over a heap of things, all expired. */
+const heap = (size: number, onBatch: () => unknown = () => undefined) => {
+  const limits: number[] = []
+  let left = size
+  const job: HousekeepingJob = {
+    name: 'heap',
+    removeBatch: async (_drizzle, { limit }) => {
+      limits.push(limit)
+      await onBatch()
+      const count = Math.min(limit, left)
+      left -= count
+      return count
+    },
+  }
+  return { job, limits, left: () => left }
+}
+
+describeBackends('housekeeping', (openBackend) => {
+  let backend: Backend
+  let databases: Database[]
+  beforeAll(async () => {
+    backend = await openBackend()
+  })
+  afterAll(() => backend.close())
+  beforeEach(() => {
+    lines = []
+    databases = []
+  })
+  afterEach(async () => {
+    for (const database of databases) await database.close()
+  })
+
+  /** As one more instance of a server would have it. */
+  const instance = (jobs: HousekeepingJob[], options: { batchSize?: number; firstAfterMs?: number } = {}) => {
+    const database = backend.openDatabase()
+    databases.push(database)
+    const ports = { database, clock: systemClock, log, name: 'tests', jobs }
+    return createHousekeeping(ports, { batchSize: 10, intervalMs: 5, ...options })
+  }
+
+  it('removes everything in batches, and says how much', async () => {
+    const { job, limits, left } = heap(25)
+    const housekeeping = instance([job])
+    expect(await housekeeping.runOnce()).toBe(true)
+    expect([left(), limits]).toEqual([0, [10, 10, 10]])
+    expect(housekeeping.removed().get('heap')).toBe(25)
+    expect(logged('"count":25')).toHaveLength(1)
+    await housekeeping.runOnce()
+    expect(lines).toHaveLength(1)
+  })
+
+  it('runs in one instance at a time', async () => {
+    const gate = new EventEmitter()
+    const { job, limits } = heap(1, () => {
+      gate.emit('begun')
+      return once(gate, 'open')
+    })
+    const [first, second] = [instance([job]), instance([job])]
+    const begun = once(gate, 'begun')
+    const running = [first.runOnce(), first.runOnce()]
+    await begun
+    expect(await second.runOnce()).toBe(false)
+    gate.emit('open')
+    expect(await Promise.all(running)).toEqual([true, true])
+    expect(limits).toHaveLength(1)
+    const again = once(gate, 'begun')
+    const next = second.runOnce()
+    await again
+    gate.emit('open')
+    expect(await next).toBe(true)
+  })
+
+  it('logs what fails, and does the other jobs all the same', async () => {
+    const broken: HousekeepingJob = { name: 'broken', removeBatch: () => Promise.reject(new Error('it broke')) }
+    const { job, left } = heap(1)
+    expect(await instance([broken, job]).runOnce()).toBe(true)
+    expect(left()).toBe(0)
+    expect(logged('it broke')).toHaveLength(1)
+  })
+
+  it('outlives a database that does not answer', async () => {
+    const housekeeping = instance([heap(1).job])
+    await databases[0]?.close()
+    expect(await housekeeping.runOnce()).toBe(false)
+    expect(logged('housekeeping did not run')).toHaveLength(1)
+  })
+
+  it('runs again and again until it is stopped, which waits for the batch under way', async () => {
+    let runs = 0
+    const { job, limits, left } = heap(1000, async () => {
+      runs += 1
+      await pause(20)
+    })
+    const housekeeping = instance([job], { firstAfterMs: 0 })
+    housekeeping.start()
+    while (runs < 2) await pause(5)
+    await housekeeping.stop()
+    expect(left()).toBe(1000 - 10 * limits.length)
+    const done = limits.length
+    await pause(60)
+    expect(limits).toHaveLength(done)
+    const other = heap(0)
+    const repeating = instance([other.job], { firstAfterMs: 0 })
+    repeating.start()
+    while (other.limits.length < 3) await pause(5)
+    await repeating.stop()
+  })
+})

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '../../../../shared/platform/database/database.ts'
+import { migrateDatabase } from '../../../../shared/platform/database/migrate.ts'
+import { openPostgres } from '../../../../shared/platform/postgres/postgres.ts'
+import { openTestEngine } from '../../../support/processes/embedded-engine.ts'
+import { writeMigrations } from '../../../support/stores/migrations-folder.ts'
+import { createScratchDatabase } from '../../../support/stores/scratch-database.ts'
+
+interface Opened {
+  open(): Database
+  dispose(): Promise<void>
+}
+
+const describeMigrations = (name: string, start: () => Promise<Opened>): void => {
+  describe(`migrations on ${name}`, () => {
+    let opened: Opened
+    let database: Database
+    const FIRST = 'CREATE SCHEMA "ledger";\n--> statement-breakpoint\nCREATE TABLE "ledger"."mark" (n int);'
+    const SECOND = 'INSERT INTO "ledger"."mark" VALUES (2);'
+
+    beforeAll(async () => {
+      opened = await start()
+      database = opened.open()
+    })
+
+    afterAll(async () => {
+      await database?.close()
+      await opened?.dispose()
+    })
+
+    const marks = async (): Promise<unknown[]> =>
+      (await database.query<{ n: number }>('select n from ledger.mark')).map(({ n }) => n)
+
+    it('are each applied once when several instances start together, and never again', async () => {
+      const options = { migrationsFolder: writeMigrations(FIRST, SECOND), schema: 'ledger' }
+      const instances = Array.from({ length: 5 }, () => opened.open())
+      await Promise.all(instances.map((instance) => migrateDatabase(instance, options)))
+      await Promise.all(instances.map((instance) => instance.close()))
+      await migrateDatabase(database, options)
+      expect(await marks()).toEqual([2])
+    })
+
+    it('continue where an earlier version stopped', async () => {
+      const third = 'INSERT INTO "ledger"."mark" VALUES (3);'
+      await migrateDatabase(database, { migrationsFolder: writeMigrations(FIRST, SECOND, third), schema: 'ledger' })
+      expect(await marks()).toEqual([2, 3])
+    })
+
+    it('leave nothing behind of a run in which one was refused, and tell its SQLSTATE', async () => {
+      const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', SECOND, 'SELECT no_such_column')
+      await expect(migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })).rejects.toMatchObject({
+        name: 'DatabaseError',
+        sqlState: '42703',
+      })
+      expect(await marks()).toEqual([2, 3])
+    })
+
+    it('keep a journal per schema', async () => {
+      const folder = writeMigrations('CREATE TABLE "other"."thing" (n int);')
+      await migrateDatabase(database, { migrationsFolder: folder, schema: 'other' })
+      const journals = await database.query(
+        `select table_schema::text from information_schema.tables where table_name = '__drizzle_migrations' order by 1`,
+      )
+      expect(journals).toEqual([{ table_schema: 'ledger' }, { table_schema: 'other' }])
+    })
+  })
+}
+
+describeMigrations('the embedded engine', async () => {
+  const engine = await openTestEngine()
+  return { open: () => engine.database(), dispose: () => engine.close() }
+})
+
+const serverUrl = process.env.TEST_DATABASE_URL
+if (serverUrl !== undefined) {
+  describeMigrations('a PostgreSQL server', async () => {
+    const scratch = await createScratchDatabase(serverUrl)
+    return { open: () => openPostgres(scratch.url), dispose: scratch.drop }
+  })
+}

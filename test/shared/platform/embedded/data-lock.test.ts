@@ -1,0 +1,148 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { DataFolderLocked, lockDataFolder } from '../../../../shared/platform/embedded/data-lock.ts'
+import { isRunning, processStart } from '../../../../shared/platform/embedded/process-identity.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'keyhold-lock-'))
+let count = 0
+let folder: string
+
+/** What the claims in the folder say. */
+const claims = () => readdirSync(folder).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
+
+const startContender = async (): Promise<ChildProcess> => {
+  const child = fork(join(import.meta.dirname, 'data-lock-contender.ts'), { execArgv: ['--import', 'tsx'] })
+  await once(child, 'message')
+  return child
+}
+
+const contend = async (child: ChildProcess, at = Date.now()): Promise<unknown> => {
+  const outcome = once(child, 'message')
+  child.send({ folder, at })
+  return (await outcome)[0]
+}
+
+const end = async (child: ChildProcess): Promise<void> => {
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+beforeEach(() => {
+  folder = join(root, `data-${count++}`)
+})
+
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+describe('the lock of the data folder', () => {
+  it('makes the folder for its owner alone, and leaves nothing in it when let go', async () => {
+    const unlock = await lockDataFolder(folder)
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    expect(claims()).toMatchObject([{ pid: process.pid }])
+    await unlock()
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('can be taken again once let go', async () => {
+    await (await lockDataFolder(folder))()
+    await (await lockDataFolder(folder))()
+  })
+
+  it('is refused while a live process holds it, naming that process and its start', async () => {
+    const holder = await startContender()
+    expect(await contend(holder)).toBe('won')
+    const error = await lockDataFolder(folder).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(DataFolderLocked)
+    const [{ startedAt }] = claims()
+    expect((error as Error).message).toBe(`${folder} is in use by process ${holder.pid} (started ${startedAt})`)
+    expect(Math.abs(Date.now() - Date.parse(startedAt))).toBeLessThan(60_000)
+    await end(holder)
+  })
+
+  it('is refused to a second part of the process that holds it', async () => {
+    await lockDataFolder(folder)
+    await expect(lockDataFolder(folder)).rejects.toThrow(`process ${process.pid}`)
+  })
+
+  it('is taken over from a process that was killed', async () => {
+    const holder = await startContender()
+    expect(await contend(holder)).toBe('won')
+    await end(holder)
+    const unlock = await lockDataFolder(folder)
+    expect(claims()).toMatchObject([{ pid: process.pid }])
+    await unlock()
+  })
+
+  it('is taken over when the id of its holder belongs to a later process', async () => {
+    writeClaim('stale', { pid: process.pid, startedAt: '2020-01-01T00:00:00Z', processStart: 'another boot 1' })
+    await (await lockDataFolder(folder))()
+  })
+
+  it.each(['', '{"pid":', '{"pid":0}', '{"pid":-1}', '{}'])('is taken over when a power cut left: %s', async (text) => {
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'keyhold.lock.cut'), text)
+    await (await lockDataFolder(folder))()
+  })
+
+  it('waits for another process that only tries, and is refused by one that holds', async () => {
+    writeClaim('trying', { pid: process.ppid, startedAt: 'just now', processStart: '' })
+    const lock = lockDataFolder(folder)
+    rmSync(join(folder, 'keyhold.lock.trying'))
+    await (await lock)()
+    writeClaim('holding', { pid: process.ppid, startedAt: 'just now', processStart: '' })
+    await expect(lockDataFolder(folder)).rejects.toThrow(`process ${process.ppid} (started just now)`)
+  })
+})
+
+describe('eight processes that start at the same moment', () => {
+  const CONTENDERS = 8
+  const ROUNDS = 25
+  let contenders: ChildProcess[]
+
+  beforeAll(async () => {
+    contenders = await Promise.all(Array.from({ length: CONTENDERS }, startContender))
+  })
+
+  afterAll(() => Promise.all(contenders.map(end)))
+
+  const race = async (prepare: () => void): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round++) {
+      folder = join(root, `race-${count++}`)
+      mkdirSync(folder)
+      prepare()
+      const at = Date.now() + 30
+      const outcomes = await Promise.all(contenders.map((child) => contend(child, at)))
+      expect(outcomes.toSorted()).toEqual([...Array(CONTENDERS - 1).fill('refused'), 'won'])
+      expect(claims()).toMatchObject([{ pid: contenders[outcomes.indexOf('won')]?.pid }])
+    }
+  }
+
+  it('have one winner over a free folder, in every round', () => race(() => {}))
+
+  it('have one winner over what dead ones left, in every round', () =>
+    race(() => {
+      for (const name of ['a', 'b', 'c']) writeClaim(name, { pid: process.pid, processStart: 'another boot 1' })
+    }))
+})
+
+describe('the identity of a process', () => {
+  it('stays the same, and ends with the process', async () => {
+    const child = await startContender()
+    const start = processStart(child.pid ?? 0) ?? ''
+    expect(start).not.toBe('')
+    expect(processStart(child.pid ?? 0)).toBe(start)
+    expect(isRunning(child.pid ?? 0, start)).toBe(true)
+    expect(isRunning(child.pid ?? 0, `${start}0`)).toBe(false)
+    await end(child)
+    expect(isRunning(child.pid ?? 0, start)).toBe(false)
+  })
+})
+
+const writeClaim = (name: string, holder: object): void => {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, `keyhold.lock.${name}`), JSON.stringify(holder))
+}

@@ -1,0 +1,46 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { openEmbeddedEngine } from '../../../../shared/platform/embedded/embedded.ts'
+import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
+
+const folder = join(mkdtempSync(join(tmpdir(), 'keyhold-embedded-')), 'postgres')
+
+afterAll(() => rmSync(join(folder, '..'), { recursive: true, force: true }))
+
+describe('the embedded engine over a folder', () => {
+  it('has every acknowledged row after its process was killed', async () => {
+    const writer = fork(join(import.meta.dirname, 'embedded-writer.ts'), [folder], { execArgv: ['--import', 'tsx'] })
+    let acknowledged = 0
+    const enough = new Promise<void>((resolve) => {
+      writer.on('message', (n) => {
+        acknowledged = Number(n)
+        if (acknowledged === 50) resolve()
+      })
+    })
+    await enough
+    const ended = once(writer, 'exit')
+    writer.kill('SIGKILL')
+    await ended
+
+    const engine = await openEmbeddedEngine(folder)
+    const [row] = await engine.database().query<{ rows: number }>('select count(*)::int as rows from mark')
+    expect(acknowledged).toBeGreaterThanOrEqual(50)
+    expect(row?.rows).toBeGreaterThanOrEqual(acknowledged)
+    await engine.close()
+  })
+
+  it('shows one server what the other has written, and refuses both once it is closed', async () => {
+    const engine = await openEmbeddedEngine(folder)
+    const [one, other] = [engine.database(), engine.database()]
+    await one.query('insert into mark values (-1)')
+    expect(await other.query('select n from mark where n = -1')).toEqual([{ n: -1 }])
+    await one.close()
+    await other.ping()
+    await engine.close()
+    await expect(other.ping()).rejects.toBeInstanceOf(Unavailable)
+  })
+})

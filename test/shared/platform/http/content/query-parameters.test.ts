@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import {
+  isOfSignature,
+  pageParameters,
+  readQuery,
+} from '../../../../../shared/platform/http/content/query-parameters.ts'
+import { plainCall } from '../../../../support/clients/plain-call.ts'
+
+const read = (rawQuery: string) => readQuery(plainCall({ method: 'GET', target: `/?${rawQuery}` }), pageParameters)
+
+it('passes over the parameters of signed requests, in whatever ASCII case and however often', () => {
+  for (const name of ['timestamp', 'apiKey', 'APIKEY', 'signature', 'nonce', 'bodySha256', 'bodysha256', 'Method']) {
+    expect(isOfSignature(name)).toBe(true)
+    expect(read(`limit=3&${name}=x&${name}=y`)).toEqual({ limit: 3 })
+  }
+  for (const name of ['api_key', 'timestamps', 'tımestamp', 'sort']) {
+    expect(isOfSignature(name)).toBe(false)
+    expect(() => read(`${name}=x`)).toThrow()
+  }
+})
+
+it.each(['%', '%4', '%zz', '%ff', '%C3&limit=3', '%ED%A0%80', '%C0%80'])(
+  'refuses %s, as signed requests do',
+  (text) => {
+    expect(() => read(`cursor=${text}`)).toThrow(expect.objectContaining({ code: 'invalid-parameter' }))
+    expect(() => read(`${text}=3`)).toThrow(expect.objectContaining({ code: 'invalid-parameter' }))
+  },
+)
+
+it('decodes what is percent-encoded, and a plus as a blank', () => {
+  expect(read('cursor=a%2Bb+%C3%A9%25&%6cimit=3')).toEqual({ cursor: 'a+b \u00e9%', limit: 3 })
+})

@@ -1,0 +1,19 @@
+import { mkdir } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { OperatorError, withFilesOf } from '../../../shared/platform/operator-error.ts'
+
+describe('what the system refuses to do with files', () => {
+  it('is said in one line that names the setting, the folder and the reason', async () => {
+    const inFile = `${import.meta.filename}/folder`
+    const refused = withFilesOf('KEYS_DIR', inFile, () => mkdir(inFile))
+    await expect(refused).rejects.toThrow(OperatorError)
+    await expect(refused).rejects.toThrow(
+      new RegExp(`^KEYS_DIR: ${inFile} cannot be used: ENOTDIR: not a directory, .*$`),
+    )
+  })
+
+  it('leaves alone what is a fault of ours', async () => {
+    const fault = new TypeError('a fault')
+    await expect(withFilesOf('KEYS_DIR', '/keys', () => Promise.reject(fault))).rejects.toBe(fault)
+  })
+})

@@ -1,0 +1,379 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Cache } from '../../../../shared/platform/cache/cache.ts'
+import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
+import { deadAfterMs, keyholdSlot } from '../../../../shared/platform/redis/redis-connections.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { startFreezableProxy } from '../../../support/processes/freezable-proxy.ts'
+import {
+  type RedisServer,
+  redisServerInstalled,
+  startRedisCluster,
+  startRedisServer,
+} from '../../../support/processes/redis-server.ts'
+import { openTestCache } from '../../../support/stores/redis-cache.ts'
+
+const possible = process.env.TEST_REDIS_URL !== undefined && redisServerInstalled
+const key = '{keyhold}:test:key'
+const channel = '{keyhold}:test:channel'
+const ttlSeconds = 60
+const maxAgeMs = 500
+
+/** How long a call may take to fail: the time-out of commands and much room for a busy machine, but no other time-out. */
+const failureMs = deadAfterMs - 100
+
+/** Before the time-out of commands: nobody has waited for an answer. */
+const atOnceMs = 250
+
+const closers: (() => Promise<unknown>)[] = []
+const rejections: unknown[] = []
+const onRejection = (reason: unknown): void => void rejections.push(reason)
+
+function open(url: string): Cache {
+  const cache = openTestCache(url)
+  closers.push(() => cache.close())
+  return cache
+}
+
+async function server(): Promise<RedisServer> {
+  const started = await startRedisServer()
+  closers.push(() => started.dispose())
+  return started
+}
+
+const limited = { key, limit: { count: 1, seconds: 1 } }
+
+/** Every operation of the cache fails as Unavailable; returns how long the slowest took, in milliseconds. */
+async function slowestFailure(cache: Cache): Promise<number> {
+  const start = performance.now()
+  const since = 'x:1'
+  const answers = await Promise.allSettled([
+    cache.ping(),
+    cache.moment(),
+    cache.getVersioned(key),
+    cache.useNumber(key, { number: 1, ttlSeconds }),
+    cache.startNumbers(key, { number: 1, ttlSeconds }),
+    cache.beginAttempt([limited], 'a'),
+    cache.endAttempt([limited], { id: 'a', failed: true }),
+    cache.allowsAttempt([limited]),
+    cache.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds }),
+    cache.publish(channel, 'x', { since, maxAgeMs }),
+  ])
+  for (const answer of answers) {
+    expect(answer).toMatchObject({ status: 'rejected', reason: expect.any(Unavailable) })
+    expect(answer).toMatchObject({ reason: { dependency: 'cache' } })
+  }
+  return performance.now() - start
+}
+
+const working = (cache: Cache) => eventually(() => cache.ping())
+
+/** Far above the time between two attempts to connect, on a machine under load. */
+const recoveryMs = 5_000
+
+async function publish(cache: Cache, message: string): Promise<boolean> {
+  return cache.publish(channel, message, { since: await cache.moment(), maxAgeMs })
+}
+
+/** Publishes until the listener hears it. */
+async function heardAgain(cache: Cache, heard: string[]): Promise<void> {
+  const message = `back ${Math.random()}`
+  const attempt = async () => {
+    await publish(cache, message)
+    await sleep(20)
+    expect(heard).toContain(message)
+  }
+  await eventually(attempt)
+}
+
+beforeEach(() => {
+  process.on('unhandledRejection', onRejection)
+})
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+  await sleep(10)
+  process.off('unhandledRejection', onRejection)
+  expect(rejections.splice(0)).toEqual([])
+})
+
+describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and redis-server)', () => {
+  it('never works on another database than the address names', async () => {
+    const { url, command } = await server()
+    const cache = open(`${url}/99`)
+    const put = () => cache.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds })
+    await eventually(async () =>
+      expect(String((await put().catch((error) => error.cause))?.message)).toContain('DB index'),
+    )
+    for (let attempt = 0; attempt < 100; attempt += 1) await expect(put()).rejects.toThrow(Unavailable)
+    expect(await command('DBSIZE')).toBe(0)
+  })
+
+  it('makes every call unavailable at once while it is down, and works again soon after its return', async () => {
+    const redis = await server()
+    await redis.kill()
+    const cache = open(redis.url)
+    expect(await slowestFailure(cache)).toBeLessThan(failureMs)
+    await sleep(1500)
+    expect(await slowestFailure(cache)).toBeLessThan(atOnceMs)
+    await redis.start()
+    const start = performance.now()
+    await working(cache)
+    expect(performance.now() - start).toBeLessThan(recoveryMs)
+    await redis.kill()
+    await eventually(async () => expect(await slowestFailure(cache)).toBeLessThan(atOnceMs))
+    await redis.start()
+    await working(cache)
+    expect(await cache.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds })).toBe(true)
+  })
+
+  it('says why it is unavailable without repeating what was to be stored', async () => {
+    const redis = await server()
+    await redis.command('CONFIG', 'SET', 'requirepass', 'right-password')
+    const cache = open(redis.url.replace('redis://', 'redis://:wrong-s3cret@'))
+    const reason = async (): Promise<Error> =>
+      cache.putVersioned(key, { version: 1, value: 'value-s3cret' }, { ttlSeconds }).then(
+        () => expect.fail('the password is wrong'),
+        ({ cause }) => cause,
+      )
+    await eventually(async () => expect((await reason()).message).toMatch(/WRONGPASS/))
+    expect(JSON.stringify({ ...(await reason()) })).not.toContain('s3cret')
+    expect((await reason()).message).not.toContain('s3cret')
+  })
+
+  it('has no entries after a restart from an old dump, and takes lower versions than they had', async () => {
+    const redis = await server()
+    const cache = open(redis.url)
+    await working(cache)
+    await cache.putVersioned(key, { version: 7, value: 'dumped' }, { ttlSeconds })
+    await redis.command('SAVE')
+    await cache.putVersioned(key, { version: 8, value: 'newer than the dump' }, { ttlSeconds })
+    await redis.kill()
+    await redis.start()
+    await working(cache)
+    expect(await redis.command('EXISTS', key)).toBe(1)
+    expect(await cache.getVersioned(key)).toBeUndefined()
+    expect(await cache.putVersioned(key, { version: 1, value: 'low' }, { ttlSeconds, ifAbsent: true })).toBe(true)
+    expect(await cache.getVersioned(key)).toEqual({ version: 1, value: 'low' })
+  })
+
+  it('refuses moments taken before a restart', async () => {
+    const redis = await server()
+    const cache = open(redis.url)
+    await working(cache)
+    const since = await cache.moment()
+    await redis.kill()
+    await redis.start()
+    await working(cache)
+    expect(await cache.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds, since })).toBe(false)
+    expect(await cache.publish(channel, 'x', { since, maxAgeMs: 60_000 })).toBe(false)
+  })
+
+  it('does not believe what a master held before it was a replica in between', async () => {
+    const [first, second] = [await server(), await server()]
+    const cache = open(first.url)
+    await follow(second, first)
+    await working(cache)
+    const since = await cache.moment()
+    await cache.putVersioned(key, { version: 5, value: 'first reign' }, { ttlSeconds })
+    await replicated(second, 'first reign')
+    await second.command('REPLICAOF', 'NO', 'ONE')
+    await follow(first, second)
+    await first.command('REPLICAOF', 'NO', 'ONE')
+    await working(cache)
+    expect(await first.command('GET', key)).toContain('first reign')
+    expect(await cache.getVersioned(key)).toBeUndefined()
+    expect(await cache.putVersioned(key, { version: 6, value: 'x' }, { ttlSeconds, since })).toBe(false)
+  })
+
+  it('does not believe on a replica what its master holds', async () => {
+    const [master, replica] = [await server(), await server()]
+    const [cache, reader] = [open(master.url), open(replica.url)]
+    await follow(replica, master)
+    await working(cache)
+    await working(reader)
+    await cache.putVersioned(key, { version: 5, value: 'master' }, { ttlSeconds })
+    await replicated(replica, 'master')
+    expect(await reader.getVersioned(key)).toBeUndefined()
+    await expect(reader.putVersioned(key, { version: 6, value: 'x' }, { ttlSeconds })).rejects.toThrow(Unavailable)
+  })
+
+  it('leaves subscribers in place across a restart', async () => {
+    const redis = await server()
+    const [reader, writer] = [open(redis.url), open(redis.url)]
+    const heard: string[] = []
+    await working(writer)
+    await reader.subscribe(channel, (message) => heard.push(message))
+    expect(await publish(writer, 'before')).toBe(true)
+    await eventually(() => expect(heard).toEqual(['before']))
+    await redis.kill()
+    await redis.start()
+    await heardAgain(writer, heard)
+  })
+
+  it('lets subscribe and its undoing resolve while it is down, and delivers once it is back', async () => {
+    const redis = await server()
+    await redis.kill()
+    const cache = open(redis.url)
+    const [heard, left]: [string[], string[]] = [[], []]
+    const start = performance.now()
+    await cache.subscribe(channel, (message) => heard.push(message))
+    const leave = await cache.subscribe(channel, (message) => left.push(message))
+    await leave()
+    expect(performance.now() - start).toBeLessThan(failureMs)
+    await redis.start()
+    await heardAgain(cache, heard)
+    expect(left).toEqual([])
+  })
+
+  it('makes every call unavailable while it stands still, and works again when it goes on', async () => {
+    const redis = await server()
+    const cache = open(redis.url)
+    await working(cache)
+    redis.pause()
+    for (let round = 0; round < 6; round++) expect(await slowestFailure(cache)).toBeLessThan(failureMs)
+    await sleep(1000)
+    redis.resume()
+    await working(cache)
+  })
+
+  it('lets subscribe resolve while it stands still', async () => {
+    const redis = await server()
+    const cache = open(redis.url)
+    redis.pause()
+    const start = performance.now()
+    await cache.subscribe(channel, () => undefined)
+    expect(performance.now() - start).toBeLessThan(failureMs)
+    redis.resume()
+  })
+
+  it.each([700, 1700])('does not deliver what was published while it stood still for %d ms', async (pauseMs) => {
+    const redis = await server()
+    const [reader, writer] = [open(redis.url), open(redis.url)]
+    const heard: string[] = []
+    await working(writer)
+    await reader.subscribe(channel, (message) => heard.push(message))
+    const since = await writer.moment()
+    const before = await callsOf(redis, 'eval(?:sha)?')
+    redis.pause()
+    await expect(writer.publish(channel, 'held up', { since, maxAgeMs })).rejects.toThrow(Unavailable)
+    await sleep(pauseMs - 300)
+    redis.resume()
+    await eventually(async () => expect(await callsOf(redis, 'eval(?:sha)?')).toBeGreaterThan(before))
+    expect(await callsOf(redis, 'publish')).toBe(0)
+    await heardAgain(writer, heard)
+    expect(heard).not.toContain('held up')
+  })
+
+  it('is noticed when its connections go silent, and replaced by new ones', async () => {
+    const redis = await server()
+    const proxy = await startFreezableProxy(redis.port)
+    closers.push(() => proxy.close())
+    const [reader, writer] = [open(proxy.url), open(redis.url)]
+    const heard: string[] = []
+    await working(reader)
+    await working(writer)
+    await reader.subscribe(channel, (message) => heard.push(message))
+    await heardAgain(writer, heard)
+    proxy.freeze()
+    await expect(reader.ping()).rejects.toThrow(Unavailable)
+    await heardAgain(writer, heard)
+    await working(reader)
+  })
+
+  it('is subscribed to again even when connections are lost before it answers the subscription', async () => {
+    const redis = await server()
+    const proxy = await startFreezableProxy(redis.port)
+    closers.push(() => proxy.close())
+    const [reader, writer] = [open(proxy.url), open(redis.url)]
+    const heard: string[] = []
+    await working(writer)
+    await reader.subscribe(channel, (message) => heard.push(message))
+    proxy.cutOn('subscribe', 3)
+    await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    await heardAgain(writer, heard)
+    expect(proxy.cuts()).toBe(3)
+  })
+})
+
+describe.skipIf(!possible)('a Redis Cluster (needs TEST_REDIS_URL and redis-server)', () => {
+  it('is used through any of its nodes, and heard again after the node that owns the keys was restarted', async () => {
+    const servers = await startRedisCluster(3)
+    closers.push(...servers.map((node) => () => node.dispose()))
+    const [first, second, third] = servers
+    if (!first || !second || !third) throw new Error('unreachable')
+    expect(await first.command('CLUSTER', 'KEYSLOT', '{keyhold}:x')).toBe(keyholdSlot)
+
+    const [reader, writer] = [open(`${third.url},`), open(`${first.url},${second.url}`)]
+    const heard: string[] = []
+    await working(reader)
+    await working(writer)
+    await reader.subscribe(channel, (message) => heard.push(message))
+    await heardAgain(writer, heard)
+    const since = await writer.moment()
+    expect(await writer.putVersioned(key, { version: 5, value: 'x' }, { ttlSeconds, since })).toBe(true)
+    expect(await reader.getVersioned(key)).toEqual({ version: 5, value: 'x' })
+
+    const owner = servers[Math.floor(keyholdSlot / Math.ceil(16384 / 3))]
+    await owner?.kill()
+    await eventually(async () => expect(await slowestFailure(writer)).toBeLessThan(failureMs))
+    await owner?.start()
+    await working(writer)
+    await heardAgain(writer, heard)
+    expect(await writer.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds, since })).toBe(false)
+    expect(await writer.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds })).toBe(true)
+  })
+
+  it('is followed by its subscribers when another node takes over the keys', async () => {
+    const servers = await startRedisCluster(2)
+    closers.push(...servers.map((node) => () => node.dispose()))
+    const [former, next] = servers
+    if (!former || !next) throw new Error('unreachable')
+    const cache = open(`${former.url},`)
+    const heard: string[] = []
+    await working(cache)
+    await cache.subscribe(channel, (message) => heard.push(message))
+    await eventually(async () => expect(await former.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toContain('addr='))
+    const nextId = String(await next.command('CLUSTER', 'MYID'))
+    for (const node of [next, former]) await node.command('CLUSTER', 'SETSLOT', keyholdSlot, 'NODE', nextId)
+    const moved = async () => expect(await next.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toContain('addr=')
+    await eventually(moved)
+    expect(await former.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toBe('')
+    await heardAgain(cache, heard)
+  })
+
+  it('is found again by the same object after all of its nodes were away', async () => {
+    const servers = await startRedisCluster(1)
+    closers.push(...servers.map((node) => () => node.dispose()))
+    const [only] = servers
+    const cache = open(`${only?.url},`)
+    const heard: string[] = []
+    await cache.subscribe(channel, (message) => heard.push(message))
+    await working(cache)
+    await only?.kill()
+    expect(await slowestFailure(cache)).toBeLessThan(failureMs)
+    await sleep(1000)
+    expect(await slowestFailure(cache)).toBeLessThan(failureMs)
+    await only?.start()
+    await working(cache)
+    await heardAgain(cache, heard)
+  })
+})
+
+/** How often the server has run the commands whose names match `pattern`. */
+async function callsOf(redis: RedisServer, pattern: string): Promise<number> {
+  const stats = String(await redis.command('INFO', 'commandstats'))
+  const found = stats.matchAll(new RegExp(`cmdstat_${pattern}:calls=(\\d+)`, 'g'))
+  return [...found].reduce((sum, [, calls]) => sum + Number(calls), 0)
+}
+
+async function replicated(replica: RedisServer, value: string): Promise<void> {
+  const arrived = async () => expect(String(await replica.command('GET', key))).toContain(value)
+  await eventually(arrived)
+}
+
+async function follow(replica: RedisServer, master: RedisServer): Promise<void> {
+  await replica.command('REPLICAOF', '127.0.0.1', master.port)
+  const inStep = async () => expect(await replica.command('INFO', 'replication')).toContain('master_link_status:up')
+  await eventually(inStep)
+}

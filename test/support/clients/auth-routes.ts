@@ -1,0 +1,215 @@
+/** What each route of the auth server wants of its caller: the table that the suites of rights alone and of narrowed keys walk. */
+import type { Right } from '../../../auth-server/users/rights.ts'
+import type { Reply, Sent } from './http-client.ts'
+
+/** What the requests are about. */
+export interface Subject {
+  /** Who calls, and the password. */
+  readonly caller: string
+  readonly password: string
+  /** A live API key of the caller. */
+  readonly ownKey: string
+  /** A user without any right, other than the caller. */
+  readonly other: string
+  readonly otherKey: string
+  /** A live access token of the other user. */
+  readonly otherToken: string
+  /** A name that no user has. */
+  readonly newName: string
+}
+
+/** One request, and what comes of it: the status, and for a problem its code. */
+export interface Asked {
+  readonly path?: string
+  readonly sent?: Omit<Sent, 'token'>
+}
+
+type Ask = (subject: Subject) => Asked
+
+/** About others: `allowed` for holders of the right, `refused` for all others. */
+export interface OfOthers {
+  readonly right: Right
+  readonly ask: Ask
+  readonly allowed: string
+  /** `403 missing-right` when left out. */
+  readonly refused?: string
+  /** `refused` of a narrowed credential, where that differs. */
+  readonly narrowed?: string
+  /** More of the answer than its status. */
+  readonly seen?: (reply: Reply) => string
+}
+
+/** About the caller's own account. `allowed` for the user, `narrowed` for each credential of narrowed rights. */
+export interface OfOneself {
+  readonly ask: Ask
+  readonly allowed: string
+  readonly narrowed: string
+  /** With this right a narrowed credential acts as for any other account, with this outcome. */
+  readonly byRight?: readonly [right: Right, outcome: string]
+}
+
+/** Without a credential: nothing that a right or its lack could change. */
+export interface OpenRoute {
+  readonly open: string
+  readonly sent?: Sent
+}
+
+export type AuthEntry = OpenRoute | { readonly others?: OfOthers; readonly own?: OfOneself }
+
+const newPassword = 'a password that nobody has'
+const missingRight = '403 missing-right'
+const narrowedCredential = '403 narrowed-credential'
+const form = (fields: Record<string, string>): Sent => ({
+  body: new URLSearchParams(fields).toString(),
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+})
+const overridden = { headers: { 'x-http-method-override': 'DELETE' } }
+const unknownId = '0192f0c0-0000-7000-8000-000000000000'
+
+const others = (right: Right, allowed: string, ask: Ask): { others: OfOthers } => ({ others: { right, allowed, ask } })
+const onUser =
+  (more = '', sent: Asked['sent'] = {}): Ask =>
+  ({ other }) => ({ path: `/users/${other}${more}`, sent })
+
+/** Method and path, as the document of the server has them. */
+export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEntry>([
+  ...[
+    ...['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/problems'],
+    ...['/.well-known/jwks.json', '/.well-known/key-signed-keys.json', '/.well-known/oauth-authorization-server'],
+  ].map((path) => [`GET ${path}`, { open: '200' }] as const),
+  ['GET /docs/assets/{file}', { open: '200' }],
+  ['GET /problems/{code}', { open: '200' }],
+  ['GET /.well-known/keys/{kid}.pem', { open: '404 not-found' }],
+  ['POST /login', { open: '400 invalid-body', sent: { json: {} } }],
+  ['POST /refresh', { open: '401 unauthenticated' }],
+  ['POST /logout', { open: '401 unauthenticated' }],
+  ['POST /key-signed-tokens', { open: '400 invalid-body', sent: { json: {} } }],
+  ['POST /sessions', { open: '400 invalid-body', sent: { json: {} } }],
+  ['POST /oauth/token', { open: '400', sent: form({}) }],
+  ['POST /oauth/revoke', { open: '400', sent: form({}) }],
+  ['GET /me', { own: { ask: () => ({}), allowed: '200', narrowed: '200' } }],
+  ['GET /keys', others('key.read', '200', () => ({}))],
+  ['GET /audit', others('audit.read', '200', () => ({}))],
+  [
+    'POST /oauth/introspect',
+    {
+      others: {
+        right: 'token.introspect',
+        ask: ({ otherToken }) => ({ sent: form({ token: otherToken }) }),
+        allowed: '200 shown',
+        refused: '200 hidden',
+        seen: ({ body }) => (body.active === true ? ' shown' : ' hidden'),
+      },
+    },
+  ],
+  ['GET /sessions', { own: { ask: () => ({}), allowed: '200', narrowed: narrowedCredential } }],
+  [
+    'DELETE /sessions/{key}',
+    {
+      own: {
+        ask: () => ({ path: `/sessions/${unknownId}` }),
+        allowed: '404 not-found',
+        narrowed: narrowedCredential,
+      },
+    },
+  ],
+  [
+    'POST /sessions/{key}',
+    {
+      own: {
+        ask: () => ({ path: `/sessions/${unknownId}`, sent: overridden }),
+        allowed: '404 not-found',
+        narrowed: narrowedCredential,
+      },
+    },
+  ],
+  ['GET /users', others('user.manage', '200', () => ({}))],
+  [
+    'POST /users',
+    others('user.manage', '201', ({ newName }) => ({ sent: { json: { username: newName, password: newPassword } } })),
+  ],
+  ['GET /users/{username}', others('user.manage', '200', onUser())],
+  ['PATCH /users/{username}', others('user.manage', '200', onUser('', { json: { enabled: true } }))],
+  ['POST /users/{username}/logout', others('user.manage', '204', onUser('/logout?everything=false'))],
+  [
+    'PUT /users/{username}/password',
+    {
+      ...others('user.manage', '204', onUser('/password', { json: { newPassword } })),
+      own: {
+        ask: ({ caller }) => ({
+          path: `/users/${caller}/password`,
+          sent: { json: { newPassword, oldPassword: 'not the old one' } },
+        }),
+        allowed: '403 wrong-password',
+        narrowed: missingRight,
+      },
+    },
+  ],
+  [
+    'PUT /users/{username}/digest-secret',
+    {
+      others: {
+        right: 'user.manage',
+        ask: ({ other, password }) => ({ path: `/users/${other}/digest-secret`, sent: { json: { password } } }),
+        allowed: '200',
+      },
+      own: {
+        ask: ({ caller, password }) => ({ path: `/users/${caller}/digest-secret`, sent: { json: { password } } }),
+        allowed: '200',
+        narrowed: missingRight,
+      },
+    },
+  ],
+  ['GET /users/{username}/sessions', others('session.manage', '200', onUser('/sessions'))],
+  ['DELETE /users/{username}/sessions', others('session.manage', '204', onUser('/sessions'))],
+  ['GET /users/{username}/sessions/{id}', others('session.manage', '404 not-found', onUser(`/sessions/${unknownId}`))],
+  [
+    'DELETE /users/{username}/sessions/{id}',
+    others('session.manage', '404 not-found', onUser(`/sessions/${unknownId}`)),
+  ],
+  [
+    'POST /api-keys',
+    {
+      others: {
+        right: 'api-key.manage',
+        ask: ({ other, password }) => ({ sent: { json: { kind: 'hmac', username: other, password } } }),
+        allowed: '201',
+      },
+      own: {
+        ask: ({ password }) => ({ sent: { json: { kind: 'hmac', password } } }),
+        allowed: '201',
+        narrowed: missingRight,
+        byRight: ['api-key.manage', '201'],
+      },
+    },
+  ],
+  [
+    'GET /api-keys',
+    {
+      ...others('api-key.manage', '200', ({ other }) => ({ path: `/api-keys?username=${other}` })),
+      own: { ask: () => ({}), allowed: '200', narrowed: missingRight, byRight: ['api-key.manage', '200'] },
+    },
+  ],
+  ...['GET', 'DELETE'].map((method): [string, AuthEntry] => {
+    const allowed = method === 'GET' ? '200' : '204'
+    return [
+      `${method} /api-keys/{id}`,
+      {
+        others: {
+          ...{ right: 'api-key.manage', allowed, refused: '404 not-found', narrowed: missingRight },
+          ask: ({ otherKey }) => ({ path: `/api-keys/${otherKey}` }),
+        },
+        own: {
+          ...{ allowed, narrowed: missingRight, byRight: ['api-key.manage', allowed] },
+          ask: ({ ownKey }) => ({ path: `/api-keys/${ownKey}` }),
+        },
+      },
+    ]
+  }),
+  // The last one: there is no other user afterwards.
+  ['DELETE /users/{username}', others('user.manage', '204', onUser())],
+])
+
+/** Status and code of an answer, as the table has them. */
+export const outcomeOf = ({ status, body }: Reply, more = ''): string =>
+  `${status}${typeof body.code === 'string' ? ` ${body.code}` : ''}${more}`

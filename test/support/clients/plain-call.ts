@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { createCall, type HttpCall } from '../../../shared/platform/http/call.ts'
+
+/** A request as Node.js would have parsed it. */
+export interface PlainCall {
+  readonly method: string
+  /** As on the request line. */
+  readonly target: string
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | null
+}
+
+/** A call without a connection: for what reads requests and nothing else. */
+export function plainCall({ method, target, headers = {}, body }: PlainCall): HttpCall {
+  const all = { ...headers, 'content-length': String(Buffer.byteLength(body ?? '')) }
+  const message = Object.assign(Readable.from(body ? [Buffer.from(body)] : []), {
+    method,
+    url: target,
+    headers: all,
+    rawHeaders: Object.entries(all).flat(),
+  })
+  return createCall({
+    incoming: message as unknown as IncomingMessage,
+    pathParameters: {},
+    requestId: 'r',
+    peer: { address: '127.0.0.1', mayCarryCredentials: true, isHttps: true },
+  })
+}

@@ -1,0 +1,18 @@
+import { type Stack, type TestServer, testServer } from '../worlds/stack.ts'
+import { answering, type ChildServer, startChild } from './child-server.ts'
+import { freePort } from './free-port.ts'
+
+/** An auth server that can be killed. */
+export interface AuthProcess {
+  readonly server: TestServer
+  readonly child: ChildServer
+}
+
+/** One more auth server of a stack on PostgreSQL and Redis, as a process of its own; clients see both under one origin. */
+export async function startAuthProcess({ auth, environment }: Stack): Promise<AuthProcess> {
+  const port = await freePort()
+  const own = { AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: auth.url, ISSUER: auth.url, LOG_LEVEL: 'warn' }
+  const child = startChild('auth-server/main.ts', { environment: { ...environment, ...own } })
+  await answering(`http://127.0.0.1:${port}/readyz`, child)
+  return { server: testServer(port), child }
+}

@@ -1,0 +1,48 @@
+/** The operators' tool under test: in this process, or as one of its own. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { runOps } from '../../../auth-server/cli/program.ts'
+import { readOperatorConfig } from '../../../auth-server/config.ts'
+
+/** What came of a command. */
+export interface OpsOutcome {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a command. */
+export type Ops = (parameters: readonly string[], stdin?: string) => Promise<OpsOutcome>
+
+/** In this process, with this environment. */
+export const opsWith =
+  (environment: Readonly<Record<string, string>>): Ops =>
+  async (parameters, stdin = '') => {
+    const [output, errors] = [collector(), collector()]
+    const streams = { input: Readable.from([stdin]), output: output.stream, errors: errors.stream }
+    const code = await runOps(parameters, readOperatorConfig(environment), streams)
+    return { code, out: output.text(), err: errors.text() }
+  }
+
+function collector() {
+  const stream = new PassThrough()
+  let text = ''
+  stream.on('data', (chunk) => (text += chunk))
+  return { stream, text: () => text + (stream.read() ?? '') }
+}
+
+const root = join(import.meta.dirname, '../../..')
+
+/** As a process. */
+export const opsProcess =
+  (environment: Readonly<Record<string, string>>): Ops =>
+  (parameters, stdin = '') =>
+    new Promise((resolve) => {
+      const env = { PATH: process.env.PATH, ...environment }
+      const command = ['--import', 'tsx', 'auth-server/cli/main.ts', ...parameters]
+      const child = execFile(process.execPath, command, { cwd: root, env }, (error, out, err) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
+      })
+      child.stdin?.end(stdin)
+    })

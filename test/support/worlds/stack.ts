@@ -1,0 +1,255 @@
+/** One auth server and some deal servers in this process, on sockets, as `start.ts` and the two `main.ts` put them together. */
+import { join } from 'node:path'
+import { createDemoUsers, demoPassword, newDemoUsers } from '../../../auth-server/bootstrap.ts'
+import { readAuthConfig } from '../../../auth-server/config.ts'
+import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
+import { createAuthServer } from '../../../auth-server/server.ts'
+import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
+import { readDealConfig } from '../../../deal-server/config.ts'
+import type { EventStreamsOptions } from '../../../deal-server/events/event-streams.ts'
+import { createDealServer, type DealResources } from '../../../deal-server/server.ts'
+import { reportForgeries } from '../../../shared/platform/cache/report-forgeries.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
+import { openCertificate } from '../../../shared/platform/http/server/certificate.ts'
+import { listen } from '../../../shared/platform/http/server/listen.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
+import { createLog, type Log } from '../../../shared/platform/log/log.ts'
+import { createMetrics, type Metrics, type ServerName } from '../../../shared/platform/metrics/metrics.ts'
+import { type Reply, type Sent, secretsIn, send } from '../clients/http-client.ts'
+import { freePort } from '../processes/free-port.ts'
+import { preparedKeysDir } from '../processes/prepared-keys.ts'
+import type { RedisServer } from '../processes/redis-server.ts'
+import type { Backend, OpenBackend } from '../stores/backends.ts'
+import { createMovableClock, type MovableClock } from './movable-clock.ts'
+
+/** One server that listens. */
+export interface TestServer {
+  readonly port: number
+  readonly url: string
+  /** Sends a request to a path of this server. */
+  send(path: string, sent?: Sent): Promise<Reply>
+}
+
+/** The two tokens of a login. */
+export interface Tokens {
+  readonly access: string
+  readonly refresh: string
+}
+
+export interface Stack {
+  readonly auth: TestServer
+  /** The first deal server, for tests that need one. */
+  readonly deal: TestServer
+  readonly deals: readonly TestServer[]
+  /** Starts one more deal server, which `deals` has from then on. */
+  addDealServer(): Promise<TestServer>
+  readonly clock: MovableClock
+  /** To look into, beside the servers. */
+  readonly database: Database
+  readonly redis: RedisServer | undefined
+  /** The settings the servers were given. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly logLines: readonly string[]
+  /** Logs a user in; by default with the password that demo users have. */
+  logIn(username: string, password?: string): Promise<Tokens>
+  /** Closes everything. @throws Error when a log line holds a secret that was sent or received */
+  close(): Promise<void>
+}
+
+export interface StackOptions {
+  readonly dealServers?: number
+  /** What a deal server has of its own, by its place among `deals`. */
+  readonly dealServer?: (index: number) => OwnResources
+  /** Further settings. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** `silent` for suites that send so much that logging would take most of their time. */
+  readonly logLevel?: 'trace' | 'silent'
+  /** Times and sizes of event streams other than the usual ones. */
+  readonly eventStreams?: Partial<EventStreamsOptions>
+}
+
+/** What one deal server may have otherwise than the others. */
+export type OwnResources = Partial<Pick<DealResources, 'clock' | 'fetch'>>
+
+/** What all servers of a stack share; `environment` has the port of each. */
+export interface Common {
+  readonly backend: Pick<Backend, 'mode' | 'openDatabase' | 'openCache'>
+  readonly clock: MovableClock
+  readonly log: Log
+  readonly environment: Readonly<Record<string, string>>
+  readonly eventStreams?: Partial<EventStreamsOptions>
+}
+
+/** A server that runs. */
+export interface StartedServer {
+  readonly server: TestServer
+  close(): Promise<void>
+}
+
+/** Undoes a step of the start; the last one first. */
+type Undo = () => Promise<unknown>
+
+/** Tests keep connections for their next request, which nobody has to wait for. */
+const atOnce = { lastRequestMs: 0, graceMs: 1_000 }
+
+const root = join(import.meta.dirname, '../../..')
+const serviceSecret = 'service secret of the tests with 32 characters or more'
+const secretsKey = Buffer.alloc(32, 7).toString('base64url')
+
+/** The password of a demo user. */
+export const passwordOf = demoPassword
+
+/** The Digest secret of a demo user in a stack: the same in whichever process the stack runs. */
+export const digestSecretOf = (username: string): string => `Digest secret of ${username} in tests`
+
+/** Starts a stack with the demo's users in it. */
+export async function openStack(openBackend: OpenBackend, options: StackOptions = {}): Promise<Stack> {
+  const backend = await openBackend()
+  const undo: Undo[] = [() => backend.close()]
+  const logLines: string[] = []
+  const clock = createMovableClock()
+  const environment = {
+    ...backend.environment,
+    AUTH_PORT: String(await freePort()),
+    // Clients of several deal servers see one origin.
+    DEAL_PUBLIC_ORIGIN: 'http://deals.test',
+    KEYS_DIR: await preparedKeysDir(),
+    SERVICE_SECRET: serviceSecret,
+    SECRETS_KEY: secretsKey,
+    ...options.environment,
+  }
+  const log = createLog(
+    { level: options.logLevel ?? 'trace', format: 'json' },
+    { write: (line) => void logLines.push(line) },
+  )
+  const common: Common = { backend, clock, log, environment, eventStreams: options.eventStreams ?? {} }
+  const database = backend.openDatabase()
+  undo.push(() => database.close())
+  await migrate(database)
+  const started = async ({ server, close }: StartedServer): Promise<TestServer> => {
+    undo.push(close)
+    return server
+  }
+  const auth = await started(await startAuthServer(common))
+  const deals: TestServer[] = []
+  const addDealServer = async () => {
+    const settings = { DEAL_PORT: String(await freePort()), ...environment }
+    const own = options.dealServer?.(deals.length)
+    const server = await started(await startDealServer({ ...common, environment: settings }, own))
+    deals.push(server)
+    return server
+  }
+  while (deals.length < (options.dealServers ?? 1)) await addDealServer()
+  const [deal] = deals
+  if (!deal) throw new TypeError('a stack has at least one deal server')
+  return {
+    ...{ auth, deal, deals, addDealServer, clock, database, environment, logLines },
+    redis: backend.redis,
+    logIn: (username, password = passwordOf(username)) => logIn(auth, username, password),
+    close: async () => {
+      for (const step of undo.reverse()) await step()
+      const leaked = secretsIn(logLines.join(''))
+      if (leaked.length > 0) throw new Error(`secrets in the log: ${leaked.join(' ')}`)
+    },
+  }
+}
+
+/** Brings the database of both servers up to date. */
+export async function migrate(database: Database): Promise<void> {
+  for (const [server, schema] of [['auth-server', 'auth'] as const, ['deal-server', 'deals'] as const]) {
+    await migrateDatabase(database, { migrationsFolder: join(root, server, 'store/migrations'), schema })
+  }
+}
+
+/** Starts one auth server, and makes the demo's users when they are not there. */
+export async function startAuthServer({ backend, clock, log, environment }: Common): Promise<StartedServer> {
+  const { config, problems } = readAuthConfig(backend.mode, environment)
+  if (problems.length > 0) throw new Error(JSON.stringify(problems))
+  const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
+  const [database, cache, ids] = [
+    backend.openDatabase(),
+    backend.openCache(config.serviceSecrets),
+    createIdSource(clock),
+  ]
+  await ensureAnonymous({ database, clock, ids })
+  const metrics = metricsOf(log, clock, 'auth')
+  const secrets = { serviceSecrets: config.serviceSecrets ?? [], secretsKeys: config.secretsKeys ?? [] }
+  const server = createAuthServer(config, { database, cache, clock, ids, log, metrics, keyRing, ...secrets })
+  server.start()
+  const users = newDemoUsers(ids).map((user) => ({ ...user, digestSecret: digestSecretOf(user.username) }))
+  await createDemoUsers(users, server)
+  const listening = await listen({
+    app: server.app,
+    host: config.host,
+    port: config.port,
+    origin: config.publicOrigin,
+    publicOrigins: config.publicOrigins,
+    ids,
+    log,
+    certificate: await openCertificate(config.tls, { log }),
+  })
+  const close = async () => {
+    await listening.drain(atOnce)
+    await server.stop()
+    await Promise.all([keyRing.close(), database.close(), cache.close()])
+  }
+  return { server: testServer(listening.port, config.tls && 'https'), close }
+}
+
+/** Starts one deal server. */
+export async function startDealServer(common: Common, own: OwnResources = {}): Promise<StartedServer> {
+  const { backend, log, environment, eventStreams = {} } = common
+  const { clock = common.clock, ...others } = own
+  const { config, problems } = readDealConfig(backend.mode, environment)
+  if (problems.length > 0) throw new Error(JSON.stringify(problems))
+  const [database, cache, ids] = [
+    backend.openDatabase(),
+    backend.openCache(config.serviceSecrets),
+    createIdSource(clock),
+  ]
+  const metrics = metricsOf(log, clock, 'deal')
+  const [serviceSecret = ''] = config.serviceSecrets ?? []
+  const server = createDealServer(config, {
+    ...{ database, cache, clock, ids, log, metrics, serviceSecret, eventStreams },
+    ...others,
+  })
+  await server.start()
+  const listening = await listen({
+    app: server.app,
+    host: config.host,
+    port: config.port,
+    origin: config.publicOrigin,
+    publicOrigins: config.publicOrigins,
+    ids,
+    log,
+    certificate: await openCertificate(config.tls, { log }),
+  })
+  const close = async () => {
+    await listening.drain(atOnce)
+    await server.stop()
+    await Promise.all([database.close(), cache.close()])
+  }
+  return { server: testServer(listening.port, config.tls && 'https'), close }
+}
+
+/** The metrics of a server's process, with what it counts beside the server. */
+function metricsOf(log: Log, clock: Clock, server: ServerName): Metrics {
+  const metrics = createMetrics()
+  reportForgeries({ log, clock }).observe(metrics, server)
+  return metrics
+}
+
+/** A server of this machine that listens on `port`. */
+export const testServer = (port: number, protocol: 'http' | 'https' = 'http'): TestServer => {
+  const url = `${protocol}://127.0.0.1:${port}`
+  return { port, url, send: (path, sent) => send(url + path, sent) }
+}
+
+/** @throws Error when the login is refused */
+export async function logIn(auth: TestServer, username: string, password: string): Promise<Tokens> {
+  const { status, body, text } = await auth.send('/login', { json: { username, password } })
+  if (status !== 200) throw new Error(`login answered ${status}: ${text}`)
+  return { access: String(body.access_token), refresh: String(body.refresh_token) }
+}
