@@ -2,6 +2,7 @@
  * `npm start`: both servers in one process, on embedded defaults. Everything is real: a PostgreSQL engine under `data/`, the same
  * migrations, the same HTTP between the two servers; only the cache is in this process when REDIS_URL is not set.
  */
+
 import { existsSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -39,6 +40,7 @@ import { openPostgres } from './shared/platform/postgres/postgres.ts'
 import { generatedSecret } from './shared/platform/process/generated-secrets.ts'
 import { beginServer, closeOnSignal, endWith, requireSettings } from './shared/platform/process/process.ts'
 import { openCache } from './shared/platform/redis/open-cache.ts'
+import { sharedProblems } from './shared/protocol/problems/both-servers.ts'
 import { isLoopbackHost, sharedPort } from './shared/protocol/settings/common-settings.ts'
 import { warnOfUnverifiedWays } from './shared/protocol/settings/unverified-connections.ts'
 
@@ -125,7 +127,7 @@ requireSettings(await prepareDatabase('AUTH_DATABASE_URL', () => demoUserProblem
 authServer.start()
 await prepareDatabase('AUTH_DATABASE_URL', createFirstUsers)
 const { host, publicOrigin, publicOrigins, metricsPort } = auth.config
-const metricsPlace = { host, origin: publicOrigin, publicOrigins, ids, log, clock }
+const metricsPlace = { host, origin: publicOrigin, publicOrigins, problems: sharedProblems, ids, log, clock }
 const endMetrics =
   metricsPort === undefined ? undefined : await listenForMetrics(metrics, { ...metricsPlace, port: metricsPort })
 const listenings = [await listenOn(auth.config, authServer.app)]
@@ -152,7 +154,7 @@ async function openRing() {
 type ServerPlace = Pick<typeof auth.config, 'host' | 'port' | 'publicOrigin' | 'publicOrigins'>
 
 function listenOn({ host, port, publicOrigin: origin, publicOrigins }: ServerPlace, app: ListenOptions['app']) {
-  return listen({ app, host, port, origin, publicOrigins, ids, log, certificate })
+  return listen({ app, host, port, origin, publicOrigins, problems: sharedProblems, ids, log, certificate })
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The process of one auth server on PostgreSQL and Redis: read the configuration, create, listen, drain on a signal. */
+
 import { join } from 'node:path'
 import { reportForgeries } from '../shared/platform/cache/report-forgeries.ts'
 import { systemClock } from '../shared/platform/clock.ts'
@@ -15,6 +16,7 @@ import { openPostgres } from '../shared/platform/postgres/postgres.ts'
 import { generatedSecret } from '../shared/platform/process/generated-secrets.ts'
 import { beginServer, closeOnSignal, requireSettings } from '../shared/platform/process/process.ts'
 import { openCache } from '../shared/platform/redis/open-cache.ts'
+import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
 import { warnOfUnverifiedWays } from '../shared/protocol/settings/unverified-connections.ts'
 import { createFirstAdmin, demoUserProblems } from './bootstrap.ts'
 import { readAuthConfig } from './config.ts'
@@ -68,7 +70,7 @@ await prepareDatabase('AUTH_DATABASE_URL', async () => {
   if (await server.users.isEmpty()) await createFirstAdmin({ users: server.users, ids, config })
 })
 const { host, port, publicOrigin: origin, publicOrigins, metricsPort } = config
-const place = { host, origin, publicOrigins, ids, log }
+const place = { host, origin, publicOrigins, problems: sharedProblems, ids, log }
 const endMetrics =
   metricsPort === undefined ? undefined : await listenForMetrics(metrics, { ...place, port: metricsPort, clock })
 const listening = await listen({ ...place, app: server.app, port, certificate })

@@ -1,4 +1,5 @@
 /** The composition root of the auth server: the one place that sees all its parts, in production and in tests. */
+
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
 import type { Database } from '../shared/platform/database/database.ts'
@@ -17,7 +18,9 @@ import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import { Unavailable } from '../shared/platform/problems/errors.ts'
 import { rememberVerifiedTokens } from '../shared/protocol/access-token/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/protocol/access-token/verify-access-token.ts'
+import { authenticationOptions } from '../shared/protocol/authentication/app-options.ts'
 import { createAuthentication } from '../shared/protocol/authentication/authenticate.ts'
+import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import {
   createDigestCountExpiry,
   createUsedSignatureExpiry,
@@ -126,11 +129,11 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
       ...internalRoutesOf(config, resources, parts),
     ],
     problems,
-    schemes: config.schemes,
+    ...authenticationOptions(config.schemes),
     otherProblemForm: oauthProblemForm,
     transport: config.transport,
     origin: config.publicOrigin,
-    cors: createCors(trustedOrigins(config)),
+    cors: createCors(trustedOrigins(config), corsFields),
     clock,
     ids,
     log,

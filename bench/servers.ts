@@ -2,6 +2,7 @@
  * The servers that are measured, in this process: an auth server and a deal server as they are composed in production, and the deal server's
  * HTTP surface once more over a caller that is simply given, as the floor. Two databases' worth of tables in one scratch database.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +30,9 @@ import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { openPostgres } from '../shared/platform/postgres/postgres.ts'
 import { openCache } from '../shared/platform/redis/open-cache.ts'
 import type { Authenticate, Caller } from '../shared/protocol/authentication/authenticate.ts'
+import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
+import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
 import { basicFields, keySignedFields, logIn, makeApiKey, sessionFields } from './credentials.ts'
 import type { Environment } from './environment.ts'
 
@@ -108,7 +111,7 @@ async function startAuth(variables: Record<string, string>, shared: Shared) {
   server.start()
   await server.users.create({ ...user, roles: ['admin'] })
   const { publicOrigin: origin, publicOrigins } = config
-  const place = { host: '127.0.0.1', port: 0, origin, publicOrigins, ids, log }
+  const place = { host: '127.0.0.1', port: 0, origin, publicOrigins, problems: sharedProblems, ids, log }
   const listening = await listen({ ...place, app: server.app })
   const close = async () => {
     await listening.drain({ lastRequestMs: 0, graceMs: 100 })
@@ -123,7 +126,7 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
   const { config } = readDealConfig('alone', { ...variables, ISSUER: readAuthConfig('alone', {}).config.issuer })
   await migrateDatabase(shared.database, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' })
   const { publicOrigin: origin, publicOrigins } = config
-  const place = { host: '127.0.0.1', port: 0, origin, publicOrigins, ids, log }
+  const place = { host: '127.0.0.1', port: 0, origin, publicOrigins, problems: sharedProblems, ids, log }
   const startServer = async () => {
     const server = createDealServer(config, { ...shared, clock, ids, log, serviceSecret: secrets.SERVICE_SECRET })
     await server.start()
@@ -139,7 +142,7 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
     const findUserId = () => Promise.resolve(undefined)
     const events = { open: () => Promise.resolve(undefined), canBegin: () => Promise.resolve(false) }
     const cursors = createCursors([cursorKeyOf(secrets.SERVICE_SECRET)])
-    const counted = { cors: createCors(trustedOrigins(config)), observe: observeRequests(metrics, 'deal') }
+    const counted = { cors: createCors(trustedOrigins(config), corsFields), observe: observeRequests(metrics, 'deal') }
     const given = { openRoutes: [], authenticate, recheck, findEmployees, findUserId, events, cursors, ...counted }
     const { port, drain } = await listen({
       ...place,

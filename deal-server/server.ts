@@ -1,4 +1,5 @@
 /** The composition root of the deal server: the one place that sees all its parts, in production and in tests. */
+
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
 import type { Database } from '../shared/platform/database/database.ts'
@@ -15,6 +16,7 @@ import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import { Unavailable } from '../shared/platform/problems/errors.ts'
 import { createAuthentication } from '../shared/protocol/authentication/authenticate.ts'
+import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { createCrossSiteRule, trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { createUsedSignatures } from '../shared/protocol/authentication/signed-request/used-signatures.ts'
 import { createGuesses } from '../shared/protocol/login-throttle/count-attempts.ts'
@@ -75,7 +77,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     cursors: createCursors((config.serviceSecrets ?? [serviceSecret]).map(cursorKeyOf)),
     findEmployees: createFindEmployees(principals),
     findUserId: createFindUserId(principals),
-    cors: createCors(trustedOrigins(config)),
+    cors: createCors(trustedOrigins(config), corsFields),
     clock,
     ids,
     log,

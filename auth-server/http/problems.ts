@@ -1,8 +1,8 @@
 /** Every code this server answers with, and its status. */
 
-import type { ProblemEntry, SharedProblemCode } from '../../shared/platform/problems/problem-document.ts'
+import type { ProblemEntry } from '../../shared/platform/problems/problem-document.ts'
 import { authProblems } from '../../shared/protocol/problems/auth-server.ts'
-import { sharedProblems } from '../../shared/protocol/problems/both-servers.ts'
+import { type SharedProblemCode, sharedProblems } from '../../shared/protocol/problems/both-servers.ts'
 
 /** Codes of the auth server's own. `invalid_grant` is spelt as in RFC 6749 §5.2. */
 export type AuthProblemCode =

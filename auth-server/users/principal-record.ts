@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import type { InstalledPrincipal } from '../../shared/protocol/principal/instance-id.ts'
+import type { InstalledPrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { noCounter } from './change-counter.ts'
 import { effectiveRights } from './rights.ts'

@@ -9,11 +9,10 @@ import { signInternalRequest } from '../../shared/protocol/internal-api/internal
 import { keySetHeader } from '../../shared/protocol/internal-api/published-keys.ts'
 import {
   feedAnswerSchema,
-  type InstalledPrincipal,
   installationHeader,
   installationIdSchema,
 } from '../../shared/protocol/principal/instance-id.ts'
-import { principalRecordSchema } from '../../shared/protocol/principal/record.ts'
+import { type InstalledPrincipal, principalRecordSchema } from '../../shared/protocol/principal/record.ts'
 import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 
 export interface AuthClient {

@@ -11,7 +11,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import type { InstalledPrincipal } from '../../shared/protocol/principal/instance-id.ts'
+import type { InstalledPrincipal } from '../../shared/protocol/principal/record.ts'
 import {
   foldUsername,
   type PrincipalRecord,

@@ -11,6 +11,7 @@ import type { TransportSettings } from '../../shared/platform/http/transport.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Refused } from '../../shared/platform/problems/errors.ts'
 import { problemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { commands } from '../use-cases/index.ts'
 import { createKeyedQueue } from './keyed-queue.ts'
@@ -59,7 +60,7 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
       ...dealOpenApiRoutes({ routes, problems, origin: settings.publicOrigin, schemes: settings.schemes }),
     ],
     problems,
-    schemes: settings.schemes,
+    ...authenticationOptions(settings.schemes),
     transport: settings.transport,
     origin: settings.publicOrigin,
     cors: ports.cors,

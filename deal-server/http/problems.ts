@@ -1,7 +1,7 @@
 /** Every code this server answers with, and its status. A domain code without an entry does not compile. */
 
-import type { ProblemEntry, SharedProblemCode } from '../../shared/platform/problems/problem-document.ts'
-import { sharedProblems } from '../../shared/protocol/problems/both-servers.ts'
+import type { ProblemEntry } from '../../shared/platform/problems/problem-document.ts'
+import { type SharedProblemCode, sharedProblems } from '../../shared/protocol/problems/both-servers.ts'
 import { dealProblems } from '../../shared/protocol/problems/deal-server.ts'
 import type { DealRefusalCode } from '../domain/refusal.ts'
 

@@ -3,6 +3,7 @@ import { createIdSource } from '../../shared/platform/ids.ts'
 import { createLog } from '../../shared/platform/log/log.ts'
 import { createMetrics } from '../../shared/platform/metrics/metrics.ts'
 import { listenForMetrics } from '../../shared/platform/metrics/serve-metrics.ts'
+import { sharedProblems } from '../../shared/protocol/problems/both-servers.ts'
 import { expectProblem, send } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { freePort } from '../support/processes/free-port.ts'
@@ -92,7 +93,15 @@ describeBackends('/metrics', (openBackend) => {
   it('moves to a listener of its own', async () => {
     const port = await freePort()
     const log = createLog({ level: 'silent', format: 'json' })
-    const place = { host: '127.0.0.1', port, origin: stack.auth.url, publicOrigins: {}, clock: stack.clock, log }
+    const place = {
+      host: '127.0.0.1',
+      port,
+      origin: stack.auth.url,
+      publicOrigins: {},
+      problems: sharedProblems,
+      clock: stack.clock,
+      log,
+    }
     const end = await listenForMetrics(createMetrics(), { ...place, ids: createIdSource(stack.clock) })
     const own = await send(`http://127.0.0.1:${port}/metrics`)
     expect(own.status).toBe(200)

@@ -15,7 +15,8 @@ import {
   internalSchemeName,
 } from '../../../shared/protocol/internal-api/internal-requests.ts'
 import { keySetHeader } from '../../../shared/protocol/internal-api/published-keys.ts'
-import { type InstalledPrincipal, installationHeader } from '../../../shared/protocol/principal/instance-id.ts'
+import { installationHeader } from '../../../shared/protocol/principal/instance-id.ts'
+import type { InstalledPrincipal } from '../../../shared/protocol/principal/record.ts'
 import type { UseInternalNonce } from '../internal-nonces.ts'
 
 /** SERVICE_SECRET: all that are accepted. */

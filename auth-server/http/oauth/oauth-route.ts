@@ -1,7 +1,6 @@
 import type { Answer } from '../../../shared/platform/http/answer.ts'
 import { type HttpCall, maxOpenBodyBytes } from '../../../shared/platform/http/call.ts'
 import { readForm } from '../../../shared/platform/http/content/form-body.ts'
-import { isOfSignature } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
@@ -44,7 +43,7 @@ export const oauthRoute = ({ path, operation, handle }: OAuthEndpoint): Route =>
 
 async function readOAuthForm(call: HttpCall): Promise<OAuthForm> {
   // Whatever stands in a URL ends up in logs (RFC 6749 §2.3.1).
-  if ([...call.query.keys()].some((name) => !isOfSignature(name))) {
+  if ([...call.query.keys()].some((name) => !call.isCredentialParameter(name))) {
     throw new OAuthRefused('invalid_request', 'Send all parameters in the body, none in the URL.')
   }
   const fields = await readForm(call).catch((error: unknown) => {

@@ -2,7 +2,8 @@
 
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { bodyProblems, callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { bodyProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import { apiKeyListParameters, apiKeySchema } from '../endpoints/api-key-bodies.ts'
 import { proofProblems } from './user-operations.ts'
 

@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 
 /** GET /audit. */
 export const describeAudit = (query: z.ZodObject): Operation => ({

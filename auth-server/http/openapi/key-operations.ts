@@ -2,7 +2,7 @@
 
 import type { DescribedAnswer, Operation } from '../../../shared/platform/http/operation.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 
 const describeDocument = (
   operation: Pick<Operation, 'id' | 'summary' | 'path'>,

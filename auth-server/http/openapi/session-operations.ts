@@ -3,7 +3,8 @@ import { formType } from '../../../shared/platform/http/content/form-body.ts'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { bodyProblems, callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { bodyProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import { endingFormSchema, sessionFormSchema, sessionJsonSchema } from '../endpoints/session-bodies.ts'
 
 const goesOn = { description: 'The browser goes on to `return_to`.', headers: ['Location', 'Set-Cookie'] }

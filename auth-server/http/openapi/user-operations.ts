@@ -3,7 +3,8 @@ import type { z } from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { DescribedBody, Operation } from '../../../shared/platform/http/operation.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { bodyProblems, callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { bodyProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import {
   creationSchema,
   digestSecretSchema,

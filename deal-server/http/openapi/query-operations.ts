@@ -3,7 +3,7 @@
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { DescribedAnswer, JsonSchema, Operation } from '../../../shared/platform/http/operation.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
 import { idOfDeal } from './path-parameters.ts'
 

@@ -20,7 +20,7 @@ export interface HousekeepingPorts {
   readonly database: Pick<Database, 'exclusivelyIfFree'>
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>
-  /** Instances with one name on one database take turns: `deals`. */
+  /** Instances with one name on one database take turns. */
   readonly name: string
   readonly jobs: readonly HousekeepingJob[]
 }

@@ -14,7 +14,7 @@ export const maxOpenBodyBytes = 16 * 1024
 
 /** Who calls, as the line of the request in the log names it: never by a credential. */
 export interface NamedCaller {
-  /** Undefined where it is no user: a deal server. */
+  /** Undefined where it is no user: another server. */
   readonly userId?: string
   /** How it was proved. */
   readonly scheme: string
@@ -29,6 +29,8 @@ export interface HttpCall extends Traced {
   readonly rawQuery: string
   /** Its parameters in order, decoded as HTML forms are (`+` is a space); read once. Not to be changed. */
   readonly query: URLSearchParams
+  /** True for a parameter of the query that belongs to the request's credential: no route reads it. */
+  isCredentialParameter(name: string): boolean
   /** The decoded parameters of the route's path. */
   readonly pathParameters: Readonly<Record<string, string>>
   /** UUIDv7, in every log line and problem document about this request. */
@@ -55,6 +57,8 @@ export interface CallOrigin {
   readonly peer: Peer
   /** How large a body may be, in bytes; 256 KiB when left out. */
   readonly maxBodyBytes?: number | undefined
+  /** See {@link HttpCall.isCredentialParameter}; no parameter when left out. */
+  readonly isCredentialParameter?: ((name: string) => boolean) | undefined
 }
 
 /** A call from what Node.js parsed. */
@@ -69,13 +73,15 @@ class ParsedCall implements HttpCall {
   readonly requestId: string
   readonly peer: Peer
   caller: NamedCaller | undefined = undefined
+  readonly isCredentialParameter: (name: string) => boolean
   readonly #incoming: IncomingMessage
   readonly #maxBodyBytes: number
   #query: URLSearchParams | undefined
   #body: Promise<Buffer> | undefined
   #added: (readonly [string, string])[] = nothingAdded
 
-  constructor({ incoming, pathParameters, requestId, peer, maxBodyBytes = usualMaxBodyBytes }: CallOrigin) {
+  constructor(origin: CallOrigin) {
+    const { incoming, pathParameters, requestId, peer, maxBodyBytes = usualMaxBodyBytes } = origin
     const { path, rawQuery } = splitTarget(incoming.url ?? '/')
     this.method = incoming.method ?? 'GET'
     this.path = path
@@ -83,6 +89,7 @@ class ParsedCall implements HttpCall {
     this.pathParameters = pathParameters
     this.requestId = requestId
     this.peer = peer
+    this.isCredentialParameter = origin.isCredentialParameter ?? noParameter
     this.#incoming = incoming
     this.#maxBodyBytes = maxBodyBytes
   }
@@ -118,6 +125,8 @@ class ParsedCall implements HttpCall {
     return this.#added
   }
 }
+
+const noParameter = () => false
 
 const nothingAdded: (readonly [string, string])[] = []
 

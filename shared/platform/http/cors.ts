@@ -1,22 +1,17 @@
 /**
- * Which pages' scripts may call with credentials (CORS, Fetch §3.3): those of both servers, and of CORS_ORIGINS. Pages of other origins
- * get no word of it, so that a browser keeps the answer from them.
+ * Cross-origin resource sharing (CORS, Fetch §3.3): lets scripts of some origins call with credentials. An answer to any other origin
+ * carries none of these fields, so that a browser keeps the answer from its scripts.
  */
 import type { Answer } from './answer.ts'
 import type { HttpCall } from './call.ts'
 
-/** What may be sent beside what scripts may send anyway. */
-const requestFields = [
-  ...['Authorization', 'Content-Type', 'Content-Digest', 'If-Match', 'If-None-Match', 'Idempotency-Key', 'Prefer'],
-  ...['Last-Event-ID', 'Signature', 'Signature-Input', 'X-HTTP-Method-Override', 'X-Key-Signed-Password'],
-].join(', ')
-
-/** What scripts may read beside what they may read anyway. With credentials a `*` would be the name of a field. */
-const answerFields = [
-  ...['Allow', 'Authentication-Info', 'Date', 'Deal-Changed', 'Deal-Use-Cases', 'Deal-Validated-Only', 'Deprecation'],
-  ...['ETag', 'Idempotent-Replayed', 'Link', 'Location', 'Preference-Applied', 'Retry-After', 'Sunset'],
-  ...['WWW-Authenticate', 'X-Request-Id'],
-].join(', ')
+/** Names of header fields that a server adds to those that every script may send and read (Fetch §3.3.3, §3.3.4). */
+export interface CorsFields {
+  /** What scripts may send. */
+  readonly request: readonly string[]
+  /** What scripts may read. With credentials a `*` would be the name of a field. */
+  readonly answer: readonly string[]
+}
 
 /** How long a browser may remember a preflight, in seconds; Chromium's own limit is 7200. */
 const preflightSeconds = '7200'
@@ -25,24 +20,29 @@ const preflightSeconds = '7200'
 export type Cors = (call: HttpCall, answer: Answer) => Answer
 
 /** CORS for pages of these origins. An answer that is for all pages already stays so. */
-export function createCors(origins: ReadonlySet<string>): Cors {
+export function createCors(origins: ReadonlySet<string>, { request, answer: readable }: CorsFields): Cors {
+  const fields = { request: request.join(', '), answer: readable.join(', ') }
   return (call, answer) => {
     if (answer.headers['access-control-allow-origin'] !== undefined) return answer
     const headers = { ...answer.headers, vary: withOrigin(answer.headers.vary) }
     const origin = call.header('origin')
     if (origin === undefined || !origins.has(origin)) return { ...answer, headers }
     const allowed = { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' }
-    return { ...answer, headers: { ...headers, ...allowed, ...fieldsOf(call, answer) } }
+    return { ...answer, headers: { ...headers, ...allowed, ...fieldsOf(call, answer, fields) } }
   }
 }
 
-function fieldsOf(call: HttpCall, { headers }: Answer): Answer['headers'] {
+function fieldsOf(
+  call: HttpCall,
+  { headers }: Answer,
+  fields: { readonly request: string; readonly answer: string },
+): Answer['headers'] {
   const { allow } = headers
   const isPreflight = call.method === 'OPTIONS' && call.header('access-control-request-method') !== undefined
-  if (!isPreflight || allow === undefined) return { 'access-control-expose-headers': answerFields }
+  if (!isPreflight || allow === undefined) return { 'access-control-expose-headers': fields.answer }
   return {
     'access-control-allow-methods': allow,
-    'access-control-allow-headers': requestFields,
+    'access-control-allow-headers': fields.request,
     'access-control-max-age': preflightSeconds,
   }
 }

@@ -4,8 +4,8 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Which server a measure is of. */
-export type ServerName = 'auth' | 'deal'
+/** Which server of the process a measure is of: the value of the label `server`. */
+export type ServerName = string
 
 /** One value, with the labels beside `server`. */
 export interface Reading {

@@ -1,15 +1,7 @@
+import type { AnsweredRequest } from '../http/server/routes.ts'
 import type { Metrics, ServerName } from './metrics.ts'
 
-/** A request that was answered. */
-export interface AnsweredRequest {
-  readonly method: string
-  /** The pattern of the route, not the path. */
-  readonly route: string
-  readonly status: number
-  readonly durationMs: number
-}
-
-/** From a cached read of a deal to a request that is about to be cut off, in seconds. */
+/** From the fastest answer to a request that is about to be cut off, in seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** Methods that have a label of their own; clients can send any other. */

@@ -1,6 +1,5 @@
 /** How metrics are read: `/metrics` beside everything else, or on a listener of its own (METRICS_PORT). */
 
-import { sharedProblems } from '../../protocol/problems/both-servers.ts'
 import type { Clock } from '../clock.ts'
 import { type ListenOptions, listen } from '../http/server/listen.ts'
 import { createApp, type Route } from '../http/server/routes.ts'
@@ -35,7 +34,6 @@ export async function listenForMetrics(
   const app = createApp({
     ...place,
     routes: [metricsRoute(metrics)],
-    problems: sharedProblems,
     schemes: [],
     transport: { trustProxy: { hops: 0 }, allowInsecureHttp: false },
   })

@@ -1,9 +1,5 @@
-/**
- * Problem documents (RFC 9457). The entries of all codes stand in `problem-catalogue/`; each server's `http/problems.ts` makes its table
- * of them, and the type of that table makes a code without an entry a compile error.
- */
+/** Problem documents (RFC 9457). Each server has a table of all codes that it answers with. */
 
-import type { sharedProblems } from '../../protocol/problems/both-servers.ts'
 import type { Refused, Unavailable } from './errors.ts'
 
 /** What every occurrence of one code has in common. */
@@ -17,8 +13,28 @@ export interface ProblemEntry {
   readonly remedy: string
 }
 
-/** Codes that either server may answer with. */
-export type SharedProblemCode = keyof typeof sharedProblems
+/** Codes of the platform itself: what the listener, the routes and the readers of bodies and queries refuse. */
+export type PlatformProblemCode =
+  | 'body-too-large'
+  | 'contradicting-forwarding-headers'
+  | 'dot-segment'
+  | 'expectation-failed'
+  | 'headers-too-large'
+  | 'internal-error'
+  | 'invalid-body'
+  | 'invalid-cursor'
+  | 'invalid-parameter'
+  | 'invalid-value'
+  | 'malformed-request'
+  | 'method-not-allowed'
+  | 'misdirected-request'
+  | 'not-found'
+  | 'request-timeout'
+  | 'unavailable'
+  | 'unsupported-media-type'
+
+/** The entries that every server on this platform has. */
+export type PlatformProblems = Readonly<Record<PlatformProblemCode, ProblemEntry>>
 
 /** One thing wrong with one member of a body: an RFC 6901 pointer, a kebab-case code and a sentence. */
 export interface MemberError {

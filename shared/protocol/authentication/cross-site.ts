@@ -1,8 +1,8 @@
 /** The cross-site rule (CONTRACT section 4): credentials that browsers send on their own count only for pages of our own origins. */
 
 import type { HttpCall } from '../../platform/http/call.ts'
+import { isLoopbackHost } from '../../platform/loopback.ts'
 import { Refused } from '../../platform/problems/errors.ts'
-import { isLoopbackHost } from '../settings/common-settings.ts'
 import { isSafeMethod } from './scheme.ts'
 
 /** Of the settings, what the rule reads. */

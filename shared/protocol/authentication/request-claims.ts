@@ -1,7 +1,7 @@
 /** What a request says of itself in its query: `method`, and `bodySha256`, the SHA-256 of its body in hexadecimal. */
 import { createHash } from 'node:crypto'
 import type { HttpCall } from '../../platform/http/call.ts'
-import { lowerCase } from './signed-request/canonical-query.ts'
+import { lowerCase } from './signature-parameters.ts'
 
 /**
  * The first of the claims that is not true of the request; undefined when all are, or there is none. Whoever reads them: a claim that is

@@ -4,7 +4,6 @@
  * one before it.
  */
 import { z } from 'zod'
-import type { PrincipalRecord } from './record.ts'
 
 /** The header of answers about a principal that says which installation they are true of. */
 export const installationHeader = 'keyhold-installation'
@@ -14,13 +13,6 @@ export const installationIdSchema = z.uuid()
 
 /** What `GET /internal/feed` answers. */
 export const feedAnswerSchema = z.object({ installationId: installationIdSchema })
-
-/** A principal in one installation. */
-export interface InstalledPrincipal {
-  readonly installationId: string
-  /** Undefined: there never was such a user. */
-  readonly record: PrincipalRecord | undefined
-}
 
 /**
  * A key or channel of this installation. The braces put all of them on one node of a Redis Cluster, so that one incarnation answers for

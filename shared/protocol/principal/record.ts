@@ -30,6 +30,13 @@ export const principalRecordSchema = z.strictObject({
 /** A record of the present layout. */
 export type PrincipalRecord = z.infer<typeof principalRecordSchema>
 
+/** A principal in one installation. */
+export interface InstalledPrincipal {
+  readonly installationId: string
+  /** Undefined: there never was such a user. */
+  readonly record: PrincipalRecord | undefined
+}
+
 /**
  * The form of a user's name: 1 to 64 of `[A-Za-z0-9._@-]`, but not `.` and `..`. Neither can be a segment of a path, encoded or not (RFC 3986
  * §5.2.4, WHATWG URL): at `/users/{username}` nobody could ever disable, delete or log out such a user.

@@ -1,5 +1,5 @@
 /** The codes that either server may answer with: about the request, about the credential, about the server itself. */
-import type { ProblemEntry } from '../../platform/problems/problem-document.ts'
+import type { PlatformProblems, ProblemEntry } from '../../platform/problems/problem-document.ts'
 
 const requestProblems = {
   'malformed-request': {
@@ -274,4 +274,7 @@ export const sharedProblems = {
   ...signatureProblems,
   ...credentialProblems,
   ...serverProblems,
-}
+} satisfies PlatformProblems
+
+/** One of these codes. */
+export type SharedProblemCode = keyof typeof sharedProblems

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { createCall, type HttpCall } from '../../../shared/platform/http/call.ts'
+import { isSignatureParameter } from '../../../shared/protocol/authentication/signature-parameters.ts'
 
 /** A request as Node.js would have parsed it. */
 export interface PlainCall {
@@ -25,6 +26,7 @@ export function plainCall({ method, target, headers = {}, body }: PlainCall): Ht
     incoming: message as unknown as IncomingMessage,
     pathParameters: {},
     requestId: 'r',
+    isCredentialParameter: isSignatureParameter,
     peer: { address: '127.0.0.1', mayCarryCredentials: true, isHttps: true },
   })
 }

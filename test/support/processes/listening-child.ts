@@ -18,7 +18,16 @@ const app = createApp({
   ...{ routes: healthRoutes([], draining), problems: sharedProblems, schemes: [], origin, clock, ids, log },
   transport: { trustProxy: { hops: 0 }, allowInsecureHttp: false },
 })
-const listening = await listen({ app, host: '127.0.0.1', port, origin, publicOrigins: {}, ids, log })
+const listening = await listen({
+  app,
+  host: '127.0.0.1',
+  port,
+  origin,
+  publicOrigins: {},
+  problems: sharedProblems,
+  ids,
+  log,
+})
 process.stdout.write('listening\n')
 closeOnSignal(log, async () => {
   await draining.begin(drainSeconds)

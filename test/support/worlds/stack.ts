@@ -1,4 +1,5 @@
 /** One auth server and some deal servers in this process, on sockets, as `start.ts` and the two `main.ts` put them together. */
+
 import { join } from 'node:path'
 import { createDemoUsers, demoPassword, newDemoUsers } from '../../../auth-server/bootstrap.ts'
 import { readAuthConfig } from '../../../auth-server/config.ts'
@@ -17,6 +18,7 @@ import { listen } from '../../../shared/platform/http/server/listen.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createLog, type Log } from '../../../shared/platform/log/log.ts'
 import { createMetrics, type Metrics, type ServerName } from '../../../shared/platform/metrics/metrics.ts'
+import { sharedProblems } from '../../../shared/protocol/problems/both-servers.ts'
 import { type Reply, type Sent, secretsIn, send } from '../clients/http-client.ts'
 import { freePort } from '../processes/free-port.ts'
 import { preparedKeysDir } from '../processes/prepared-keys.ts'
@@ -186,6 +188,7 @@ export async function startAuthServer({ backend, clock, log, environment }: Comm
     port: config.port,
     origin: config.publicOrigin,
     publicOrigins: config.publicOrigins,
+    problems: sharedProblems,
     ids,
     log,
     certificate: await openCertificate(config.tls, { log }),
@@ -222,6 +225,7 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     port: config.port,
     origin: config.publicOrigin,
     publicOrigins: config.publicOrigins,
+    problems: sharedProblems,
     ids,
     log,
     certificate: await openCertificate(config.tls, { log }),

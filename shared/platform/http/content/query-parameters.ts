@@ -4,14 +4,6 @@ import { Refused } from '../../problems/errors.ts'
 import type { HttpCall } from '../call.ts'
 import { checkValue } from './check-value.ts'
 
-/** What a signed request brings along (CONTRACT section 4), in lower case. */
-const signatureParameters = new Set(['timestamp', 'apikey', 'signature', 'nonce', 'bodysha256', 'method'])
-
-/** True for a parameter of a signed request: allowed on every route, and of no concern to any. */
-export const isOfSignature = (name: string): boolean =>
-  signatureParameters.has(name) ||
-  (/[A-Z]/.test(name) && signatureParameters.has(name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())))
-
 /**
  * The query parameters checked against `schema`, whose members are texts. Whatever is wrong with one is 400, and the parameter is named.
  * @throws Refused `invalid-parameter`
@@ -20,7 +12,7 @@ export function readQuery<Schema extends z.ZodType>(call: HttpCall, schema: Sche
   requireDecodable(call.rawQuery)
   const value: Record<string, string> = Object.create(null)
   for (const [name, text] of call.query) {
-    if (isOfSignature(name)) continue
+    if (call.isCredentialParameter(name)) continue
     if (name in value) throw givenTwice(name)
     value[name] = text
   }

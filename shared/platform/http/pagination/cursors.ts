@@ -9,7 +9,7 @@ import { Refused } from '../../problems/errors.ts'
 
 /** Which list a cursor belongs to. */
 export interface ListScope {
-  /** The kind of list, such as `deals`. */
+  /** The kind of list, such as `users`. */
   readonly list: string
   /** Filters and order in one form for all spellings of the same query; `limit` is not among them. */
   readonly query?: Readonly<Record<string, unknown>>

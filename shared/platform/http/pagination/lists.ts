@@ -5,7 +5,6 @@
 import type { Page, PageRequest } from '../../pagination.ts'
 import { type Answer, jsonAnswer } from '../answer.ts'
 import type { HttpCall } from '../call.ts'
-import { isOfSignature } from '../content/query-parameters.ts'
 import type { Cursors, ListScope } from './cursors.ts'
 
 /** `limit` and `cursor` as read. */
@@ -57,6 +56,6 @@ export const createLists = ({ origin, cursors }: { origin: string; cursors: Curs
 
 /** A signature is of one request: what belongs to it is not repeated. */
 function nextTarget(call: HttpCall, cursor: string): string {
-  const kept = [...call.query].filter(([name]) => name !== 'cursor' && !isOfSignature(name))
+  const kept = [...call.query].filter(([name]) => name !== 'cursor' && !call.isCredentialParameter(name))
   return `${call.path}?${new URLSearchParams([...kept, ['cursor', cursor]])}`
 }

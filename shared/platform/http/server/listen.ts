@@ -9,12 +9,11 @@ import { type AddressInfo, type Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
-import { sharedProblems } from '../../../protocol/problems/both-servers.ts'
-import { isLoopbackHost } from '../../../protocol/settings/common-settings.ts'
 import type { IdSource } from '../../ids.ts'
 import type { Log } from '../../log/log.ts'
+import { isLoopbackHost } from '../../loopback.ts'
 import { OperatorError } from '../../operator-error.ts'
-import { problemDocument } from '../../problems/problem-document.ts'
+import { type PlatformProblemCode, type PlatformProblems, problemDocument } from '../../problems/problem-document.ts'
 import { securityHeaders, strictTransportSecurity } from '../security-headers.ts'
 import { OpenStreams, type ServerBindings } from '../stream.ts'
 import { addressOf } from '../transport.ts'
@@ -30,6 +29,8 @@ export interface ListenOptions {
   readonly origin: string
   /** Those of both servers: on a loopback `host`, requests for any other host are refused. */
   readonly publicOrigins: Readonly<Record<string, string>>
+  /** What requests are refused with that the app never sees. */
+  readonly problems: PlatformProblems
   readonly ids: IdSource
   /** Has a line for each request that is refused before the app sees it. */
   readonly log: Log
@@ -105,7 +106,7 @@ export async function listenOn(
 const isOfHandshake = ({ code }: NodeJS.ErrnoException): boolean => code !== undefined && /^ERR_(SSL|TLS)_/.test(code)
 
 interface Occurrence {
-  readonly code: keyof typeof sharedProblems
+  readonly code: PlatformProblemCode
   readonly detail: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -219,7 +220,7 @@ interface RefusedRequest {
 /** The answer, and its line in the log. */
 function renderProblem(occurrence: Occurrence, options: ListenOptions, { method, socket }: RefusedRequest = {}) {
   const requestId = options.ids.uuid()
-  const document = problemDocument(sharedProblems, occurrence, { origin: options.origin, requestId })
+  const document = problemDocument(options.problems, occurrence, { origin: options.origin, requestId })
   const { status, code } = document
   const address = socket instanceof Socket ? addressOf(socket) : undefined
   options.log.info({ requestId, method, status, code, address })

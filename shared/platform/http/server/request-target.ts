@@ -3,7 +3,7 @@
  * a proxy in front may have decided by what it said.
  */
 import type { IncomingMessage } from 'node:http'
-import { isLoopbackHost } from '../../../protocol/settings/common-settings.ts'
+import { isLoopbackHost } from '../../loopback.ts'
 
 /** A segment `.` or `..`, with octets or slashes percent-encoded or not, and with what URL parsers take for a slash. */
 const dotSegment = /^[^?#]*(?:[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?=$|[?#/\\]|%2f|%5c)/i

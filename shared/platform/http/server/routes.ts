@@ -5,12 +5,9 @@
  */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
-import { quietChallengeOf } from '../../../protocol/authentication/fallback-challenge.ts'
-import type { SchemeName } from '../../../protocol/authentication/scheme.ts'
 import type { Clock } from '../../clock.ts'
 import type { IdSource } from '../../ids.ts'
 import type { Log } from '../../log/log.ts'
-import type { AnsweredRequest } from '../../metrics/request-metrics.ts'
 import { Refused, Unavailable } from '../../problems/errors.ts'
 import {
   occurrenceOf,
@@ -60,7 +57,11 @@ export interface AppOptions {
   readonly routes: readonly Route[]
   readonly problems: ProblemTable
   /** The enabled ones: every 401 names them, unless it says itself what its route takes. */
-  readonly schemes: readonly SchemeName[]
+  readonly schemes: readonly string[]
+  /** The challenge of a 401 that has none of its own. */
+  readonly fallbackChallenge?: string | undefined
+  /** True for parameters of the query that belong to the request's credential: no route reads them. */
+  readonly isCredentialParameter?: (name: string) => boolean
   readonly transport: TransportSettings
   /** The origin that clients see. */
   readonly origin: string
@@ -74,6 +75,15 @@ export interface AppOptions {
   readonly observe?: (request: AnsweredRequest) => void
   /** The refusal for a path that no route has; the default is `not-found`. */
   readonly unknownPath?: (path: string) => Refused
+}
+
+/** A request that was answered. */
+export interface AnsweredRequest {
+  readonly method: string
+  /** The pattern of the route, not the path. */
+  readonly route: string
+  readonly status: number
+  readonly durationMs: number
 }
 
 type Env = { Bindings: ServerBindings }
@@ -129,6 +139,7 @@ async function serve(
     requestId: options.ids.uuid(),
     peer: peerOf(incoming, options.transport),
     maxBodyBytes: served.maxBodyBytes,
+    isCredentialParameter: options.isCredentialParameter,
   }
   const call = createCall(origin)
   const traceId = traceIdOf(call.header('traceparent'))
@@ -193,9 +204,8 @@ function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Ans
 }
 
 /** Where the refusal has none of its own. */
-function challengeOf({ schemes }: AppOptions): Answer['headers'] {
-  const challenge = quietChallengeOf(schemes)
-  return challenge === undefined ? {} : { 'www-authenticate': [challenge] }
+function challengeOf({ fallbackChallenge }: AppOptions): Answer['headers'] {
+  return fallbackChallenge === undefined ? {} : { 'www-authenticate': [fallbackChallenge] }
 }
 
 /** Errors about a credential are never stored by a cache; nor need any other be. */

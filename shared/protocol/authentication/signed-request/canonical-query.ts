@@ -2,7 +2,9 @@
  * The string to sign of a signed request (CONTRACT section 4): made from what stood on the request line, never from what a framework made
  * of it, so that no two requests share one string.
  */
+
 import { Refused } from '../../../platform/problems/errors.ts'
+import { lowerCase, signatureParameters } from '../signature-parameters.ts'
 
 /** A parameter as it is signed. */
 export interface SignedParameter {
@@ -11,13 +13,6 @@ export interface SignedParameter {
   /** Decoded. */
   readonly value: string
 }
-
-/** Parameters of the signature itself, as they are signed: each at most once. */
-const single = new Set(['timestamp', 'apikey', 'signature', 'nonce', 'bodysha256', 'method'])
-
-/** ASCII letters alone: no locale, no folding of other scripts. */
-export const lowerCase = (text: string): string =>
-  /[A-Z]/.test(text) ? text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text
 
 /**
  * The parameters of a query as on the request line (without `?`), in their order.
@@ -35,7 +30,7 @@ export function readSignedQuery(rawQuery: string): SignedParameter[] {
     if (/[=&]/.test(decodedName) || value.includes('&')) throw ambiguous('a name holds = or &, or a value holds &')
     const name = lowerCase(decodedName)
     const before = spelled.get(name)
-    if (before !== undefined && single.has(name)) throw invalid(`the parameter ${name} is given twice`)
+    if (before !== undefined && signatureParameters.has(name)) throw invalid(`the parameter ${name} is given twice`)
     if (before !== undefined && before !== decodedName) throw ambiguous('two names differ by the case of letters alone')
     spelled.set(name, decodedName)
     parameters.push({ name, value })

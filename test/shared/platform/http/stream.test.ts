@@ -53,7 +53,16 @@ describe('a streamed answer', () => {
       ids,
       log,
     })
-    server = await listen({ app, host: '127.0.0.1', port: 0, origin: 'http://test', publicOrigins: {}, ids, log })
+    server = await listen({
+      app,
+      host: '127.0.0.1',
+      port: 0,
+      origin: 'http://test',
+      publicOrigins: {},
+      problems: sharedProblems,
+      ids,
+      log,
+    })
   })
   afterEach(() => server.drain({ lastRequestMs: 0, graceMs: 0 }))
 

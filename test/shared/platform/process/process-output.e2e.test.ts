@@ -9,8 +9,8 @@ const root = join(import.meta.dirname, '../../../..')
 /** Begins as a server does, logs and prints for a while, says on standard error that it is there still, and ends as a server does. */
 const program = (format: string) => `
   import { setTimeout as sleep } from 'node:timers/promises'
-  import { createLog } from './shared/log.ts'
-  import { beginServer } from './shared/process.ts'
+  import { createLog } from './shared/platform/log/log.ts'
+  import { beginServer } from './shared/platform/process/process.ts'
   beginServer()
   const log = createLog({ level: 'info', format: '${format}' })
   for (let line = 0; line < 10; line += 1) {

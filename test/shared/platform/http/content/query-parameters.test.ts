@@ -1,20 +1,17 @@
 import { expect, it } from 'vitest'
-import {
-  isOfSignature,
-  pageParameters,
-  readQuery,
-} from '../../../../../shared/platform/http/content/query-parameters.ts'
+import { pageParameters, readQuery } from '../../../../../shared/platform/http/content/query-parameters.ts'
+import { isSignatureParameter } from '../../../../../shared/protocol/authentication/signature-parameters.ts'
 import { plainCall } from '../../../../support/clients/plain-call.ts'
 
 const read = (rawQuery: string) => readQuery(plainCall({ method: 'GET', target: `/?${rawQuery}` }), pageParameters)
 
 it('passes over the parameters of signed requests, in whatever ASCII case and however often', () => {
   for (const name of ['timestamp', 'apiKey', 'APIKEY', 'signature', 'nonce', 'bodySha256', 'bodysha256', 'Method']) {
-    expect(isOfSignature(name)).toBe(true)
+    expect(isSignatureParameter(name)).toBe(true)
     expect(read(`limit=3&${name}=x&${name}=y`)).toEqual({ limit: 3 })
   }
   for (const name of ['api_key', 'timestamps', 'tımestamp', 'sort']) {
-    expect(isOfSignature(name)).toBe(false)
+    expect(isSignatureParameter(name)).toBe(false)
     expect(() => read(`${name}=x`)).toThrow()
   }
 })

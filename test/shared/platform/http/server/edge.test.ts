@@ -48,7 +48,16 @@ async function serve(host = '127.0.0.1', trustProxy: TrustedProxies = { hops: 0 
     ...{ routes, problems: sharedProblems, schemes: [], clock: systemClock, ids, log },
     ...{ transport: { trustProxy, allowInsecureHttp: false }, origin: publicOrigins.auth },
   })
-  listening = await listen({ app, host, port: 0, origin: publicOrigins.auth, publicOrigins, ids, log })
+  listening = await listen({
+    app,
+    host,
+    port: 0,
+    origin: publicOrigins.auth,
+    publicOrigins,
+    problems: sharedProblems,
+    ids,
+    log,
+  })
   return listening.port
 }
 

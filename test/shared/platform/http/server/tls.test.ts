@@ -48,7 +48,15 @@ const app = createApp({
 
 async function serve(origin: string, tls = true): Promise<number> {
   const certificate = tls ? await openCertificate(files, { log: log as never, intervalMs: 20 }) : undefined
-  const place = { host: '127.0.0.1', port: 0, origin, publicOrigins: { origin }, ids, log: log as never }
+  const place = {
+    host: '127.0.0.1',
+    port: 0,
+    origin,
+    publicOrigins: { origin },
+    problems: sharedProblems,
+    ids,
+    log: log as never,
+  }
   listening = await listen({ ...place, app, certificate })
   return listening.port
 }
