@@ -161,7 +161,7 @@ function createParts(config: AuthConfig, resources: AuthResources, metrics: Metr
     ...{ database, cache, clock, log },
     publishedKeys: () => keyRing.publishedKeys(),
   })
-  keyRing.onChange(() => void publisher.flush())
+  keyRing.onChange(() => void publisher.publish())
   const logins = createLogins(config, resources, publisher)
   const audit = createChainedLog({ database, clock, log, secretsKeys: logins.secretsKeys })
   const apiKeys = createApiKeys({

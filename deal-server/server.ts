@@ -148,7 +148,7 @@ const openRoutes = (
 /** What this server knows of the auth server: its keys and its principals, kept fresh. */
 function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: DealConfig, resources: DealResources) {
   const { cache, clock, ids, log, serviceSecret: secret, fetch = globalThis.fetch } = resources
-  const onPublishedKeys = (published: string) => keys.hear(published)
+  const onPublishedKeys = (published: string) => keys.onPublishedKeys(published)
   const authClient = createAuthClient({ authUrl, secret, clock, ids, fetch, onPublishedKeys })
   const keys: KeyStores = createKeyStores({ authClient, schemes, clock, log })
   const feed = createPrincipalFeed({ cache, authClient, clock, log })

@@ -49,7 +49,7 @@ export interface ApiKeysForCallers extends Omit<ApiKeys, 'create'> {
 export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'> {
   /** So many RSA pairs are made for one user in a minute. */
   readonly pairsPerMinute: number
-  readonly publisher: Pick<PrincipalPublisher, 'settle'>
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
 }
 
 /** API keys over these ports. */
@@ -59,7 +59,7 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const countPair = createPairLimit(ports)
   const settled = async <Result>(change: Promise<Changed<Result>>): Promise<Result> => {
     const { result, changeNumber } = await change
-    await publisher.settle(changeNumber)
+    await publisher.waitUntilPublished(changeNumber)
     return result
   }
   return {

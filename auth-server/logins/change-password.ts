@@ -15,7 +15,7 @@ import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 /** What changing a password needs. */
 export interface ChangePasswordPorts extends VerifyPasswordPorts {
   readonly clock: Clock
-  readonly publisher: Pick<PrincipalPublisher, 'settle'>
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
 }
 
 /** How often a change starts over because the password was changed while the old one was being checked. */
@@ -52,14 +52,14 @@ export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChang
     refuseImpossible,
     async change(change) {
       refuseImpossible(change)
-      await ports.publisher.settle(await changeOwn(ports, change))
+      await ports.publisher.waitUntilPublished(await changeOwn(ports, change))
     },
     async reset({ username, newPassword, giver }) {
       refuseImpossible({ username, newPassword })
       if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no password')
       const passwordHash = await ports.hashing.hash(newPassword)
       const { changeNumber } = await store(ports, { username, passwordHash, giver })
-      await ports.publisher.settle(changeNumber)
+      await ports.publisher.waitUntilPublished(changeNumber)
     },
   }
 }

@@ -50,7 +50,7 @@ export async function makeRoom(ports: MakeRoomPorts, begun: BegunLogin): Promise
       return { result: excess.map(({ id }) => id), change: {} }
     },
   )
-  await publisher.settle(changeNumber)
+  await publisher.waitUntilPublished(changeNumber)
   return result
 }
 

@@ -22,7 +22,7 @@ export interface RefreshPorts extends EndLoginPorts {
   readonly refreshTokens: RefreshTokens
   readonly sealing: Sealing
   readonly lifetimes: LoginLifetimes
-  readonly publisher: Pick<PrincipalPublisher, 'settle' | 'reloaded'>
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished' | 'reloaded'>
   readonly clock: Clock
 }
 

@@ -16,7 +16,7 @@ export type SessionEndReason = NonNullable<(typeof sessions.$inferSelect)['ended
 /** What ending a login needs. */
 export interface EndLoginPorts {
   readonly database: Database
-  readonly publisher: Pick<PrincipalPublisher, 'settle'>
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
   readonly clock: Clock
 }
 
@@ -94,7 +94,7 @@ async function settled<Result>(
   work: Parameters<typeof changePrincipal<Result>>[2],
 ): Promise<Result> {
   const { result, changeNumber } = await changePrincipal(database, username, work)
-  await publisher.settle(changeNumber)
+  await publisher.waitUntilPublished(changeNumber)
   return result
 }
 

@@ -16,7 +16,7 @@ import { tokensAliveSince } from '../users/principal-record.ts'
 export interface EndTokenPorts {
   readonly database: Database
   readonly clock: Clock
-  readonly publisher: Pick<PrincipalPublisher, 'settle'>
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
   readonly verifyAccessToken: VerifyAccessToken
   readonly verifyKeySignedToken: VerifyKeySignedToken
 }
@@ -59,7 +59,7 @@ export function createEndToken({ database, clock, publisher, ...verifiers }: End
         return { result: hasEnded, ...(hasEnded && { change: {} }) }
       },
     )
-    await publisher.settle(changeNumber)
+    await publisher.waitUntilPublished(changeNumber)
     return { id, username, wasAlive }
   }
 }

@@ -37,7 +37,7 @@ export interface DigestSecretsPorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly sealing: Sealing
-  readonly publisher: Pick<PrincipalPublisher, 'settle'>
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
 }
 
 /** The length of a secret, before its encoding. */
@@ -66,7 +66,7 @@ export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
   const renew = async (username: string, secret: string, giver?: Giver) => {
     if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no secret')
     const { result, changeNumber } = await store(ports, username, { secret, giver })
-    await publisher.settle(changeNumber)
+    await publisher.waitUntilPublished(changeNumber)
     return { username: result, secret }
   }
   return {

@@ -1,7 +1,7 @@
 /**
- * How a principal changes: everything that alters what its record says (rights, roles, enabled, deletion, creation, a new password,
- * logout everywhere, the end of a login) goes through here, so that no change can miss its number. Announcing it is the
- * publisher's matter, and calls to other systems never happen inside.
+ * The one door for a change of a principal (docs/revocation.md#writing-a-change). Everything that alters a principal record (rights, roles,
+ * enabled, deletion, creation, a new password, logout everywhere, the revocation of a login) goes through here, so that every change gets
+ * its version. The publisher announces the change. No other system is called inside the transaction.
  */
 import { eq, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
@@ -20,32 +20,32 @@ export interface LoginGeneration {
   readonly generation: number
 }
 
-/** What a change does to the principal's own row, beside its number. */
+/** How a change alters the principal's own row, beside its version. */
 export interface PrincipalChange {
-  /** Ends everything that carries the present generation; but `keptLogin` survives with its own. */
+  /** Revokes everything that carries the present generation, except `keptLogin`. */
   readonly raiseGeneration?: { readonly keptLogin: LoginGeneration | null }
   /**
-   * Runs after the number was taken, when every other change has committed or is waiting: a rule over several users can be
-   * decided here without a race. Throws to undo everything.
+   * Runs after the version was taken, when every other change has committed or waits. Rules over several users are checked here without a
+   * race. Throws to undo the change.
    */
   readonly verify?: (transaction: Drizzle) => Promise<void>
 }
 
-/** What the work of a change ends in; without `change` nothing has changed, and no number is taken. */
+/** The outcome of the work; without `change` nothing changed, and no version is taken. */
 export interface ChangeOutcome<Result> {
   readonly result: Result
   readonly change?: PrincipalChange
 }
 
-/** The result, with the number that a flush of the publisher must cover before the caller may be answered. */
+/** The result, and the version that must be published before the caller gets an answer. */
 export interface Changed<Result> {
   readonly result: Result
   readonly changeNumber: number
 }
 
 /**
- * Changes one principal in one transaction: locks its row, runs `work`, and as the last step numbers the change. When nothing
- * changed, the number is that of the latest change, whose announcement may still be under way.
+ * Changes one principal in one transaction: locks its row, runs `work`, and takes the next version as the last step. When nothing
+ * changed, the version is that of the latest change, whose announcement may still be under way.
  *
  * @throws Refused `not-found` when there never was a user of this name, and whatever `work` throws
  */
@@ -68,8 +68,8 @@ export function changePrincipal<Result>(
 }
 
 /**
- * Takes the next change number and writes it, and what else `change` says, on the principal's row. Must be the last step of a
- * transaction that holds that row's lock: from here on every other change waits.
+ * Takes the next version and writes it on the principal's row, together with `change`. Must be the last step of a transaction that holds
+ * the lock of that row: from here on every other change waits.
  */
 export async function numberChange(
   transaction: Drizzle,
@@ -97,7 +97,7 @@ export async function numberChange(
   return counter.value
 }
 
-/** True when what carries this login's generation is still accepted. */
+/** True when credentials of this login's generation are still accepted. */
 export const isCurrent = (principal: LockedPrincipal, login: LoginGeneration): boolean =>
   login.generation === principal.generation ||
   (login.id === principal.keptLoginId && login.generation === principal.keptLoginGeneration)

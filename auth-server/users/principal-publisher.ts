@@ -1,6 +1,6 @@
 /**
- * Keeps the cache and the deal servers up to date with the principals in the database: when flushes run, who waits for them, and
- * what is told about their failures. What one flush does is in `principal-flush.ts`. Knows nothing of why a principal changed.
+ * Keeps the cache and the deal servers up to date with the principals in the database: when a publication runs, who waits for it, and how
+ * its failures are reported. One publication is in `publish-principals.ts`. Knows nothing of why a principal changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cache, CacheMoment } from '../../shared/platform/cache/cache.ts'
@@ -11,25 +11,25 @@ import { heartbeatIntervalMs } from '../../shared/protocol/principal/change-feed
 import type { InstalledPrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { OtherInstallation, readChangeCounter } from './change-counter.ts'
-import { DatabaseBehindCache, feedMarkerKey, flushPrincipals, putRecord } from './principal-flush.ts'
 import { readPrincipal } from './principal-record.ts'
+import { DatabaseBehindCache, publishedVersionKey, publishPrincipals, putRecord } from './publish-principals.ts'
 
-/** How long a caller waits at most for its change to reach the cache (CONTRACT "Freshness"). */
-const settleWithinMs = 1000
+/** How long a caller waits at most for its change to reach the cache, in milliseconds (docs/contract.md#freshness). */
+const publishWithinMs = 1000
 
-/** Pause after a failed flush that somebody waits for. */
+/** Pause after a failed publication that a caller waits for, in milliseconds. */
 const retryAfterMs = 50
 
-/** So many reloads are remembered while the cache is away; beyond, they are dropped, since they carry no change. */
+/** How many reloads are remembered while the cache is away. Further ones are dropped: they carry no change. */
 const maxReloads = 1000
 
-/** How the feed is doing, for readiness and metrics. */
+/** The state of publishing, for readiness and metrics. */
 export interface PublisherHealth {
-  /** The change number last published; undefined before the first flush. */
+  /** The version published last; undefined before the first publication. */
   readonly upTo: number | undefined
-  /** Milliseconds since the last successful flush. */
+  /** Milliseconds since the last successful publication. */
   readonly ageMs: number | undefined
-  /** Why the last flush failed: the dependency that did not answer, or that the database is older than the cache. */
+  /** Why the last publication failed: the dependency that did not answer, or that the database is older than the cache. */
   readonly problem: string | undefined
 }
 
@@ -37,28 +37,28 @@ export interface PublisherHealth {
 export interface PrincipalPublisher {
   /** Starts the heartbeat. */
   start(): void
-  /** Ends the heartbeat and waits for the flush under way. */
+  /** Ends the heartbeat and waits for the publication under way. */
   stop(): Promise<void>
-  /** Flushes, beginning no earlier than now; shared by all who ask meanwhile. False when it failed. Never rejects. */
-  flush(): Promise<boolean>
+  /** Runs a publication that begins no earlier than now, shared by all callers of that time. False when it failed. Never rejects. */
+  publish(): Promise<boolean>
   /** Resolves when the change is published, or 1 s later when the cache cannot be reached. Never rejects. */
-  settle(changeNumber: number): Promise<void>
-  /** Puts the user's record into the cache again and says so, though nothing changed. Waits for one flush. Never rejects. */
+  waitUntilPublished(changeNumber: number): Promise<void>
+  /** Puts the user's record into the cache again and announces it, though nothing changed. Waits for one publication. Never rejects. */
   reloaded(username: string): Promise<void>
-  /** The record from the database, left in the cache for the next reader when there is a cache. @throws Unavailable */
+  /** The record from the database. Puts it into the cache for the next reader, if there is one. @throws Unavailable */
   fill(username: string): Promise<InstalledPrincipal>
-  /** Which installation the database is, as far as is known here; read only once. @throws Unavailable */
+  /** The id of the instance, read from the database once. @throws Unavailable */
   installationId(): Promise<string>
   health(): PublisherHealth
 }
 
-/** What the publisher works with. */
+/** The systems that the publisher uses. */
 export interface PrincipalPublisherPorts {
   readonly database: Pick<Database, 'query'>
   readonly cache: Cache
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>
-  /** Which keys are published now (`shared/protocol/internal-api/published-keys.ts`). */
+  /** The digest of the keys that are published now (docs/revocation.md#key-changes). */
   publishedKeys(): string
 }
 
@@ -94,32 +94,32 @@ class Publisher implements PrincipalPublisher {
     await (this.#queued ?? this.#running)
   }
 
-  flush(): Promise<boolean> {
+  publish(): Promise<boolean> {
     if (this.#queued) return this.#queued
     if (this.#running) {
       this.#queued = this.#running.then(() => {
         this.#queued = undefined
-        return this.flush()
+        return this.publish()
       })
       return this.#queued
     }
-    this.#running = this.#run().finally(() => {
+    this.#running = this.#publishOnce().finally(() => {
       this.#running = undefined
     })
     return this.#running
   }
 
-  async settle(changeNumber: number): Promise<void> {
-    await within(settleWithinMs, async (signal) => {
+  async waitUntilPublished(changeNumber: number): Promise<void> {
+    await within(publishWithinMs, async (signal) => {
       while (!signal.aborted && (this.#cursor ?? -1) < changeNumber) {
-        if (!(await this.flush())) await sleep(retryAfterMs)
+        if (!(await this.publish())) await sleep(retryAfterMs)
       }
     })
   }
 
   async reloaded(username: string): Promise<void> {
     if (this.#reloads.size < maxReloads) this.#reloads.add(foldUsername(username))
-    await within(settleWithinMs, () => this.flush())
+    await within(publishWithinMs, () => this.publish())
   }
 
   async fill(username: string): Promise<InstalledPrincipal> {
@@ -140,13 +140,13 @@ class Publisher implements PrincipalPublisher {
     return { upTo: this.#cursor, ageMs, problem: this.#problem }
   }
 
-  /** A moment of an incarnation that has a marker; undefined where no record may be put, or the cache is known to be away. */
+  /** A time in a run of the cache that has a published version; undefined where no record may be put, or the cache is away. */
   async #fillable(): Promise<{ installationId: string; since: CacheMoment } | undefined> {
     if (this.#problem !== undefined) return undefined
     try {
       const installationId = await this.installationId()
       const since = await this.#ports.cache.moment()
-      return (await this.#ports.cache.getVersioned(feedMarkerKey(installationId))) && { installationId, since }
+      return (await this.#ports.cache.getVersioned(publishedVersionKey(installationId))) && { installationId, since }
     } catch {
       return undefined
     }
@@ -154,18 +154,18 @@ class Publisher implements PrincipalPublisher {
 
   async #beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.flush()
+      await this.publish()
       await sleep(heartbeatIntervalMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
-  async #run(): Promise<boolean> {
+  async #publishOnce(): Promise<boolean> {
     const reloads = this.#reloads
     this.#reloads = new Set()
     try {
       const installationId = await this.installationId()
       const start = { installationId, cursor: this.#cursor, reloads: [...reloads] }
-      this.#cursor = await flushPrincipals(this.#ports, start)
+      this.#cursor = await publishPrincipals(this.#ports, start)
       this.#publishedAt = this.#ports.clock.monotonic()
       this.#report(undefined)
       return true
@@ -177,19 +177,19 @@ class Publisher implements PrincipalPublisher {
     }
   }
 
-  /** What was known is not true of the database that is there now. */
+  /** Forgets the former database. */
   #startAnew(): void {
     this.#installationId = undefined
     this.#cursor = undefined
   }
 
-  /** Logs only when the state changes: five failures a second say no more than one. */
+  /** Logs only when the state changes: there are five attempts a second. */
   #report(error: unknown): void {
     const problem = error === undefined ? undefined : problemOf(error)
     if (problem === this.#problem) return
     this.#problem = problem
-    if (problem === undefined) this.#ports.log.info('principal feed: publishing again')
-    else this.#ports.log.warn({ err: error }, `principal feed: not publishing: ${problem}`)
+    if (problem === undefined) this.#ports.log.info('The change feed is published again')
+    else this.#ports.log.warn({ err: error }, `The change feed is not published: ${problem}`)
   }
 }
 

@@ -65,7 +65,7 @@ export interface UsersForCallers extends Omit<Users, 'create' | 'patch'> {
 /** What users need. */
 export interface UsersPorts extends CreateUserPorts {
   readonly hashing: PasswordHashing
-  readonly publisher: Pick<PrincipalPublisher, 'settle'>
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
 }
 
 /** Users over these ports. */
@@ -73,7 +73,7 @@ export function createUsers(ports: UsersPorts): Users {
   const { database, publisher } = ports
   const settled = async <Result>(change: Promise<Changed<Result>>): Promise<Result> => {
     const { result, changeNumber } = await change
-    await publisher.settle(changeNumber)
+    await publisher.waitUntilPublished(changeNumber)
     return result
   }
   return {

@@ -27,7 +27,7 @@ export interface KeyStore extends VerificationKeys {
   /** True when a key of this modulus (base64url) is held, under whatever kid. */
   holds(modulus: string): boolean
   /** An auth server said which keys are published (`shared/protocol/internal-api/published-keys.ts`): others than those held are loaded, by a load that begins later. */
-  hear(published: string): void
+  onPublishedKeys(published: string): void
   /** Milliseconds since the keys were loaded or confirmed; infinite before. */
   ageMs(): number
   start(): void
@@ -133,7 +133,7 @@ class FetchedKeys implements KeyStore {
     return this.#moduli.has(modulus)
   }
 
-  hear(published: string): void {
+  onPublishedKeys(published: string): void {
     if (published === this.#digest) this.#confirmedAt = this.#ports.clock.monotonic()
     else if (this.#loading) this.#heardMeanwhile = published
     else if (!this.#stopped) void this.refresh()
@@ -180,7 +180,7 @@ class FetchedKeys implements KeyStore {
       this.#questions.settle({ load: this.#loadsBegun, hasFailed: this.#isFailing, holds })
       const heard = this.#heardMeanwhile
       this.#heardMeanwhile = undefined
-      if (heard !== undefined) this.hear(heard)
+      if (heard !== undefined) this.onPublishedKeys(heard)
       this.#look()
     })
   }

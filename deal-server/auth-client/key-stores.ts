@@ -20,7 +20,7 @@ export interface KeyStores {
    * An auth server said which keys it publishes. While auth servers differ, because one has noticed a change before the other, documents
    * are loaded more than once, and end as what all of them say.
    */
-  hear(published: string): void
+  onPublishedKeys(published: string): void
   start(): void
   stop(): void
 }
@@ -55,10 +55,10 @@ export function createKeyStores({ authClient, schemes, clock, log }: KeyStoresPo
     keySigned,
     areThere: () => needed.every((store) => store.size() > 0),
     refresh: async () => void (await Promise.all(stores.map((store) => store.refresh()))),
-    hear: (published) => {
+    onPublishedKeys: (published) => {
       const digests = splitDigests(published)
-      jwt.hear(digests.jwt)
-      keySigned.hear(digests.keySigned)
+      jwt.onPublishedKeys(digests.jwt)
+      keySigned.onPublishedKeys(digests.keySigned)
     },
     start: () => {
       for (const store of stores) store.start()

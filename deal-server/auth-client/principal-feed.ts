@@ -1,10 +1,11 @@
 /**
- * Follows the feed of principal changes and knows how far it can be trusted. Current: a message told of a look into the database
- * at most 800 ms ago, the time included that it may have been on its way, and the connection answers. Complete: each message began
- * where those before had ended. What was loaded before a gap belongs to an earlier epoch and is not believed any more.
+ * Follows the change feed and knows how far it can be trusted (docs/revocation.md#following).
  *
- * Whose feed it is, the auth server says; until it has, there is none to follow. When its database is replaced, all that was followed
- * is forgotten.
+ * Current: the last message tells of a read of the database at most 800 ms ago, including the time it was on its way, and the connection
+ * answers. Complete: each message began where those before it ended. A gap begins a new epoch; records loaded in an earlier epoch are
+ * not believed.
+ *
+ * The auth server says which instance to follow. When its database is replaced, everything known of the former instance is dropped.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
@@ -20,30 +21,30 @@ import type { AuthClient } from './auth-client.ts'
 
 export interface PrincipalFeed {
   /**
-   * Asks whose feed to follow and subscribes; resolves when subscribed, when the cache cannot be reached, or when the auth server did
-   * not answer: it then keeps trying.
+   * Asks the auth server for the instance and subscribes. Resolves when subscribed, or when the cache or the auth server does not
+   * answer; it then keeps trying.
    */
   start(): Promise<void>
   stop(): Promise<void>
-  /** The installation that is followed; undefined as long as it is not known. */
+  /** The instance that is followed; undefined until the auth server has named it. */
   installationId(): string | undefined
-  /** The auth server said, when `before` was followed, that this is the installation: follows it from now on. */
-  learn(installationId: string, before: string | undefined): void
-  /** From now on calls `listener` whenever what is known of principals is of no use any more: it was another installation's. */
+  /** Follows this instance, which the auth server named in an answer to a request that began while `before` was followed. */
+  observeInstance(installationId: string, before: string | undefined): void
+  /** From now on calls `listener` whenever another instance is followed: nothing known before is of use. */
   onOtherInstallation(listener: () => void): void
-  /** True while what is in memory and in the cache can be believed. */
+  /** True while memory and cache can be believed. */
   isCurrent(): boolean
-  /** When it was current last, on the monotonic clock; minus infinity when never. */
+  /** When the feed was current last, on the monotonic clock; minus infinity when never. */
   lastCurrentAt(): number
-  /** Grows whenever something may have been missed. */
+  /** Grows whenever a message may have been missed. */
   epoch(): number
-  /** From now on calls `listener` with every change announced: whose record, and the version it has at least. */
+  /** From now on calls `listener` with every announced change: the user, and the version that the record has at least. */
   onChange(listener: (foldedUsername: string, version: number) => void): void
-  /** From now on calls `listener` with every message's word of which keys are published (`shared/protocol/internal-api/published-keys.ts`). */
+  /** From now on calls `listener` with the digest of the published keys in each message (docs/revocation.md#key-changes). */
   onPublishedKeys(listener: (keys: string) => void): void
-  /** The version that a user's record must have at least, as far as messages said; 0 when none did lately. */
-  floor(foldedUsername: string): number
-  /** Milliseconds since the look into the database that the last message told of; infinite before the first. */
+  /** The version that a user's record must have at least; 0 when no message of the last minute named the user. */
+  minVersion(foldedUsername: string): number
+  /** Milliseconds since the read of the database that the last message tells of; infinite before the first message. */
   ageMs(): number
 }
 
@@ -55,9 +56,9 @@ export interface PrincipalFeedPorts {
   readonly log: Pick<Log, 'warn' | 'error'>
 }
 
-/** Floors are kept this long, for loads: much longer than any is under way, in milliseconds. */
-const floorKeptMs = 60_000
-/** Pause before the auth server is asked again whose feed to follow, in milliseconds. */
+/** How long a minimum version is kept, in milliseconds: much longer than any load takes. */
+const minVersionKeptMs = 60_000
+/** Pause before the auth server is asked again for its instance, in milliseconds. */
 const retryMs = 500
 
 /** The feed of one deal server; not current before it is started. */
@@ -67,14 +68,14 @@ export function createPrincipalFeed(ports: PrincipalFeedPorts): PrincipalFeed {
 
 class FollowedFeed implements PrincipalFeed {
   readonly #ports: PrincipalFeedPorts
-  readonly #floors = new Map<string, { version: number; until: number }>()
+  readonly #minVersions = new Map<string, { version: number; until: number }>()
   readonly #changeListeners: ((foldedUsername: string, version: number) => void)[] = []
   readonly #installationListeners: (() => void)[] = []
   readonly #keysListeners: ((keys: string) => void)[] = []
   readonly #stopping = new AbortController()
   #installationId: string | undefined
   #subscription: Promise<() => Promise<void>> | undefined
-  #lastLookAt = Number.NEGATIVE_INFINITY
+  #lastReadAt = Number.NEGATIVE_INFINITY
   #followedUpTo: number | undefined
   #epoch = 0
 
@@ -84,7 +85,7 @@ class FollowedFeed implements PrincipalFeed {
 
   async start(): Promise<void> {
     await this.#ask().catch((err: unknown) => {
-      this.#ports.log.warn({ err }, 'the auth server did not say whose feed of principals to follow; asking again')
+      this.#ports.log.warn({ err }, 'The auth server did not name its instance; asking again')
       void this.#keepAsking()
     })
     await this.#subscription
@@ -99,8 +100,8 @@ class FollowedFeed implements PrincipalFeed {
     return this.#installationId
   }
 
-  learn(installationId: string, before: string | undefined): void {
-    // An answer from before the last change of installations says nothing new.
+  observeInstance(installationId: string, before: string | undefined): void {
+    // An answer to a request from before the last change of instances is outdated.
     const isNews = installationId !== before && before === this.#installationId
     if (isNews && !this.#stopping.signal.aborted) this.#follow(installationId)
   }
@@ -115,7 +116,7 @@ class FollowedFeed implements PrincipalFeed {
 
   lastCurrentAt(): number {
     const now = this.#ports.clock.monotonic()
-    return this.isCurrent() ? now : Math.min(now, this.#lastLookAt + feedMaxAgeMs)
+    return this.isCurrent() ? now : Math.min(now, this.#lastReadAt + feedMaxAgeMs)
   }
 
   epoch(): number {
@@ -130,18 +131,18 @@ class FollowedFeed implements PrincipalFeed {
     this.#keysListeners.push(listener)
   }
 
-  floor(username: string): number {
-    return this.#floors.get(username)?.version ?? 0
+  minVersion(username: string): number {
+    return this.#minVersions.get(username)?.version ?? 0
   }
 
   ageMs(): number {
-    return this.#ports.clock.monotonic() - this.#lastLookAt
+    return this.#ports.clock.monotonic() - this.#lastReadAt
   }
 
   /** @throws Unavailable */
   async #ask(): Promise<void> {
     const before = this.#installationId
-    this.learn(await this.#ports.authClient.installationId(), before)
+    this.observeInstance(await this.#ports.authClient.installationId(), before)
   }
 
   async #keepAsking(): Promise<void> {
@@ -154,18 +155,18 @@ class FollowedFeed implements PrincipalFeed {
 
   #follow(installationId: string): void {
     const former = this.#installationId
-    if (former !== undefined) this.#ports.log.warn({ former, installationId }, 'the auth server has another database')
+    if (former !== undefined) this.#ports.log.warn({ former, installationId }, 'The auth server has another database')
     void this.#unsubscribe()
     this.#installationId = installationId
-    this.#lastLookAt = Number.NEGATIVE_INFINITY
+    this.#lastReadAt = Number.NEGATIVE_INFINITY
     this.#followedUpTo = undefined
-    this.#floors.clear()
+    this.#minVersions.clear()
     this.#epoch += 1
     for (const listener of this.#installationListeners) listener()
     this.#subscription = this.#ports.cache.subscribe(feedChannel(installationId), (text, heldUpMs) => {
-      if (this.#installationId === installationId) this.#hear(text, heldUpMs)
+      if (this.#installationId === installationId) this.#onMessage(text, heldUpMs)
     })
-    this.#subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'the principal feed cannot be followed'))
+    this.#subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'The change feed cannot be followed'))
   }
 
   async #unsubscribe(): Promise<void> {
@@ -174,33 +175,33 @@ class FollowedFeed implements PrincipalFeed {
     await subscription?.then((unsubscribe) => unsubscribe()).catch(() => undefined)
   }
 
-  #hear(text: string, heldUpMs: number): void {
+  #onMessage(text: string, heldUpMs: number): void {
     const { clock, log } = this.#ports
     const message = parseMessage(text)
     if (!message) {
-      log.error('a message on the principal feed is not one; is another program using the channel?')
+      log.error('A message on the change feed has another form; does another program use the channel?')
       return
     }
     const now = clock.monotonic()
     if (this.#followedUpTo === undefined || message.after > this.#followedUpTo) this.#epoch += 1
     this.#followedUpTo = Math.max(this.#followedUpTo ?? 0, message.upTo)
-    this.#raiseFloors(message, now)
-    this.#lastLookAt = Math.max(this.#lastLookAt, now - heldUpMs - message.ageMs)
+    this.#raiseMinVersions(message, now)
+    this.#lastReadAt = Math.max(this.#lastReadAt, now - heldUpMs - message.ageMs)
     for (const listener of this.#keysListeners) listener(message.keys)
   }
 
-  #raiseFloors({ changes }: FeedMessage, now: number): void {
-    const floors = this.#floors
+  #raiseMinVersions({ changes }: FeedMessage, now: number): void {
+    const minVersions = this.#minVersions
     for (const { username, version } of changes) {
-      const known = floors.get(username)?.version ?? 0
-      floors.delete(username)
-      floors.set(username, { version: Math.max(known, version), until: now + floorKeptMs })
+      const known = minVersions.get(username)?.version ?? 0
+      minVersions.delete(username)
+      minVersions.set(username, { version: Math.max(known, version), until: now + minVersionKeptMs })
       for (const listener of this.#changeListeners) listener(username, version)
     }
-    // Insertion order is order of expiry.
-    for (const [username, { until }] of floors) {
+    // The order of insertion is the order of expiry.
+    for (const [username, { until }] of minVersions) {
       if (until > now) break
-      floors.delete(username)
+      minVersions.delete(username)
     }
   }
 }

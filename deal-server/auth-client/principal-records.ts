@@ -1,9 +1,10 @@
 /**
- * Principal records as the deal server holds them: memory, then the cache, then the auth server (DESIGN "Principal records and their
- * freshness"). While the feed is current and complete, memory and cache are believed; otherwise the auth server is asked, whose
- * answer is good for 500 ms; if it cannot be reached either, what is held is used for RECORD_MAX_AGE, or what the cache has if that
- * is newer, and then there is no answer. No record below a version that the feed announced is ever used, and none of another
- * installation than the one that the feed follows.
+ * The principal records of a deal server: from memory, then from the cache, then from the auth server
+ * (docs/revocation.md#which-record-answers).
+ *
+ * While the feed is current and complete, memory and cache are believed. Otherwise the auth server is asked; its answer is good for
+ * 500 ms. If it does not answer either, a known record serves for RECORD_MAX_AGE, or the one in the cache if that is newer. After that,
+ * reading fails. A record below its minimum version is never used, nor one of another instance than the feed follows.
  */
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
@@ -31,19 +32,19 @@ export interface PrincipalRecordsPorts {
 }
 
 /** What is known of one user. */
-interface Held {
+interface KnownRecord {
   readonly installationId: string
   /** Undefined: the auth server said there is no such user. */
   readonly record: PrincipalRecord | undefined
-  /** The version that was announced or seen: the record is of no use if it is older. */
-  readonly atLeast: number
-  /** True since it was announced again: a refresh has read it anew, and may have found another one under the same version. */
+  /** The lowest version that may be used: the highest one announced or seen. */
+  readonly minVersion: number
+  /** The record was announced again: a refresh has read it, and may have found another one under the same version. */
   readonly isOutdated: boolean
   /** The feed's epoch before the load began. */
   readonly epoch: number
-  /** When the load began, on the monotonic clock: the record is at least that new. */
+  /** When the load began, on the monotonic clock. The record is at least that new. */
   readonly asOf: number
-  /** Until when it is good though the feed is not. */
+  /** Until when the record may be used while the feed is not current. */
   readonly goodUntil: number
 }
 
@@ -52,13 +53,13 @@ interface Load {
   readonly result: Promise<PrincipalRecord | undefined>
 }
 
-/** So many users' records are held, 1 to 2 KB each. */
-const heldBounds = { maxEntries: 100_000, maxBytes: 128_000_000 }
-/** How long an answer of the auth server is good while the feed is not, in milliseconds. */
+/** Bounds of the memory; one record takes 1 to 2 KB. */
+const cacheBounds = { maxEntries: 100_000, maxBytes: 128_000_000 }
+/** How long an answer of the auth server is good while the feed is not current, in milliseconds. */
 const answerGoodForMs = 500
-/** How long "there is no such user" is believed: a creation is announced, so this only bounds the harm of a lost record. */
+/** How long "there is no such user" is believed, in milliseconds. A creation is announced, so this only bounds the harm of a lost record. */
 const unknownGoodForMs = 5_000
-/** A load that was overtaken by changes this often gives up. */
+/** How often a load starts again because a change overtook it; then it fails. */
 const maxLoads = 4
 
 /** The records of one deal server. */
@@ -68,17 +69,17 @@ export function createPrincipalRecords(ports: PrincipalRecordsPorts): Principals
 
 class PrincipalRecords implements Principals {
   readonly #ports: PrincipalRecordsPorts
-  readonly #held = createBoundedCache<Held>(heldBounds)
+  readonly #known = createBoundedCache<KnownRecord>(cacheBounds)
   readonly #loads = new Map<string, Load>()
 
   constructor(ports: PrincipalRecordsPorts) {
     this.#ports = ports
-    // Floors do not last: what is held must not outlive the one it lies below.
+    // The feed forgets minimum versions after a minute, so each known record keeps its own.
     ports.feed.onChange((name, version) => {
-      const known = this.#held.get(name)
-      if (known) this.#held.set(name, { ...known, isOutdated: true, atLeast: Math.max(known.atLeast, version) })
+      const known = this.#known.get(name)
+      if (known) this.#known.set(name, { ...known, isOutdated: true, minVersion: Math.max(known.minVersion, version) })
     })
-    ports.feed.onOtherInstallation(() => this.#held.clear())
+    ports.feed.onOtherInstallation(() => this.#known.clear())
   }
 
   onOtherInstallation(listener: () => void): void {
@@ -87,25 +88,25 @@ class PrincipalRecords implements Principals {
 
   get(username: string, onBehalfOf?: Traced): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined {
     const name = foldUsername(username)
-    const known = this.#held.get(name)
+    const known = this.#known.get(name)
     return known && this.#isGood(known) ? known.record : this.#sharedLoad(name, onBehalfOf)
   }
 
-  /** Whether what is held may answer this very moment. */
-  #isGood({ record, atLeast, isOutdated, epoch, asOf, goodUntil }: Held): boolean {
+  /** True when the known record may be used now. */
+  #isGood({ record, minVersion, isOutdated, epoch, asOf, goodUntil }: KnownRecord): boolean {
     const { feed, clock } = this.#ports
-    if (isOutdated || versionOf(record) < atLeast) return false
+    if (isOutdated || versionOf(record) < minVersion) return false
     const now = clock.monotonic()
     if (!feed.isCurrent()) return now <= goodUntil
     return epoch === feed.epoch() && (record !== undefined || now - asOf <= unknownGoodForMs)
   }
 
-  #leastVersion(name: string): number {
-    const known = this.#held.get(name)
-    return Math.max(this.#ports.feed.floor(name), known?.atLeast ?? 0, versionOf(known?.record))
+  #minVersion(name: string): number {
+    const known = this.#known.get(name)
+    return Math.max(this.#ports.feed.minVersion(name), known?.minVersion ?? 0, versionOf(known?.record))
   }
 
-  /** Callers share a load, but none that began long before they came. It is on behalf of the first. */
+  /** Callers share a load that began at most 500 ms ago. It carries the trace of the first caller. */
   #sharedLoad(name: string, onBehalfOf: Traced | undefined): Promise<PrincipalRecord | undefined> {
     const now = this.#ports.clock.monotonic()
     const underWay = this.#loads.get(name)
@@ -121,29 +122,29 @@ class PrincipalRecords implements Principals {
 
   async #load(name: string, onBehalfOf: Traced | undefined): Promise<PrincipalRecord | undefined> {
     for (let count = 0; count < maxLoads; count += 1) {
-      const asked = fetchRecord(this.#ports, { name, atLeast: this.#leastVersion(name), onBehalfOf })
-      const next = await asked.catch((error: unknown) => this.#useHeld(name, error))
-      // Messages, a newer record, or another database may have come while this one was on its way.
+      const asked = fetchRecord(this.#ports, { name, minVersion: this.#minVersion(name), onBehalfOf })
+      const next = await asked.catch((error: unknown) => this.#useKnown(name, error))
+      // While the record was on its way, a message, a newer record or another database may have arrived.
       if (next.installationId !== this.#ports.feed.installationId()) continue
-      if (versionOf(next.record) < this.#leastVersion(name)) continue
-      this.#held.set(name, next)
+      if (versionOf(next.record) < this.#minVersion(name)) continue
+      this.#known.set(name, next)
       return next.record
     }
     throw new Unavailable('auth-server')
   }
 
-  /** Nobody could be asked: what is held serves for a while, or what the cache has instead, unless known to be outdated. */
-  async #useHeld(name: string, error: unknown): Promise<Held> {
+  /** After a failed load: the known record, or a newer one from the cache, unless it is too old or below its minimum version. */
+  async #useKnown(name: string, error: unknown): Promise<KnownRecord> {
     const { feed, cache, clock, recordMaxAgeMs } = this.#ports
-    const cached = this.#held.has(name) ? await readCache({ feed, cache }, name) : undefined
-    const known = this.#held.get(name)
+    const cached = this.#known.has(name) ? await readCache({ feed, cache }, name) : undefined
+    const known = this.#known.get(name)
     if (known?.record) {
       const isNewer =
         cached?.installationId === known.installationId && versionOf(cached.record) > versionOf(known.record)
       const record = isNewer ? cached.record : known.record
       const confirmedAt = known.epoch === feed.epoch() ? Math.max(known.asOf, feed.lastCurrentAt()) : known.asOf
       const isYoung = clock.monotonic() - confirmedAt <= recordMaxAgeMs
-      if (isYoung && versionOf(record) >= this.#leastVersion(name)) return { ...known, record }
+      if (isYoung && versionOf(record) >= this.#minVersion(name)) return { ...known, record }
     }
     throw error instanceof Unavailable ? error : new Unavailable('auth-server', { cause: error })
   }
@@ -151,25 +152,25 @@ class PrincipalRecords implements Principals {
 
 const versionOf = (record: PrincipalRecord | undefined): number => record?.version ?? 0
 
-/** The cache's record, if the feed is current and stays complete meanwhile and it is new enough; else the auth server's. */
+/** The record from the cache, if it is new enough and the feed is current and complete throughout; else from the auth server. */
 async function fetchRecord(
   { feed, cache, authClient, clock }: PrincipalRecordsPorts,
-  { name, atLeast, onBehalfOf }: { name: string; atLeast: number; onBehalfOf: Traced | undefined },
-): Promise<Held> {
+  { name, minVersion, onBehalfOf }: { name: string; minVersion: number; onBehalfOf: Traced | undefined },
+): Promise<KnownRecord> {
   const before = feed.installationId()
   const epoch = feed.epoch()
   const asOf = clock.monotonic()
   const cached = feed.isCurrent() ? await readCache({ feed, cache }, name) : undefined
-  const canBelieve = cached && versionOf(cached.record) >= atLeast && feed.isCurrent() && feed.epoch() === epoch
-  if (canBelieve) return { ...cached, atLeast, isOutdated: false, epoch, asOf, goodUntil: asOf }
+  const canBelieve = cached && versionOf(cached.record) >= minVersion && feed.isCurrent() && feed.epoch() === epoch
+  if (canBelieve) return { ...cached, minVersion, isOutdated: false, epoch, asOf, goodUntil: asOf }
   const answer = await authClient.principal(name, onBehalfOf)
-  feed.learn(answer.installationId, before)
-  // A version of another installation says nothing of this one.
-  const floor = answer.installationId === before ? atLeast : 0
-  return { ...answer, atLeast: floor, isOutdated: false, epoch, asOf, goodUntil: asOf + answerGoodForMs }
+  feed.observeInstance(answer.installationId, before)
+  // Versions of two instances cannot be compared.
+  const leastHere = answer.installationId === before ? minVersion : 0
+  return { ...answer, minVersion: leastHere, isOutdated: false, epoch, asOf, goodUntil: asOf + answerGoodForMs }
 }
 
-/** The cached record; undefined also when the cache does not answer: the auth server is asked next. */
+/** The cached record; undefined also when the cache does not answer, so that the auth server is asked next. */
 async function readCache(
   { feed, cache }: Pick<PrincipalRecordsPorts, 'feed' | 'cache'>,
   name: string,

@@ -49,7 +49,7 @@ describePostgresAndRedis('principal records of three deal servers behind two aut
     if (!part) throw new Error('no auth server is open')
     const patch = { rights }
     const { changeNumber } = await changeUser({ database: part.database, clock: systemClock }, 'alice', { patch })
-    await part.publisher.settle(changeNumber)
+    await part.publisher.waitUntilPublished(changeNumber)
   }
 
   /** How long after now the last read begins that finds something else than expected, in milliseconds; 0 when none does. */

@@ -55,7 +55,7 @@ describePostgresAndRedis('a deal server whose connection to Redis slows down', (
     const { changeNumber } = await changeUser({ database: auth.database, clock: systemClock }, 'alice', {
       patch: { rights: [] },
     })
-    await auth.publisher.settle(changeNumber)
+    await auth.publisher.waitUntilPublished(changeNumber)
     const acknowledgedAt = performance.now()
     let lastAllowedMs = 0
     for (let askedMs = 0; askedMs < 4_000; askedMs = performance.now() - acknowledgedAt) {

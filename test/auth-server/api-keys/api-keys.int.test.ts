@@ -32,7 +32,7 @@ describeBackends('API keys in the database', (openBackend) => {
       { username: 'Erin', passwordHash: null, roles: [], rights: [], enabled: true },
     )
     const sealing = createSealing(parseSecretsKeys(Buffer.alloc(32, 1).toString('base64url')))
-    const publisher = { settle: async (changeNumber: number) => void settled.push(changeNumber) }
+    const publisher = { waitUntilPublished: async (changeNumber: number) => void settled.push(changeNumber) }
     apiKeys = createApiKeys({ database, clock, ids, sealing, publisher, pairsPerMinute: 10 })
   })
   afterAll(async () => {

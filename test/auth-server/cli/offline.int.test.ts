@@ -40,13 +40,13 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
 
   const keysUnder = (secretsKeys = oldKey) => {
     const { database } = opened
-    const publisher = { settle: async () => undefined }
+    const publisher = { waitUntilPublished: async () => undefined }
     return createApiKeys({ database, clock, ids, sealing: createSealing(secretsKeys), publisher, pairsPerMinute: 10 })
   }
 
   const digestsUnder = (secretsKeys: typeof oldKey) => {
     const { database } = opened
-    const publisher = { settle: async () => undefined }
+    const publisher = { waitUntilPublished: async () => undefined }
     return createDigestSecrets({ database, clock, ids, sealing: createSealing(secretsKeys), publisher })
   }
 

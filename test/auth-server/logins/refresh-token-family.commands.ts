@@ -195,7 +195,7 @@ const restart = () =>
   command('Restart', async (_model, real) => {
     await real.core.publisher.stop()
     real.core = real.restart()
-    await real.core.publisher.flush()
+    await real.core.publisher.publish()
   })
 
 const which = fc.nat(2)

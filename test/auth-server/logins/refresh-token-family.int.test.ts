@@ -22,7 +22,7 @@ describeOnDatabases('refresh families under random interleavings', (open) => {
     const cache = createMemoryCache(systemClock)
     const restart = () => createAuthCore({ database: opened.database, cache, clock })
     const core = restart()
-    await core.publisher.flush()
+    await core.publisher.publish()
     const username = `family-${++serial}`
     await core.users.create({ username, password: goodPassword })
     return { model: newModel(goodPassword, clock.now()), real: { core, clock, username, restart } }

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changePrincipal } from '../../../auth-server/users/principal-change.ts'
-import { feedMarkerKey } from '../../../auth-server/users/principal-flush.ts'
 import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
+import { publishedVersionKey } from '../../../auth-server/users/publish-principals.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { type FeedMessage, feedMessageSchema } from '../../../shared/protocol/principal/change-feed.ts'
@@ -48,13 +48,13 @@ describeOnDatabases('the principal publisher', (open) => {
     (await changePrincipal(opened.database, username, async () => ({ result: undefined, change: {} }))).changeNumber
   const cached = async (username: string) =>
     parsePrincipalRecord((await cache.reliable.getVersioned(principalKey(installationId, username)))?.value ?? '')
-  const markerVersion = async () => (await cache.reliable.getVersioned(feedMarkerKey(installationId)))?.version
+  const markerVersion = async () => (await cache.reliable.getVersioned(publishedVersionKey(installationId)))?.version
 
   it('has the record in the cache and announced when a change is settled', async () => {
     const publisher = newPublisher()
-    await publisher.flush()
+    await publisher.publish()
     const number = await change('pub-a')
-    await publisher.settle(number)
+    await publisher.waitUntilPublished(number)
     expect(await cached('pub-a')).toMatchObject({ version: number })
     expect(await markerVersion()).toBe(number)
     expect(messages.at(-1)).toMatchObject({ upTo: number, changes: [{ username: 'pub-a', version: number }] })
@@ -64,7 +64,7 @@ describeOnDatabases('the principal publisher', (open) => {
   it('chains its messages, and beats when nothing changes', async () => {
     const publisher = newPublisher()
     publisher.start()
-    for (const username of [...names, ...names]) await publisher.settle(await change(username))
+    for (const username of [...names, ...names]) await publisher.waitUntilPublished(await change(username))
     await expect.poll(() => messages.length).toBeGreaterThanOrEqual(8)
     await publisher.stop()
     const count = messages.length
@@ -75,7 +75,7 @@ describeOnDatabases('the principal publisher', (open) => {
 
   it('publishes what another instance changed and then died', async () => {
     const publisher = newPublisher()
-    await publisher.flush()
+    await publisher.publish()
     const number = await change('pub-b')
     publisher.start()
     await expect.poll(() => cached('pub-b')).toMatchObject({ version: number })
@@ -84,29 +84,29 @@ describeOnDatabases('the principal publisher', (open) => {
 
   it('answers a second later when the cache cannot be reached, and catches up when it is back', async () => {
     const publisher = newPublisher()
-    await publisher.flush()
+    await publisher.publish()
     cache.fates = Array<Fate>(10_000).fill('lost')
     const number = await change('pub-a')
     const began = performance.now()
-    await publisher.settle(number)
+    await publisher.waitUntilPublished(number)
     expect(performance.now() - began).toBeGreaterThan(950)
     expect(performance.now() - began).toBeLessThan(5_000)
     expect(publisher.health().problem).toBe('cache is not available')
     expect((await publisher.fill('pub-a')).record).toMatchObject({ version: number })
     expect(warnings).toHaveLength(1)
     cache.fates = []
-    await publisher.flush()
+    await publisher.publish()
     expect(await cached('pub-a')).toMatchObject({ version: number })
     expect(publisher.health().problem).toBeUndefined()
   })
 
   it('puts a record again on reload, and announces it with its version', async () => {
     const publisher = newPublisher()
-    await publisher.flush()
+    await publisher.publish()
     await publisher.reloaded('PUB-C')
     const record = await cached('pub-c')
     expect(messages.at(-1)?.changes).toEqual([{ username: 'pub-c', version: record?.version }])
-    await publisher.flush()
+    await publisher.publish()
     expect(messages.at(-1)?.changes).toEqual([])
   })
 
@@ -114,7 +114,7 @@ describeOnDatabases('the principal publisher', (open) => {
     const publisher = newPublisher()
     expect((await publisher.fill('pub-a')).record).toMatchObject({ username: 'pub-a' })
     expect(await cached('pub-a')).toBeUndefined()
-    await publisher.flush()
+    await publisher.publish()
     expect((await publisher.fill('PUB-A')).record).toMatchObject({ username: 'pub-a' })
     expect(await cached('pub-a')).toMatchObject({ username: 'pub-a' })
     expect(await publisher.fill('nobody')).toEqual({ installationId, record: undefined })
@@ -126,11 +126,11 @@ describeOnDatabases('the principal publisher', (open) => {
         delayedReads(async () => {
           await cache.restart()
           const number = await change('pub-a')
-          expect(await newPublisher().flush()).toBe(true)
+          expect(await newPublisher().publish()).toBe(true)
           expect(await markerVersion()).toBe(number)
         }),
       )
-      await newPublisher().flush()
+      await newPublisher().publish()
       await outdated[work]('pub-a')
       const record = await cached('pub-a')
       if (record) expect(record.version).toBe(await markerVersion())
@@ -140,25 +140,25 @@ describeOnDatabases('the principal publisher', (open) => {
   it('publishes nothing while the database is older than the cache', async () => {
     const number = await change('pub-a')
     await cache.reliable.putVersioned(
-      feedMarkerKey(installationId),
+      publishedVersionKey(installationId),
       { version: number + 100, value: '' },
       { ttlSeconds: 60 },
     )
     const publisher = newPublisher()
-    expect(await publisher.flush()).toBe(false)
+    expect(await publisher.publish()).toBe(false)
     expect(messages).toEqual([])
     expect(publisher.health().problem).toContain('older than the cache')
   })
 
   it('takes a tail of several batches to the cache, and tells followers that they missed some', async () => {
     const publisher = newPublisher()
-    await publisher.flush()
+    await publisher.publish()
     const { database } = opened
     await database.query(`insert into auth.principals (username_folded, username, user_id, change_number)
       select 'many-' || n, 'many-' || n, gen_random_uuid(), c.value + n
       from generate_series(1, 2500) n, auth.principal_change_counter c`)
     await database.query('update auth.principal_change_counter set value = value + 2500')
-    expect(await publisher.flush()).toBe(true)
+    expect(await publisher.publish()).toBe(true)
     const upTo = publisher.health().upTo
     expect(messages.at(-1)).toMatchObject({ after: upTo, upTo, changes: [] })
     expect(await cached('many-1')).toMatchObject({ enabled: false })
@@ -210,7 +210,7 @@ describeOnDatabases('the principal publisher', (open) => {
           case 'change':
             return history.push({ username: one.name, number: await change(one.name) })
           case 'flush':
-            return publisher.flush()
+            return publisher.publish()
           case 'fill':
             return publisher.fill(one.name)
           case 'reload':
@@ -221,7 +221,7 @@ describeOnDatabases('the principal publisher', (open) => {
             publishers[one.by] = newPublisher(delayed)
             return undefined
           case 'newcomer':
-            return newPublisher(delayed).flush()
+            return newPublisher(delayed).publish()
           case 'lose':
             cache.fates.push(...one.fates)
             return undefined
@@ -229,7 +229,7 @@ describeOnDatabases('the principal publisher', (open) => {
       }
       for (const round of all) await scheduler.waitFor(Promise.all(round.map(run)))
       cache.fates = []
-      for (const publisher of publishers) expect(await scheduler.waitFor(publisher.flush())).toBe(true)
+      for (const publisher of publishers) expect(await scheduler.waitFor(publisher.publish())).toBe(true)
       await checkClaim(Math.max(...history.map(({ number }) => number), 0), history)
       await Promise.all(checks)
       expect(messages.at(-1)?.upTo).toBeGreaterThanOrEqual(history.at(-1)?.number ?? 0)

@@ -110,7 +110,7 @@ it('goes by no answer that was on its way when the database was replaced', async
   await at.time.pass(50)
   at.world.principals.replace()
   at.world.principals.change('alice', () => mayNothing)
-  at.deal.feed.learn(at.world.principals.installationId, at.deal.feed.installationId())
+  at.deal.feed.observeInstance(at.world.principals.installationId, at.deal.feed.installationId())
   expect(await at.time.until(late)).toMatchObject(mayNothing)
   expect(at.deal.feed.installationId()).toBe(at.world.principals.installationId)
 })

@@ -118,9 +118,9 @@ describe('word of what is published', () => {
   it('starts a load where other keys are held, and none where the same are', async () => {
     const { store, load, started } = openKeyStore()
     await load({ keys: [usable('a')] })
-    store.hear(keySetDigest(['a']))
+    store.onPublishedKeys(keySetDigest(['a']))
     expect(started()).toBe(1)
-    store.hear(keySetDigest(['b']))
+    store.onPublishedKeys(keySetDigest(['b']))
     expect(started()).toBe(2)
   })
 
@@ -128,7 +128,7 @@ describe('word of what is published', () => {
     const { store, load, answer, started } = openKeyStore()
     await load({ keys: [usable('a')] })
     const early = store.refresh()
-    store.hear(keySetDigest(['b']))
+    store.onPublishedKeys(keySetDigest(['b']))
     expect(started()).toBe(2)
     answer(usable('a'))
     await early
@@ -142,7 +142,7 @@ describe('word of what is published', () => {
   it('during a load that brings just these keys starts none', async () => {
     const { store, answer, started } = openKeyStore()
     const underWay = store.refresh()
-    store.hear(keySetDigest(['a']))
+    store.onPublishedKeys(keySetDigest(['a']))
     answer(usable('a'))
     await underWay
     await vi.advanceTimersByTimeAsync(0)

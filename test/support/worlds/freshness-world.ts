@@ -70,7 +70,7 @@ export class FreshnessWorld {
     try {
       const version = await server.database.change(username, change)
       const committedAt = this.time.monotonic()
-      await server.publisher.settle(version)
+      await server.publisher.waitUntilPublished(version)
       if (!server.alive) return false
       const at = this.time.monotonic()
       this.#acknowledged.push({ username, version, at })

@@ -1,9 +1,9 @@
 /**
- * One flush of the principal feed: brings the cache up to the database and says so on the channel (`shared/protocol/principal/change-feed.ts`).
+ * One publication: brings the cache up to the database and announces that on the change feed (docs/revocation.md#publishing).
  *
- * The marker is an entry that says: "in this incarnation of the cache, every record is at least as new as change `version`". Nobody
- * puts a record where there is no marker, so an incarnation without one holds no record, and any number is true of it. What a
- * later incarnation holds was read from the database after it began; what was flushed before that is in whatever it holds.
+ * The published version is an entry of the cache. It says that in this run of the cache every record is at least as new as that version.
+ * No record is put into a cache without a published version, so a run without one holds no record, and every version is true of it. A
+ * later run only holds what was read from the database after the run began, so it includes everything published before.
  */
 import type { Cache, CacheMoment } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
@@ -20,34 +20,35 @@ import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/p
 import { assertInstallation, noCounter, readChangeCounter } from './change-counter.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
 
-/** The cache key of the marker. */
-export const feedMarkerKey = (installationId: string): string => installationKey(installationId, 'principal-feed:upTo')
+/** The cache key of the published version. */
+export const publishedVersionKey = (installationId: string): string =>
+  installationKey(installationId, 'principal-feed:upTo')
 
-/** A record may stay in the cache this long. */
+/** How long a record may stay in the cache, in seconds. */
 const recordTtlSeconds = 86_400
 
-/** Far longer than any record stays, so that no record outlives the marker it stands under. */
-const markerTtlSeconds = 7 * 86_400
+/** In seconds; far longer than a record, so that no record outlives its published version. */
+const publishedVersionTtlSeconds = 7 * 86_400
 
-/** So many records are read and written at once. */
+/** How many records are read and written at once. */
 const batchSize = 1000
 
-/** Where the flush looks and writes. */
-export interface FlushPorts {
+/** The systems that a publication reads and writes. */
+export interface PublishPorts {
   readonly database: Pick<Database, 'query'>
   readonly cache: Cache
   readonly clock: Clock
-  /** Which keys are published now (`shared/protocol/internal-api/published-keys.ts`). */
+  /** The digest of the keys that are published now (docs/revocation.md#key-changes). */
   publishedKeys(): string
 }
 
-/** What a flush starts from. */
-export interface FlushStart {
-  /** Which installation the database was so far. */
+/** The state before a publication. */
+export interface PublicationStart {
+  /** The instance that the database was so far. */
   readonly installationId: string
-  /** The change up to which this process knows the cache to be; undefined when it has never flushed. */
+  /** The version up to which this process has published; undefined before its first publication. */
   readonly cursor: number | undefined
-  /** Folded names whose records are put again although nothing changed. */
+  /** Folded names of users whose records are put again although nothing changed. */
   readonly reloads: readonly string[]
 }
 
@@ -73,73 +74,78 @@ const batchSql = `select json_build_object(
   from auth.principal_change_counter c`
 
 /**
- * Puts every record that changed after the cursor into the cache, moves the marker, and publishes.
+ * Puts every record that changed after the cursor into the cache, raises the published version, and announces the changes.
  *
- * @returns the change number that is now published
- * @throws Unavailable when database or cache do not answer, or the cache's incarnation changed meanwhile
- * @throws OtherInstallation when the database is not the one it was: nothing was written that is not true of the former one
+ * @returns the version that is now published
+ * @throws Unavailable when database or cache do not answer, or another run of the cache began meanwhile
+ * @throws OtherInstallation when the database was replaced: everything written is true of the former one
  * @throws DatabaseBehindCache when nothing may be published at all
  */
-export async function flushPrincipals(ports: FlushPorts, start: FlushStart): Promise<number> {
+export async function publishPrincipals(ports: PublishPorts, start: PublicationStart): Promise<number> {
   const { cache, clock } = ports
   const { installationId } = start
-  let lookedAt = clock.monotonic()
+  let readAt = clock.monotonic()
   const since = await cache.moment()
-  const marker = await establishMarker(ports, since, start)
-  const after = Math.min(start.cursor ?? marker, marker)
-  const floor = Math.max(start.cursor ?? marker, marker)
+  const publishedVersion = await establishPublishedVersion(ports, since, start)
+  const after = Math.min(start.cursor ?? publishedVersion, publishedVersion)
+  const published = Math.max(start.cursor ?? publishedVersion, publishedVersion)
 
-  let { looked, batch } = { looked: since, batch: await readBatch(ports, after, start) }
+  let { readTime, batch } = { readTime: since, batch: await readBatch(ports, after, start) }
   let inOneBatch = true
   while (batch.tail.length === batchSize) {
     inOneBatch = false
     await putRecords(cache, { installationId, facts: batch.tail }, since)
-    lookedAt = clock.monotonic()
-    looked = await cache.moment()
+    readAt = clock.monotonic()
+    readTime = await cache.moment()
     batch = await readBatch(ports, batch.tail[batchSize - 1]?.version ?? after, start)
   }
-  if (batch.counter < floor) throw new DatabaseBehindCache(`change ${floor} is in the cache, not in the database`)
+  if (batch.counter < published)
+    throw new DatabaseBehindCache(`change ${published} is in the cache, not in the database`)
   await putRecords(cache, { installationId, facts: [...batch.tail, ...batch.reloaded] }, since)
   if (!inOneBatch) await assertSameIncarnation(cache, installationId, since)
 
   const upTo = batch.counter
-  await putMarker(cache, { installationId, version: upTo }, { since })
-  const ageMs = Math.min(clock.monotonic() - lookedAt + feedMessageTransitMs, feedMessageMaxAgeMs)
+  await putPublishedVersion(cache, { installationId, version: upTo }, { since })
+  const ageMs = Math.min(clock.monotonic() - readAt + feedMessageTransitMs, feedMessageMaxAgeMs)
   const told = inOneBatch ? announcement(after, batch) : { after: upTo, upTo, changes: [] }
   const message: FeedMessage = { ...told, ageMs, keys: ports.publishedKeys() }
-  const fresh = { since: looked, maxAgeMs: ageMs }
+  const fresh = { since: readTime, maxAgeMs: ageMs }
   if (!(await cache.publish(feedChannel(installationId), JSON.stringify(message), fresh)))
     throw new Unavailable('cache')
   return upTo
 }
 
-/** The version of the marker, which is made when this incarnation has none. */
-async function establishMarker({ cache, database }: FlushPorts, since: CacheMoment, start: FlushStart) {
+/** The published version of the cache. Writes it first when this run has none. */
+async function establishPublishedVersion(
+  { cache, database }: PublishPorts,
+  since: CacheMoment,
+  start: PublicationStart,
+) {
   const { installationId, cursor } = start
-  const present = await cache.getVersioned(feedMarkerKey(installationId))
+  const present = await cache.getVersioned(publishedVersionKey(installationId))
   if (present) return present.version
   const counter = await readChangeCounter(database)
   assertInstallation(counter, installationId)
   const version = Math.min(cursor ?? Number.POSITIVE_INFINITY, counter.value)
-  await putMarker(cache, { installationId, version }, { since, ifAbsent: true })
-  const established = await cache.getVersioned(feedMarkerKey(installationId))
+  await putPublishedVersion(cache, { installationId, version }, { since, ifAbsent: true })
+  const established = await cache.getVersioned(publishedVersionKey(installationId))
   if (!established) throw new Unavailable('cache')
   return established.version
 }
 
-/** False, which the caller need not look at, when a higher one is there or the incarnation is gone: `publish` tells the two apart. */
-const putMarker = (
+/** False when a higher version is there, or when the run of the cache is over; callers learn the difference from `cache.publish`. */
+const putPublishedVersion = (
   cache: Cache,
   { installationId, version }: { installationId: string; version: number },
   options: { since: CacheMoment; ifAbsent?: boolean },
 ) =>
   cache.putVersioned(
-    feedMarkerKey(installationId),
+    publishedVersionKey(installationId),
     { version, value: String(version) },
-    { ...options, ttlSeconds: markerTtlSeconds },
+    { ...options, ttlSeconds: publishedVersionTtlSeconds },
   )
 
-async function readBatch({ database, clock }: FlushPorts, after: number, start: FlushStart): Promise<Batch> {
+async function readBatch({ database, clock }: PublishPorts, after: number, start: PublicationStart): Promise<Batch> {
   const parameters = [String(after), tokensAliveSince(clock), JSON.stringify(start.reloads)]
   const [row] = await database.query<{ batch: Batch }>(batchSql, parameters)
   if (!row) throw new TypeError(noCounter)
@@ -155,7 +161,7 @@ async function putRecords(
   await Promise.all(facts.map((one) => putRecord(cache, { installationId, record: toPrincipalRecord(one) }, since)))
 }
 
-/** Puts one record under its version, in the incarnation of `since` only; false when a newer one is there. @throws Unavailable */
+/** Puts one record under its version, in the run of the cache of `since` only; false when a newer one is there. @throws Unavailable */
 export const putRecord = (
   cache: Cache,
   { installationId, record }: { installationId: string; record: PrincipalRecord },
@@ -167,15 +173,15 @@ export const putRecord = (
     { since, ttlSeconds: recordTtlSeconds },
   )
 
-/** `publish` for nobody: it answers false in every other incarnation, which `putVersioned` cannot tell from a newer entry. */
+/** Throws Unavailable if the cache was restarted. Publishes an empty message, because `putVersioned` does not report a restart. */
 async function assertSameIncarnation(cache: Cache, installationId: string, since: CacheMoment): Promise<void> {
   const fresh = { since, maxAgeMs: 3_600_000 }
   if (!(await cache.publish(`${feedChannel(installationId)}:incarnation`, '', fresh))) throw new Unavailable('cache')
 }
 
 /**
- * After a tail of several batches the changes are too many for a message: `after` equal to `upTo` then tells every follower that it
- * has missed some. This is the message for a tail that fits.
+ * The announcement of changes that fit into one batch. Where they do not fit, the message has `after` equal to `upTo`, which tells every
+ * follower that it missed some.
  */
 function announcement(after: number, batch: Batch): Omit<FeedMessage, 'ageMs' | 'keys'> {
   const versions = new Map([...batch.reloaded, ...batch.tail].map((facts) => [facts.username, facts.version]))
