@@ -1,0 +1,74 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { anchorsOf, linksIn, proseOf } from './markdown.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Folders that are not part of the source. */
+const ignored = new Set(['node_modules', 'dist', 'data', 'coverage', 'migrations', '.git'])
+
+function pagesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return ignored.has(entry.name) ? [] : pagesBelow(path)
+    return entry.name.endsWith('.md') ? [path] : []
+  })
+}
+
+const pages = new Map(pagesBelow(root).map((path) => [path, readFileSync(path, 'utf8')]))
+const nameOf = (path: string): string => relative(root, path)
+
+/** Why a link of this page leads nowhere; undefined for a good one, and for one to another site. */
+function problemOf(page: string, link: string): string | undefined {
+  if (/^[a-z]+:/.test(link)) return undefined
+  const [file = '', anchor] = link.split('#')
+  const target = file === '' ? page : resolve(dirname(page), file)
+  if (!existsSync(target)) return `${nameOf(page)}: there is no ${link}`
+  const text = pages.get(target)
+  if (anchor === undefined || text === undefined) return undefined
+  return anchorsOf(text).includes(anchor) ? undefined : `${nameOf(page)}: ${nameOf(target)} has no heading #${anchor}`
+}
+
+describe('the pages', () => {
+  it('are found', () => {
+    const names = [...pages.keys()].map(nameOf)
+    expect(names).toEqual(expect.arrayContaining(['README.md', 'docs/contract.md', 'deal-server/http/README.md']))
+  })
+
+  it('have links and anchors that lead somewhere', () => {
+    const problems = [...pages].flatMap(([page, text]) => linksIn(text).flatMap((link) => problemOf(page, link) ?? []))
+    expect(problems).toEqual([])
+  })
+
+  it.each(['docs/contract.md', 'docs/deal-model.md'])('%s has each heading once: code refers to it', (name) => {
+    const anchors = anchorsOf(readFileSync(join(root, name), 'utf8'))
+    expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([])
+  })
+
+  it.each([
+    ...['docs/contract.md', 'docs/deal-model.md', 'docs/schemes.md', 'docs/glossary.md', 'docs/README.md'],
+    ...['CHANGELOG.md', 'CONTRIBUTING.md'],
+  ])('%s has no line of prose over 120 columns', (name) => {
+    const long = proseOf(readFileSync(join(root, name), 'utf8')).filter((line) => line.length > 120)
+    expect(long).toEqual([])
+  })
+})
+
+describe('the folders', () => {
+  const tops = ['auth-server', 'deal-server', 'bench', 'test', 'scripts', 'docker', 'docs']
+  const belowTops = tops.flatMap((top) =>
+    readdirSync(join(root, top))
+      .filter((name) => !ignored.has(name) && statSync(join(root, top, name)).isDirectory())
+      .map((name) => `${top}/${name}`),
+  )
+
+  it('of the first two levels say what they own, in 20 lines at most', () => {
+    const folders = [...tops, ...belowTops]
+    const without = folders.filter((folder) => !pages.has(join(root, folder, 'README.md')))
+    expect(without).toEqual([])
+    const isLong = (folder: string) => (pages.get(join(root, folder, 'README.md')) ?? '').split('\n').length > 21
+    // The benchmark has a page of its own there, with what was measured.
+    expect(folders.filter((folder) => folder !== 'bench' && isLong(folder))).toEqual([])
+  })
+})
