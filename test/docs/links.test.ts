@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { sourceFiles, testFiles } from '../architecture/source.ts'
 import { anchorsOf, linksIn, proseOf } from './markdown.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -38,6 +39,18 @@ describe('the pages', () => {
 
   it('have links and anchors that lead somewhere', () => {
     const problems = [...pages].flatMap(([page, text]) => linksIn(text).flatMap((link) => problemOf(page, link) ?? []))
+    expect(problems).toEqual([])
+  })
+
+  it('are there where comments refer to them', () => {
+    const references = [...sourceFiles(), ...testFiles()].flatMap(({ path, lines }) =>
+      lines.flatMap((line) => [...line.matchAll(/\bdocs\/[\w-]+\.md(?:#[\w-]+)?/g)].map(([link]) => ({ path, link }))),
+    )
+    expect(references.length).toBeGreaterThan(3)
+    const problems = references.flatMap(({ path, link }) => {
+      const problem = problemOf(join(root, 'README.md'), link)
+      return problem === undefined ? [] : [`${path}: ${problem}`]
+    })
     expect(problems).toEqual([])
   })
 
