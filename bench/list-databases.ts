@@ -1,7 +1,7 @@
 /** Two databases full of deals and tasks, one a hundred times as large as the other: what a list costs must not hang on that. */
 import { join } from 'node:path'
 import postgres from 'postgres'
-import type { DealRepository } from '../deal-server/domain/repository.ts'
+import type { DealRepository } from '../deal-server/commands/ports.ts'
 import { createDealRepository } from '../deal-server/store/deals.ts'
 import type { Database } from '../shared/platform/database/database.ts'
 import { migrateDatabase } from '../shared/platform/database/migrate.ts'

@@ -2,7 +2,7 @@
  * The commits of HoldDeal and UnholdDeal as the handlers hand them to the repository, for any deal at any version, and the statement
  * that the repository makes of one.
  */
-import type { DealCommit, DealRepository } from '../deal-server/domain/repository.ts'
+import type { DealCommit, DealRepository } from '../deal-server/commands/ports.ts'
 import { createDealRepository } from '../deal-server/store/deals.ts'
 import type { Database } from '../shared/platform/database/database.ts'
 import { dealId } from './requests.ts'

@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
-import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place } from '../domain/event-log.ts'
 import type { EventLag } from './event-lag.ts'
+import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place } from './event-log.ts'
 
 /** An event with its text on a stream. */
 export interface EncodedEvent {

@@ -7,14 +7,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
-import {
-  type EventLog,
-  type EventPage,
-  type Incarnation,
-  isBefore,
-  type LoggedEvent,
-  type Place,
-} from '../domain/event-log.ts'
+import { type EventLog, type EventPage, type Incarnation, isBefore, type LoggedEvent, type Place } from './event-log.ts'
 import type { EncodedPage, EventReader, Follower } from './event-reader.ts'
 import type { StreamStart } from './stream-request.ts'
 

@@ -6,7 +6,7 @@ import {
   type LoggedEvent,
   type Place,
   wasThere,
-} from '../domain/event-log.ts'
+} from './event-log.ts'
 
 /** What a client wants to be told. */
 export interface StreamRequest {

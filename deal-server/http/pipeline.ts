@@ -18,18 +18,18 @@ import {
   signatureUsed,
 } from '../../shared/protocol/authentication/authenticate.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
+import { commitDecision, decide, type Undertaking } from '../commands/command-steps.ts'
+import type { FindEmployees, FindUserId } from '../commands/find-employees.ts'
+import type { KeyedQueue } from '../commands/keyed-queue.ts'
+import type { CommandRecord, DealRepository } from '../commands/ports.ts'
+import { isPresent, noSuchDeal, presentOf, seesDeleted } from '../commands/presence.ts'
+import { replay } from '../commands/replay.ts'
+import { refusalTo, shownTo } from '../commands/withhold-deal.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { CommandRecord, DealRepository } from '../domain/repository.ts'
 import type { EventStreams } from '../events/event-streams.ts'
-import { sayWhenOnlyTried } from './command-options.ts'
-import { commitDecision, decide, type Undertaking } from './command-steps.ts'
-import type { FindEmployees, FindUserId } from './employees.ts'
-import type { AnsweredCommand, CommandInvocation, Invocation, StyleRoute } from './invocation.ts'
-import type { KeyedQueue } from './keyed-queue.ts'
-import { requirePreconditions } from './preconditions.ts'
-import { isPresent, noSuchDeal, presentOf, seesDeleted } from './presence.ts'
-import { replay } from './replay.ts'
-import { refusalTo, shownTo } from './withhold-deal.ts'
+import { sayWhenOnlyTried } from './requests/command-options.ts'
+import type { AnsweredCommand, CommandInvocation, Invocation, StyleRoute } from './requests/invocation.ts'
+import { requirePreconditions } from './requests/preconditions.ts'
 
 export interface PipelinePorts {
   readonly authenticate: Authenticate

@@ -5,8 +5,8 @@
 
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import { type Database, DatabaseError, violates } from '../../shared/platform/database/database.ts'
+import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../domain/repository.ts'
 import { listDeals } from './list-deals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
 import {

@@ -8,7 +8,7 @@ import {
   type LoggedEvent,
   type Place,
   type Snapshot,
-} from '../domain/event-log.ts'
+} from '../events/event-log.ts'
 
 /** A row of `deals.events` as `json_agg` gives it: transaction numbers are texts there. */
 interface EventRow {

@@ -1,7 +1,8 @@
 /** Rows as PostgreSQL writes them in JSON, to and from what the domain knows. Column names are those of `schema.ts`. */
+
+import type { CommandOutcome, CommandRecord, DealCommit } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { Completion } from '../domain/events.ts'
-import type { CommandOutcome, CommandRecord, DealCommit } from '../domain/repository.ts'
 import type { Task } from '../domain/task.ts'
 
 /** A row of `deals.deals` as `to_json` gives it: times in PostgreSQL's ISO form. */

@@ -14,12 +14,18 @@ const maxFunctionLines = 60
 const directions: Readonly<Record<string, readonly string[]>> = {
   'deal-server/domain': ['shared/platform/problems/errors.ts', 'shared/platform/pagination.ts'],
   'deal-server/use-cases': ['deal-server/domain', 'shared', 'zod', 'node:util'],
+  'deal-server/commands': ['deal-server/use-cases', 'deal-server/domain', 'shared', 'node:crypto', 'node:timers'],
+  'deal-server/queries': [
+    ...['deal-server/commands', 'deal-server/use-cases', 'deal-server/events', 'deal-server/domain', 'shared'],
+  ],
   'deal-server/auth-client': ['shared', '*'],
-  'deal-server/store': ['deal-server/domain', 'shared', '*'],
+  'deal-server/store': [
+    ...['deal-server/commands', 'deal-server/queries', 'deal-server/events', 'deal-server/domain', 'shared', '*'],
+  ],
   'deal-server/events': ['deal-server/domain', 'shared', '*'],
   'deal-server/http': [
-    ...['deal-server/use-cases', 'deal-server/domain', 'deal-server/auth-client', 'deal-server/events', 'shared'],
-    ...['zod', 'hono', 'node:crypto', 'node:timers'],
+    ...['deal-server/commands', 'deal-server/queries', 'deal-server/use-cases', 'deal-server/domain'],
+    ...['deal-server/events', 'shared', 'zod'],
   ],
   'deal-server/config.ts': ['deal-server/domain', 'shared', '*'],
   'deal-server/deal-metrics.ts': ['deal-server/auth-client', 'deal-server/events', 'shared'],

@@ -23,7 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
   'deal-server/auth-client/pending-key-lookups.ts': 'under way, and counted',
   'deal-server/auth-client/principal-records.ts': 'under way',
   'deal-server/auth-client/refuse-while-frozen.ts': 'under way',
-  'deal-server/http/keyed-queue.ts': 'under way',
+  'deal-server/commands/keyed-queue.ts': 'under way',
   'shared/platform/embedded/embedded.ts': 'names of jobs',
   'shared/platform/postgres/postgres.ts': 'open connections',
   'shared/platform/postgres/postgres-session-pool.ts': 'under way',

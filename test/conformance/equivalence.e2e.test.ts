@@ -1,6 +1,6 @@
 /** Every command in every style in every state of the transition table, through sockets. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { representDeal } from '../../deal-server/http/represent-deal.ts'
+import { representDeal } from '../../deal-server/http/representations/represent-deal.ts'
 import { expectProblem, type Reply } from '../support/clients/http-client.ts'
 import {
   attributeUseCases,

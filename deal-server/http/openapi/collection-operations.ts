@@ -6,7 +6,7 @@ import { commands } from '../../use-cases/index.ts'
 import { commandInput, commandProblems, outcomeHeaders } from './command-operations.ts'
 import { dealCommandBody, globalCommandBody } from './command-schemas.ts'
 import { idOfCommand, idOfDeal } from './path-parameters.ts'
-import { describeList, describeRead } from './query-operations.ts'
+import { describeList, describeRead } from './read-operations.ts'
 
 const pathParameters = { id: idOfDeal, commandId: idOfCommand }
 const globalTag = 'global-command-collection'

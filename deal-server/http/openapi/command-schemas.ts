@@ -2,11 +2,11 @@
 
 import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { attributesSchema, requiredAttributes } from '../../use-cases/attributes.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { holdDeal } from '../../use-cases/hold-deal.ts'
 import { commands } from '../../use-cases/index.ts'
 import { uuid } from '../../use-cases/parameters.ts'
+import { attributesSchema, requiredAttributes } from '../../use-cases/update-deal/attributes.ts'
 
 const dealId: JsonSchema = { ...jsonSchemaOf(uuid), description: 'The id of the deal.' }
 const repeatedId: JsonSchema = { ...dealId, description: 'The id of the deal in the path, if it is to be repeated.' }

@@ -2,10 +2,10 @@
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
-import { dealIdInPath, requireRepeatable, withoutRepeatedId } from '../deal-target.ts'
-import type { Invocation, StyleRoute } from '../invocation.ts'
 import { describeSubResource } from '../openapi/command-operations.ts'
-import { dealCommand } from './deal-answers.ts'
+import { dealCommand } from '../representations/answers.ts'
+import { dealIdInPath, requireRepeatable, withoutRepeatedId } from '../requests/deal-target.ts'
+import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 
 const style = 'action-sub-resource'
 

@@ -12,16 +12,21 @@ import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { ProblemDocument } from '../../../shared/platform/problems/problem-document.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
-import type { CommandRecord, DealRepository } from '../../domain/repository.ts'
-import { requireCommandId } from '../command-id.ts'
-import { commandOptionsOf } from '../command-options.ts'
-import { type CommandView, representExpired, representRefused, representSucceeded } from '../command-resource.ts'
-import { dealIdInBody, dealIdInPath, withoutRepeatedId } from '../deal-target.ts'
-import type { Invocation, StyleRoute } from '../invocation.ts'
-import { commandsScope } from '../list-scopes.ts'
+import type { CommandRecord, DealRepository } from '../../commands/ports.ts'
+import { mayReadPast, noSuchDeal } from '../../commands/presence.ts'
 import { collectionOperations } from '../openapi/collection-operations.ts'
-import { mayReadPast, noSuchDeal } from '../presence.ts'
-import { outcomeHeaders, privateHeaders } from './deal-answers.ts'
+import { outcomeHeaders, privateHeaders } from '../representations/answers.ts'
+import {
+  type CommandView,
+  representExpired,
+  representRefused,
+  representSucceeded,
+} from '../representations/command-resource.ts'
+import { requireCommandId } from '../requests/command-id.ts'
+import { commandOptionsOf } from '../requests/command-options.ts'
+import { dealIdInBody, dealIdInPath, withoutRepeatedId } from '../requests/deal-target.ts'
+import type { Invocation, StyleRoute } from '../requests/invocation.ts'
+import { commandsScope } from '../requests/list-scopes.ts'
 import { actionSchema, commandOfAction } from './single-update.ts'
 
 /** How a stored refusal reads. */

@@ -1,7 +1,7 @@
 /** All styles of one table of commands, checked: every command has exactly one entry in each, and no two of them share a path. */
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
-import type { StyleRoute } from '../invocation.ts'
+import type { StyleRoute } from '../requests/invocation.ts'
 import { actionSubResourceRoutes } from './action-sub-resource.ts'
 import { dealUpdateRoutes } from './attribute-update.ts'
 import { commandCollectionRoutes, type RenderProblem } from './command-collections.ts'

@@ -6,10 +6,10 @@ import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { dealEventTypes } from '../../domain/events.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
+import { dealHistoryQuery } from '../../queries/queries.ts'
 import { uuid } from '../../use-cases/parameters.ts'
-import { dealHistoryQuery } from '../../use-cases/queries.ts'
-import type { Invocation, StyleRoute } from '../invocation.ts'
-import { describeLiveEvents } from '../openapi/query-operations.ts'
+import { describeLiveEvents } from '../openapi/read-operations.ts'
+import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 
 /** Its one route. */
 export const liveEventRoutes: readonly StyleRoute[] = [

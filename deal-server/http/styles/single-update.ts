@@ -3,12 +3,12 @@ import { z } from 'zod'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { checkValue, invalidValue } from '../../../shared/platform/http/content/check-value.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
-import { isAttribute } from '../../use-cases/attributes.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames } from '../../use-cases/index.ts'
-import { requireRepeatable, withoutRepeatedId } from '../deal-target.ts'
-import type { Invocation } from '../invocation.ts'
-import { dealCommand } from './deal-answers.ts'
+import { isAttribute } from '../../use-cases/update-deal/attributes.ts'
+import { dealCommand } from '../representations/answers.ts'
+import { requireRepeatable, withoutRepeatedId } from '../requests/deal-target.ts'
+import type { Invocation } from '../requests/invocation.ts'
 
 /** Any object, as it came: a copy of it would pass over a member `__proto__`, which is to be refused like any unknown one. */
 const anyObject = z.unknown().superRefine((input, context) => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { allowedTo } from '../../../deal-server/commands/allowed.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
-import { allowedTo } from '../../../deal-server/http/allowed.ts'
 import { commands } from '../../../deal-server/use-cases/index.ts'
-import { bindAttributeUpdate } from '../../../deal-server/use-cases/update-deal.ts'
+import { bindAttributeUpdate } from '../../../deal-server/use-cases/update-deal/update-deal.ts'
 import { decidePure, doPure, pureDeal } from '../../support/worlds/pure-deals.ts'
 import { freeTask, newTask, takenTask } from '../../support/worlds/transition-table.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { LoggedEvent } from '../../../deal-server/domain/event-log.ts'
+import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'

@@ -8,7 +8,7 @@ import {
   type Look,
   type Place,
   type ReadOptions,
-} from '../../../deal-server/domain/event-log.ts'
+} from '../../../deal-server/events/event-log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
 interface Transaction {

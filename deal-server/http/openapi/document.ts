@@ -1,10 +1,10 @@
-import type { Route } from '../../shared/platform/http/server/routes.ts'
-import { openApiRoutes } from '../../shared/platform/openapi/serve.ts'
-import type { ProblemTable } from '../../shared/platform/problems/problem-document.ts'
-import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
-import { describeSecurity } from '../../shared/protocol/openapi/security.ts'
-import { documentationTag } from '../../shared/protocol/pages/routes.ts'
-import { answerHeaders, dealComponents, problemHeaders, requestHeaders } from './openapi/components.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { openApiRoutes } from '../../../shared/platform/openapi/serve.ts'
+import type { ProblemTable } from '../../../shared/platform/problems/problem-document.ts'
+import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
+import { describeSecurity } from '../../../shared/protocol/openapi/security.ts'
+import { documentationTag } from '../../../shared/protocol/pages/routes.ts'
+import { answerHeaders, dealComponents, problemHeaders, requestHeaders } from './components.ts'
 
 const tags = {
   resource: 'Deals as a collection that is posted to, read, listed and deleted from.',

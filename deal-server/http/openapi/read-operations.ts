@@ -4,7 +4,7 @@ import { pageParameters } from '../../../shared/platform/http/content/query-para
 import type { DescribedAnswer, JsonSchema, Operation } from '../../../shared/platform/http/operation.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
-import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../use-cases/queries.ts'
+import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../queries/queries.ts'
 import { idOfDeal } from './path-parameters.ts'
 
 interface Read extends Omit<Operation, 'answers' | 'problems' | 'headers'> {

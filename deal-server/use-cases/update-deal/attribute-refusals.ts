@@ -1,6 +1,6 @@
-import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
-import { type DealRefusal, refuseMember } from '../domain/refusal.ts'
-import type { Command } from './define-use-case.ts'
+import type { MemberError } from '../../../shared/platform/problems/problem-document.ts'
+import { type DealRefusal, refuseMember } from '../../domain/refusal.ts'
+import type { Command } from '../define-use-case.ts'
 
 /** Use case → parameter that its decision may refuse → attribute that it was taken from. */
 const attributes: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -1,13 +1,13 @@
 /** How the styles that answer with the deal itself write an outcome. */
 import { type Answer, emptyAnswer, jsonAnswer } from '../../../shared/platform/http/answer.ts'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { replayedHeader } from '../../commands/replay.ts'
 import type { Deal } from '../../domain/deal.ts'
 import type { BoundCommand } from '../../use-cases/define-use-case.ts'
-import { commandOptionsOf, prefersMinimal } from '../command-options.ts'
-import type { CommandInvocation, ShownCommand } from '../invocation.ts'
-import { etagOf } from '../preconditions.ts'
-import { replayedHeader } from '../replay.ts'
-import { pathOf, representDeal } from '../represent-deal.ts'
+import { commandOptionsOf, prefersMinimal } from '../requests/command-options.ts'
+import type { CommandInvocation, ShownCommand } from '../requests/invocation.ts'
+import { etagOf } from '../requests/preconditions.ts'
+import { pathOf, representDeal } from './represent-deal.ts'
 
 /** A deal may be kept by the client that read it, and must be checked before each use. */
 export const dealHeaders = (deal: Pick<Deal, 'version'>) => ({ etag: etagOf(deal), ...privateHeaders })

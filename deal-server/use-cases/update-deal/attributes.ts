@@ -1,9 +1,9 @@
 /** The members of a deal's representation as an update may send them: those that change something, and those that are passed over. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Deal } from '../domain/deal.ts'
-import { type DealRefusal, refuse, refuseMember } from '../domain/refusal.ts'
-import { shownTask } from '../domain/task.ts'
+import type { Deal } from '../../domain/deal.ts'
+import { type DealRefusal, refuse, refuseMember } from '../../domain/refusal.ts'
+import { shownTask } from '../../domain/task.ts'
 import {
   amount,
   anyText,
@@ -15,7 +15,7 @@ import {
   reasonCode,
   reasonText,
   username,
-} from './parameters.ts'
+} from '../parameters.ts'
 
 const reason = reasonText.nullable().optional()
 const penalty = amount.nullable().optional()

@@ -1,7 +1,7 @@
 /** The shape of a query, and the table of all of them. A query reads through the repository and changes nothing. */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
+import type { AssignedTask, Assignee, DealList, DealRepository, StoredEvent } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { AssignedTask, Assignee, DealList, DealRepository, StoredEvent } from '../domain/repository.ts'
 
 /** A read, for all styles: `right` is what it needs. */
 export interface Query<Parameters, Result> {

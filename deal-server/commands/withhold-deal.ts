@@ -5,8 +5,8 @@
  */
 import { Refused } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import { dealQuery } from '../use-cases/queries.ts'
-import type { AnsweredCommand, ShownCommand } from './invocation.ts'
+import type { AnsweredCommand, ShownCommand } from '../http/requests/invocation.ts'
+import { dealQuery } from '../queries/queries.ts'
 
 const mayRead = ({ rights }: Caller): boolean => rights.has(dealQuery.right)
 

@@ -1,10 +1,10 @@
 /** The query of GET of the deals: filters, order and page (CONTRACT sections 5 and 9). */
 import { z } from 'zod'
-import { pageParameters } from '../../shared/platform/http/content/query-parameters.ts'
-import { foldUsername } from '../../shared/protocol/principal/record.ts'
-import { type MinorUnits, readDecimal, toMinorUnits } from '../domain/money.ts'
-import { type DealFilter, type DealSort, dealSortKeys } from '../domain/repository.ts'
-import { calendarDate, currency, partOfName, username } from '../use-cases/parameters.ts'
+import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import { foldUsername } from '../../../shared/protocol/principal/record.ts'
+import { type DealFilter, type DealSort, dealSortKeys } from '../../commands/ports.ts'
+import { type MinorUnits, readDecimal, toMinorUnits } from '../../domain/money.ts'
+import { calendarDate, currency, partOfName, username } from '../../use-cases/parameters.ts'
 
 const sorts = new Map(
   dealSortKeys.flatMap((by): [string, DealSort][] => [

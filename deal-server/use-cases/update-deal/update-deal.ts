@@ -2,13 +2,21 @@
  * The attribute update: a representation of the deal, compared with the stored one; each difference is a use case (deal model 3.4).
  * Attributes are never written: only use cases run, in one fixed order, all or none.
  */
-import { checkValue } from '../../shared/platform/http/content/check-value.ts'
-import type { Deal } from '../domain/deal.ts'
-import type { DealEvent } from '../domain/events.ts'
-import { foldEvents } from '../domain/evolve.ts'
-import { type DealRefusal, isRefusal } from '../domain/refusal.ts'
-import { assignOwner } from './assign-owner.ts'
-import { type AttributeChange, type Differences, differences } from './attribute-differences.ts'
+import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
+import type { Deal } from '../../domain/deal.ts'
+import type { DealEvent } from '../../domain/events.ts'
+import { foldEvents } from '../../domain/evolve.ts'
+import { type DealRefusal, isRefusal } from '../../domain/refusal.ts'
+import { assignOwner } from '../assign-owner.ts'
+import { cancelDeal } from '../cancel-deal.ts'
+import { changeCompletionDate } from '../change-completion-date.ts'
+import { changePrice } from '../change-price.ts'
+import { completeDeal } from '../complete-deal.ts'
+import type { Asking, BoundCommand, Command, DecisionContext, Steps } from '../define-use-case.ts'
+import { holdDeal } from '../hold-deal.ts'
+import { renameDeal } from '../rename-deal.ts'
+import { reopenDeal } from '../reopen-deal.ts'
+import { unholdDeal } from '../unhold-deal.ts'
 import { refusalOfAttribute } from './attribute-refusals.ts'
 import {
   type Attributes,
@@ -17,15 +25,7 @@ import {
   missingHoldReason,
   whatIsNoAttribute,
 } from './attributes.ts'
-import { cancelDeal } from './cancel-deal.ts'
-import { changeCompletionDate } from './change-completion-date.ts'
-import { changePrice } from './change-price.ts'
-import { completeDeal } from './complete-deal.ts'
-import type { Asking, BoundCommand, Command, DecisionContext, Steps } from './define-use-case.ts'
-import { holdDeal } from './hold-deal.ts'
-import { renameDeal } from './rename-deal.ts'
-import { reopenDeal } from './reopen-deal.ts'
-import { unholdDeal } from './unhold-deal.ts'
+import { type AttributeChange, type Differences, differences } from './differences.ts'
 
 /** The use cases that attributes can express. */
 export const attributeCommands: readonly Command[] = [

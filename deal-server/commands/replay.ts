@@ -1,10 +1,10 @@
 import { Refused } from '../../shared/platform/problems/errors.ts'
 import { shortestDecimal } from '../domain/money.ts'
-import type { CommandRecord } from '../domain/repository.ts'
+import type { AnsweredCommand, CommandInvocation } from '../http/requests/invocation.ts'
 import { mapAmounts } from './amount-parameters.ts'
 import type { Undertaking } from './command-steps.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import type { AnsweredCommand, CommandInvocation } from './invocation.ts'
+import type { CommandRecord } from './ports.ts'
 
 /** What the command id of this invocation stands for. The id of a new deal may stand in the path or among the parameters. */
 export const contentOf = ({ bound, dealId }: CommandInvocation) => {

@@ -1,5 +1,5 @@
-import type { HttpCall } from '../../shared/platform/http/call.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
 
 const commandIdPattern = /^[A-Za-z0-9._~-]{1,128}$/
 

@@ -3,10 +3,10 @@
  * statement, committing is one statement; the store fulfils this (`store/`).
  */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
-import type { Deal } from './deal.ts'
-import type { DealEvent } from './events.ts'
-import type { MinorUnits } from './money.ts'
-import type { Task } from './task.ts'
+import type { Deal } from '../domain/deal.ts'
+import type { DealEvent } from '../domain/events.ts'
+import type { MinorUnits } from '../domain/money.ts'
+import type { Task } from '../domain/task.ts'
 
 /** A command id belongs to the user who chose it; the user's immutable id, not the name. */
 export interface CommandKey {

@@ -3,7 +3,7 @@
  * an event shows once every transaction that is older than its own has ended, so nothing ever appears before what was shown
  * (deal model 6.3). The store fulfils this (`store/event-log.ts`).
  */
-import type { StoredEvent } from './repository.ts'
+import type { StoredEvent } from '../commands/ports.ts'
 
 /** A place in that order. Position 0 is before all events of its transaction. */
 export interface Place {

@@ -1,8 +1,8 @@
-import type { HttpCall } from '../../shared/platform/http/call.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
-import type { Deal } from '../domain/deal.ts'
-import { possibleCommands } from './allowed.ts'
-import { representDeal } from './represent-deal.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { possibleCommands } from '../../commands/allowed.ts'
+import type { Deal } from '../../domain/deal.ts'
+import { representDeal } from '../representations/represent-deal.ts'
 
 /** The strong validator of a deal (RFC 9110 §8.8.3). */
 export const etagOf = (deal: Pick<Deal, 'version'>): string => `"${deal.version}"`

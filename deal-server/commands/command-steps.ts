@@ -8,10 +8,10 @@ import type { Caller } from '../../shared/protocol/authentication/authenticate.t
 import type { Deal } from '../domain/deal.ts'
 import { applyEvents } from '../domain/evolve.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
-import type { CommandKey, CommandOutcome, CommandRecord, DealRepository, EventRecord } from '../domain/repository.ts'
+import type { AnsweredCommand, CommandInvocation, SucceededCommand } from '../http/requests/invocation.ts'
 import { possibleCommands } from './allowed.ts'
-import type { FindEmployees } from './employees.ts'
-import type { AnsweredCommand, CommandInvocation, SucceededCommand } from './invocation.ts'
+import type { FindEmployees } from './find-employees.ts'
+import type { CommandKey, CommandOutcome, CommandRecord, DealRepository, EventRecord } from './ports.ts'
 import { contentOf } from './replay.ts'
 
 /** One command on its way: what stays the same in every round. */

@@ -2,21 +2,21 @@
  * What a representation differs in from the stored deal, as the use cases that would make it so, in the order in which they run: Reopen,
  * Unhold, Rename, AssignOwner, ChangePrice, ChangeCompletionDate, Hold, Complete or Cancel.
  */
-import type { Deal } from '../domain/deal.ts'
-import { decimalText, type MinorUnits, toMinorUnits } from '../domain/money.ts'
-import { type DealRefusal, refuseMember } from '../domain/refusal.ts'
-import { assignOwner } from './assign-owner.ts'
+import type { Deal } from '../../domain/deal.ts'
+import { decimalText, type MinorUnits, toMinorUnits } from '../../domain/money.ts'
+import { type DealRefusal, refuseMember } from '../../domain/refusal.ts'
+import { assignOwner } from '../assign-owner.ts'
+import { cancelDeal } from '../cancel-deal.ts'
+import { changeCompletionDate } from '../change-completion-date.ts'
+import { changePrice } from '../change-price.ts'
+import { completeDeal, isCompletedAs } from '../complete-deal.ts'
+import type { Command } from '../define-use-case.ts'
+import { isSameUser } from '../employees.ts'
+import { holdDeal } from '../hold-deal.ts'
+import { renameDeal } from '../rename-deal.ts'
+import { reopenDeal } from '../reopen-deal.ts'
+import { unholdDeal } from '../unhold-deal.ts'
 import type { Attributes } from './attributes.ts'
-import { cancelDeal } from './cancel-deal.ts'
-import { changeCompletionDate } from './change-completion-date.ts'
-import { changePrice } from './change-price.ts'
-import { completeDeal, isCompletedAs } from './complete-deal.ts'
-import type { Command } from './define-use-case.ts'
-import { isSameUser } from './employees.ts'
-import { holdDeal } from './hold-deal.ts'
-import { renameDeal } from './rename-deal.ts'
-import { reopenDeal } from './reopen-deal.ts'
-import { unholdDeal } from './unhold-deal.ts'
 
 /** One use case that an update comes to. */
 export interface AttributeChange {

@@ -1,8 +1,8 @@
-import type { HttpCall } from '../../shared/platform/http/call.ts'
-import { checkValue } from '../../shared/platform/http/content/check-value.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
-import type { Command } from '../use-cases/define-use-case.ts'
-import { uuid } from '../use-cases/parameters.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { Command } from '../../use-cases/define-use-case.ts'
+import { uuid } from '../../use-cases/parameters.ts'
 import type { CommandInvocation } from './invocation.ts'
 
 /** The deal that `{id}` in the path names, in lower case. @throws Refused `not-found` for what cannot be a deal's id */

@@ -1,8 +1,8 @@
 import { Refused } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { DealRepository } from '../domain/repository.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'
+import type { DealRepository } from './ports.ts'
 
 /** True for a deal that is there and not deleted. */
 export const isPresent = (deal: Deal | undefined): deal is Deal => deal !== undefined && deal.deletedAt === null

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { type CommandView, representExpired } from '../../../deal-server/http/command-resource.ts'
-import { attributesSchema } from '../../../deal-server/use-cases/attributes.ts'
-import { commands } from '../../../deal-server/use-cases/index.ts'
-import { amount } from '../../../deal-server/use-cases/parameters.ts'
-import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
-import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
+import { type CommandView, representExpired } from '../../../../deal-server/http/representations/command-resource.ts'
+import { commands } from '../../../../deal-server/use-cases/index.ts'
+import { amount } from '../../../../deal-server/use-cases/parameters.ts'
+import { attributesSchema } from '../../../../deal-server/use-cases/update-deal/attributes.ts'
+import type { JsonSchema } from '../../../../shared/platform/http/operation.ts'
+import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
 
 const { description } = jsonSchemaOf(amount)
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { HttpCall } from '../../shared/platform/http/call.ts'
-import { readQuery } from '../../shared/platform/http/content/query-parameters.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import { idempotencyKeyOf } from './command-id.ts'
 import type { CommandOptions } from './invocation.ts'
 import { preconditionsOf } from './preconditions.ts'
