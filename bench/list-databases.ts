@@ -1,8 +1,7 @@
 /** Two databases full of deals and tasks, one a hundred times as large as the other: what a list costs must not hang on that. */
 import { join } from 'node:path'
 import postgres from 'postgres'
-import type { DealRepository } from '../deal-server/commands/ports.ts'
-import { createDealRepository } from '../deal-server/store/deals.ts'
+import { createDealRepository, type DealStore } from '../deal-server/store/deals.ts'
 import type { Database } from '../shared/platform/database/database.ts'
 import { migrateDatabase } from '../shared/platform/database/migrate.ts'
 import { openPostgres } from '../shared/platform/postgres/postgres.ts'
@@ -10,13 +9,13 @@ import { createScratchDatabase } from '../test/support/stores/scratch-database.t
 import { recordStatement } from './recorded-list.ts'
 
 /** One read of a list. */
-export type ReadList = (repository: DealRepository) => Promise<unknown>
+export type ReadList = (repository: DealStore) => Promise<unknown>
 
 export interface ListDatabase {
   readonly deals: number
   /** So many users own and are assigned what there is: as many in one as in the other. */
   readonly users: number
-  readonly repository: DealRepository
+  readonly repository: DealStore
   /** How PostgreSQL carries out the statement of `read`, rows and buffers counted. */
   plan(read: ReadList): Promise<string>
 }

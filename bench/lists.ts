@@ -1,4 +1,4 @@
-import type { DealList, DealSort } from '../deal-server/commands/ports.ts'
+import type { DealList, DealSort } from '../deal-server/queries/ports.ts'
 import { type Bench, cyclesFor, httpTurn } from './bench.ts'
 import type { Comparison, Subject } from './compare.ts'
 import { type ListDatabase, type ListDatabases, type ReadList, userName } from './list-databases.ts'

@@ -2,8 +2,8 @@
  * The commits of HoldDeal and UnholdDeal as the handlers hand them to the repository, for any deal at any version, and the statement
  * that the repository makes of one.
  */
-import type { DealCommit, DealRepository } from '../deal-server/commands/ports.ts'
-import { createDealRepository } from '../deal-server/store/deals.ts'
+import type { DealCommit } from '../deal-server/commands/ports.ts'
+import { createDealRepository, type DealStore } from '../deal-server/store/deals.ts'
 import type { Database } from '../shared/platform/database/database.ts'
 import { dealId } from './requests.ts'
 import type { Servers } from './servers.ts'
@@ -23,7 +23,7 @@ export interface CommitTemplates {
 export async function recordCommits({ database, listenOpenly }: Servers, dealNumber: number): Promise<CommitTemplates> {
   const repository = createDealRepository(database)
   const recorded: DealCommit[] = []
-  const recording: DealRepository = {
+  const recording: DealStore = {
     ...repository,
     commit: (commit) => {
       recorded.push(commit)

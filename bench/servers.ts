@@ -13,11 +13,11 @@ import { openKeyRing } from '../auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from '../auth-server/server.ts'
 import { ensureAnonymous } from '../auth-server/users/create-user.ts'
 import { allRights } from '../auth-server/users/rights.ts'
-import type { DealRepository } from '../deal-server/commands/ports.ts'
+import { createExecuteCommand } from '../deal-server/commands/execute.ts'
 import { readDealConfig } from '../deal-server/config.ts'
 import { createDealApp } from '../deal-server/http/app.ts'
 import { createDealServer } from '../deal-server/server.ts'
-import { createDealRepository } from '../deal-server/store/deals.ts'
+import { createDealRepository, type DealStore } from '../deal-server/store/deals.ts'
 import { systemClock as clock } from '../shared/platform/clock.ts'
 import { migrateDatabase } from '../shared/platform/database/migrate.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
@@ -137,16 +137,18 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
     }
     return { port, close }
   }
-  const listenOpenly = async (repository: DealRepository, authenticate: Authenticate = takeAtItsWord) => {
+  const listenOpenly = async (repository: DealStore, authenticate: Authenticate = takeAtItsWord) => {
     const findEmployees = () => Promise.resolve(new Map())
     const findUserId = () => Promise.resolve(undefined)
     const events = { open: () => Promise.resolve(undefined), canBegin: () => Promise.resolve(false) }
     const cursors = createCursors([cursorKeyOf(secrets.SERVICE_SECRET)])
     const counted = { cors: createCors(trustedOrigins(config), corsFields), observe: observeRequests(metrics, 'deal') }
-    const given = { openRoutes: [], authenticate, recheck, findEmployees, findUserId, events, cursors, ...counted }
+    const { defaultCurrency } = config
+    const executeCommand = createExecuteCommand({ repository, findEmployees, clock, ids, defaultCurrency })
+    const given = { openRoutes: [], authenticate, recheck, executeCommand, findUserId, events, cursors, ...counted }
     const { port, drain } = await listen({
       ...place,
-      app: createDealApp(config, { ...given, repository, clock, ids, log }),
+      app: createDealApp(config, { ...given, reader: repository, clock, ids, log }),
     })
     return { port, close: () => drain({ lastRequestMs: 0, graceMs: 100 }) }
   }

@@ -31,6 +31,7 @@ import { createKeyStores, type KeyStores } from './auth-client/key-stores.ts'
 import { createPrincipalFeed, type PrincipalFeed } from './auth-client/principal-feed.ts'
 import { createPrincipalRecords } from './auth-client/principal-records.ts'
 import { createRefusalReports } from './auth-client/report-refusals.ts'
+import { createExecuteCommand } from './commands/execute.ts'
 import { createFindEmployees, createFindUserId } from './commands/find-employees.ts'
 import type { DealConfig } from './config.ts'
 import { observeDealServer } from './deal-metrics.ts'
@@ -67,15 +68,22 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   const parts = createParts(config, resources, metrics)
   const { authClient, keys, feed, principals, events, nudges, housekeeping, refusalReports, authenticate, recheck } =
     parts
+  const repository = createDealRepository(database, () => nudges.send())
   const app = createDealApp(config, {
     openRoutes: openRoutes(config, resources, { ...parts, metrics }),
     observe: observeRequests(metrics, 'deal'),
     authenticate,
     recheck,
-    repository: createDealRepository(database, () => nudges.send()),
+    executeCommand: createExecuteCommand({
+      repository,
+      findEmployees: createFindEmployees(principals),
+      clock,
+      ids,
+      defaultCurrency: config.defaultCurrency,
+    }),
+    reader: repository,
     events,
     cursors: createCursors((config.serviceSecrets ?? [serviceSecret]).map(cursorKeyOf)),
-    findEmployees: createFindEmployees(principals),
     findUserId: createFindUserId(principals),
     cors: createCors(trustedOrigins(config), corsFields),
     clock,

@@ -7,7 +7,7 @@ const minuteMs = 60_000
 /** So many users are counted at a time; each entry is an id and the times of its minute. */
 const room = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
-/** Counts an RSA pair that this user has made. @throws Refused `too-many-key-pairs` with `Retry-After` */
+/** Counts an RSA pair that this user has made. @throws Refused `too-many-key-pairs` with `retryAfterSeconds` */
 export type CountPair = (userId: string) => void
 
 /** At most `pairsPerMinute` pairs for one user in any minute: each costs much computing time. Counts in this process. */
@@ -18,9 +18,9 @@ export function createPairLimit({ clock, pairsPerMinute }: { clock: Clock; pairs
     const recent = (made.get(userId) ?? []).filter((at) => at > now - minuteMs)
     const [first = now] = recent
     if (recent.length >= pairsPerMinute) {
-      const retryAfter = Math.max(1, Math.ceil((first + minuteMs - now) / 1000))
+      const retryAfterSeconds = Math.max(1, Math.ceil((first + minuteMs - now) / 1000))
       throw new Refused('too-many-key-pairs', `At most ${pairsPerMinute} RSA pairs a minute are made for one user.`, {
-        headers: { 'Retry-After': String(retryAfter) },
+        retryAfterSeconds,
       })
     }
     made.set(userId, [...recent, now])

@@ -125,8 +125,8 @@ async function refuseTooManyLogins(
   const now = clock.now()
   const { count, firstExpiry } = await families.endedLogins(userId, now)
   if (count < maxEndedLogins) return
-  const retryAfter = Math.max(1, Math.ceil(((firstExpiry ?? now) - now) / 1000))
+  const retryAfterSeconds = Math.max(1, Math.ceil(((firstExpiry ?? now) - now) / 1000))
   throw new Refused('too-many-logins', 'too many logins of this user have ended within the lifetime of their tokens', {
-    headers: { 'Retry-After': String(retryAfter) },
+    retryAfterSeconds,
   })
 }

@@ -74,9 +74,7 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
   throw new Refused(
     'too-many-logins',
     'Too many revoked tokens of this user are still remembered. Revoke the API key, or have the user logged out everywhere.',
-    {
-      headers: { 'retry-after': '60' },
-    },
+    { retryAfterSeconds: 60 },
   )
 }
 

@@ -30,15 +30,14 @@ export const askForPasswords =
 
 /** What the auth server refused for a reason of its own goes on to the caller. */
 function refusalOf(answer: InternalAnswer): Refused | Unavailable {
-  const retryAfter = answer.headers.get('retry-after') ?? '1'
+  const retryAfterSeconds = Math.max(1, Number(answer.headers.get('retry-after')) || 1)
   if (answer.status === 429) {
-    const headers = { 'retry-after': retryAfter }
     return new Refused('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {
-      headers,
+      retryAfterSeconds,
     })
   }
   const cause = new Error(`/internal/verify-password answered ${answer.status}`)
-  return new Unavailable('auth-server', { cause, retryAfterSeconds: Math.max(1, Number(retryAfter) || 1) })
+  return new Unavailable('auth-server', { cause, retryAfterSeconds })
 }
 
 function codeOf({ body }: InternalAnswer): unknown {

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
+import { shortestDecimal } from '../domain/money.ts'
+import { mapAmounts } from './amount-parameters.ts'
+import type { CommandRequest } from './command-context.ts'
 
-/** What a command id stands for: use case, deal and parameters as sent and normalised; neither style nor URL (deal model 2.2). */
-export interface Content {
-  readonly useCase: string
-  /** Null where the server is to choose it. */
-  readonly dealId: string | null
-  readonly params: unknown
+/**
+ * SHA-256 (base64url) over the content that a command id stands for: use case, deal and parameters as sent and normalised, as canonical
+ * JSON (RFC 8785). Neither style nor URL is part of it (deal model 2.2). The id of a new deal may stand in the path or among the parameters.
+ */
+export function fingerprintOf({ bound, dealId }: Pick<CommandRequest, 'bound' | 'dealId'>): string {
+  const { id: _dealId, ...params } = bound.params
+  const content = { useCase: bound.name, dealId: dealId ?? null, params: mapAmounts(params, shortestDecimal) }
+  return createHash('sha256').update(canonicalJson(content)).digest('base64url')
 }
-
-/** SHA-256 over the canonical JSON (RFC 8785) of `content`, base64url. */
-export const fingerprintOf = (content: Content): string =>
-  createHash('sha256').update(canonicalJson(content)).digest('base64url')
 
 /** RFC 8785 for values that came from JSON: members sorted by UTF-16 code units, no blanks, numbers as ECMAScript writes them. */
 function canonicalJson(value: unknown): string {

@@ -53,6 +53,6 @@ export function createKeyedQueue(): KeyedQueue {
 
 const commandInProgress = () =>
   new Refused('command-in-progress', 'Other commands on this deal were still running after five seconds. Try again.', {
-    headers: { 'retry-after': '1' },
+    retryAfterSeconds: 1,
     members: { final: false },
   })

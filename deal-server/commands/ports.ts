@@ -1,11 +1,9 @@
 /**
- * What the deal server remembers, as the pipeline sees it: deals, the commands that clients named, and the events. Loading is one
- * statement, committing is one statement; the store fulfils this (`store/`).
+ * What a command needs of the store: the deal, and the commands that clients named. Loading is one statement, committing is one
+ * statement (`store/deals.ts`).
  */
-import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
-import type { MinorUnits } from '../domain/money.ts'
 import type { Task } from '../domain/task.ts'
 
 /** A command id belongs to the user who chose it; the user's immutable id, not the name. */
@@ -25,26 +23,30 @@ export interface EventRecord {
 }
 
 /** What a command came to. It is answered again, unchanged, whenever the same command is sent again. */
-export type CommandOutcome =
-  | {
-      readonly state: 'succeeded'
-      /** False: the deal was in the target state already. */
-      readonly changed: boolean
-      /** The deal as the command left it. */
-      readonly deal: Deal
-      /** The use cases that changed something, in order: several for an update of attributes. */
-      readonly useCases: readonly string[]
-      readonly events: readonly { readonly id: string; readonly type: string; readonly sequence: number }[]
-    }
-  | {
-      readonly state: 'refused'
-      readonly code: string
-      readonly detail: string
-      readonly members: Readonly<Record<string, unknown>>
-    }
+export type CommandOutcome = SucceededCommand | RefusedCommand
+
+/** A command that was accepted. */
+export interface SucceededCommand {
+  readonly state: 'succeeded'
+  /** False: the deal was in the target state already. */
+  readonly changed: boolean
+  /** The deal as the command left it. */
+  readonly deal: Deal
+  /** The use cases that changed something, in order: several for an update of attributes. */
+  readonly useCases: readonly string[]
+  readonly events: readonly { readonly id: string; readonly type: string; readonly sequence: number }[]
+}
+
+/** A command that the deal or the facts did not allow. */
+export interface RefusedCommand {
+  readonly state: 'refused'
+  readonly code: string
+  readonly detail: string
+  readonly members: Readonly<Record<string, unknown>>
+}
 
 /** Who sent a command, how and when. */
-export interface CommandContext {
+export interface CommitContext {
   readonly key: CommandKey | undefined
   readonly actor: string
   /** The immutable id of that user. */
@@ -90,7 +92,7 @@ export interface DealCommit {
   /** The tasks that are new or have changed. */
   readonly tasks: readonly Task[]
   readonly events: readonly EventRecord[]
-  readonly context: CommandContext
+  readonly context: CommitContext
   readonly command: CommandRecord | undefined
 }
 
@@ -100,83 +102,7 @@ export interface DealCommit {
  */
 export type CommitResult = 'committed' | 'version-lost' | 'deal-exists' | 'command-taken'
 
-/** Which deals a list shows: those that meet every condition that is there. Bounds are inclusive. */
-export interface DealFilter {
-  readonly status?: Deal['status'] | undefined
-  readonly held?: boolean | undefined
-  /** A user name in whatever ASCII case. */
-  readonly ownerId?: string | undefined
-  readonly currency?: string | undefined
-  /** Minor units of `currency`, which is there too. */
-  readonly priceMin?: MinorUnits | undefined
-  readonly priceMax?: MinorUnits | undefined
-  /** `YYYY-MM-DD`. */
-  readonly completionFrom?: string | undefined
-  readonly completionTo?: string | undefined
-  /** Part of the name, in whatever case. */
-  readonly q?: string | undefined
-}
-
-/** What deals can be listed by. */
-export const dealSortKeys = [
-  ...(['createdAt', 'updatedAt', 'name', 'price', 'completionDate', 'status', 'ownerId'] as const),
-] as const
-
-/** One of them. */
-export type DealSortKey = (typeof dealSortKeys)[number]
-
-/** Ties are in the order of ids, in the same direction; deals without a value come last in either. */
-export interface DealSort {
-  readonly by: DealSortKey
-  readonly descending: boolean
-}
-
-/** One page of a list of deals. */
-export interface DealList {
-  readonly filter: DealFilter
-  readonly sort: DealSort
-  readonly page: PageRequest
-}
-
-/** A task in the list of its assignee. */
-export interface AssignedTask {
-  readonly taskId: string
-  readonly title: string
-  readonly dueDate: string | null
-  readonly dealId: string
-  readonly dealName: string
-  readonly dealHeld: boolean
-  readonly assignedAt: string
-}
-
-/** Whose tasks are asked for. */
-export interface Assignee {
-  readonly username: string
-  /** Of the user who has that name now; undefined when nobody has it: then all count who ever had it. */
-  readonly userId: string | undefined
-}
-
-/** An event as it was stored. Amounts in `data` are minor units of `currency`. */
-export interface StoredEvent {
-  readonly position: number
-  readonly id: string
-  readonly dealId: string
-  readonly sequence: number
-  readonly dealVersion: number
-  readonly type: string
-  readonly data: Readonly<Record<string, unknown>>
-  readonly currency: string
-  readonly occurredAt: string
-  readonly actor: string
-  /** The immutable id of that user; null in events of before it was kept. */
-  readonly actorUserId: string | null
-  readonly useCase: string
-  readonly style: string
-  readonly commandId: string | null
-  readonly correlationId: string
-  readonly schemaVersion: number
-}
-
+/** Where commands read and write. */
 export interface DealRepository {
   /** `forCreation` asks whether a deal of this id was purged. @throws Unavailable */
   load(
@@ -188,16 +114,4 @@ export interface DealRepository {
   commit(commit: DealCommit): Promise<CommitResult>
   /** Keeps a command that changes no deal: a refusal, or "it is the state already". @throws Unavailable */
   keepCommand(command: CommandRecord): Promise<'committed' | 'command-taken'>
-  /**
-   * Deals that are not deleted, without their tasks. A walk over all pages, each begun where the one before ended, gives every deal
-   * that is among them from its first page to its last exactly once, at the place that it had when the walk began, whatever is changed
-   * meanwhile; what it shows is the deal as it is now. @throws Unavailable
-   */
-  list(list: DealList): Promise<Page<Deal>>
-  /** The named commands of a deal, whoever sent them, oldest first. @throws Unavailable */
-  listCommands(dealId: string, page: PageRequest): Promise<Page<CommandRecord>>
-  /** What happened to a deal, oldest first; also when it is deleted. @throws Unavailable */
-  history(dealId: string, page: PageRequest): Promise<Page<StoredEvent>>
-  /** The open tasks of a user, the most urgent first, those without a date last. @throws Unavailable */
-  assignedTasks(assignee: Assignee, page: PageRequest): Promise<Page<AssignedTask>>
 }

@@ -2,7 +2,6 @@ import { Refused } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'
-import type { DealRepository } from './ports.ts'
 
 /** True for a deal that is there and not deleted. */
 export const isPresent = (deal: Deal | undefined): deal is Deal => deal !== undefined && deal.deletedAt === null
@@ -10,24 +9,8 @@ export const isPresent = (deal: Deal | undefined): deal is Deal => deal !== unde
 /** The deal, unless it is deleted. */
 export const presentOf = (deal: Deal | undefined): Deal | undefined => (isPresent(deal) ? deal : undefined)
 
-/** @throws Refused `not-found`; whoever may restore a deleted deal learns that it was deleted */
-export function requirePresent(deal: Deal | undefined, asked: { dealId: string; caller: Caller }): Deal {
-  if (isPresent(deal)) return deal
-  throw noSuchDeal(deal, asked)
-}
-
 /** True for a caller who may see what is deleted. */
 export const seesDeleted = ({ rights }: Pick<Caller, 'rights'>): boolean => rights.has(restoreDeal.right)
-
-/** Whether the caller may read the history and the commands of a deal: of one that is deleted or purged, who may restore deals. */
-export async function mayReadPast(
-  repository: DealRepository,
-  { dealId, caller }: { dealId: string; caller: Caller },
-): Promise<boolean> {
-  if (seesDeleted(caller)) return true
-  const { deal, purged } = await repository.load(dealId, undefined, { forCreation: true })
-  return deal === undefined ? !purged : isPresent(deal)
-}
 
 /** The refusal for a deal that is not there. */
 export function noSuchDeal(deal: Deal | undefined, { dealId, caller }: { dealId: string; caller: Caller }) {

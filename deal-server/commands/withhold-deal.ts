@@ -1,19 +1,30 @@
 /**
  * What a caller without the right to read deals learns from a command: that it was carried out or why it was refused, and the
- * version that the next `If-Match` needs; nothing else of the deal (CONTRACT section 10). The right counts at the time of the
+ * version for the next precondition; nothing else of the deal (CONTRACT section 10). The right counts at the time of the
  * answer, so also at the time of a replay.
  */
 import { Refused } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import type { AnsweredCommand, ShownCommand } from '../http/requests/invocation.ts'
-import { dealQuery } from '../queries/queries.ts'
+import { readingRight } from '../use-cases/define-use-case.ts'
+import type { AnsweredCommand, ShownCommand } from './command-context.ts'
+import { ReplayedRefusal } from './replay.ts'
 
-const mayRead = ({ rights }: Caller): boolean => rights.has(dealQuery.right)
+const mayRead = ({ rights }: Caller): boolean => rights.has(readingRight)
 
 /** The members of a refusal that say nothing of the deal; those of the deletion are there for holders of `deal.restore` alone. */
 const harmlessMembers: ReadonlySet<string> = new Set([
-  ...['requestId', 'instance', 'commandId', 'dealId', 'useCase', 'final', 'errors', 'serverTime'],
-  ...['missingRight', 'missingRights', 'deletedAt', 'purgeAt'],
+  'requestId',
+  'instance',
+  'commandId',
+  'dealId',
+  'useCase',
+  'final',
+  'errors',
+  'serverTime',
+  'missingRight',
+  'missingRights',
+  'deletedAt',
+  'purgeAt',
 ])
 
 /** A command's outcome as the caller may see it: styles write answers from this alone. */
@@ -24,10 +35,11 @@ export function shownTo(caller: Caller, { outcome, replayed, record }: AnsweredC
   return { deal: { id, version, deletedAt }, changed, useCases, replayed, record, shown }
 }
 
-/** A refusal, or whatever else was thrown, as the caller may see it. Details say nothing of the deal to anyone. */
+/** A refusal, or any other error, as the caller may see it. Details say nothing of the deal to anyone. */
 export function refusalTo(caller: Caller, error: unknown): unknown {
   if (!(error instanceof Refused) || mayRead(caller)) return error
-  const { code, message, headers, cause } = error
+  const { code, message: detail, headers, retryAfterSeconds, cause } = error
   const members = Object.fromEntries(Object.entries(error.members).filter(([name]) => harmlessMembers.has(name)))
-  return new Refused(code, message, { members, headers, ...(cause === undefined ? {} : { cause }) })
+  if (error instanceof ReplayedRefusal) return new ReplayedRefusal({ code, detail, members })
+  return new Refused(code, detail, { members, headers, retryAfterSeconds, cause })
 }

@@ -3,9 +3,29 @@
  * an event shows once every transaction that is older than its own has ended, so nothing ever appears before what was shown
  * (deal model 6.3). The store fulfils this (`store/event-log.ts`).
  */
-import type { StoredEvent } from '../commands/ports.ts'
 
-/** A place in that order. Position 0 is before all events of its transaction. */
+/** An event as it was stored. Amounts in `data` are minor units of `currency`. */
+export interface StoredEvent {
+  readonly position: number
+  readonly id: string
+  readonly dealId: string
+  readonly sequence: number
+  readonly dealVersion: number
+  readonly type: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly currency: string
+  readonly occurredAt: string
+  readonly actor: string
+  /** The immutable id of that user; null in events of before it was kept. */
+  readonly actorUserId: string | null
+  readonly useCase: string
+  readonly style: string
+  readonly commandId: string | null
+  readonly correlationId: string
+  readonly schemaVersion: number
+}
+
+/** A place in the order of the log. Position 0 is before all events of its transaction. */
 export interface Place {
   /** The number of the writing transaction. */
   readonly xid: number

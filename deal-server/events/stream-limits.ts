@@ -49,5 +49,4 @@ export class StreamLimits {
   }
 }
 
-const tooMany = (detail: string) =>
-  new Refused('too-many-streams', detail, { headers: { 'retry-after': String(retryAfterSeconds) } })
+const tooMany = (detail: string) => new Refused('too-many-streams', detail, { retryAfterSeconds })

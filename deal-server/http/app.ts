@@ -8,12 +8,12 @@ import type { Cursors } from '../../shared/platform/http/pagination/cursors.ts'
 import { createLists } from '../../shared/platform/http/pagination/lists.ts'
 import { type AppOptions, createApp, type Route } from '../../shared/platform/http/server/routes.ts'
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Refused } from '../../shared/platform/problems/errors.ts'
 import { problemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
-import { createKeyedQueue } from '../commands/keyed-queue.ts'
 import { commands } from '../use-cases/index.ts'
 import { dealOpenApiRoutes } from './openapi/document.ts'
 import { createPipeline, type PipelinePorts } from './pipeline.ts'
@@ -21,10 +21,11 @@ import { createDealProblems } from './problems.ts'
 import { styleRoutes } from './styles/index.ts'
 
 /** What the surface rests on. */
-export interface DealAppPorts extends Omit<PipelinePorts, 'queue' | 'defaultCurrency'> {
+export interface DealAppPorts extends PipelinePorts {
   /** Routes that need no caller. */
   readonly openRoutes: readonly Route[]
   readonly cursors: Cursors
+  readonly ids: IdSource
   readonly log: Log
   /** Told of every request when it is answered. */
   readonly observe?: AppOptions['observe']
@@ -36,7 +37,6 @@ export interface DealAppSettings {
   readonly publicOrigin: string
   readonly schemes: readonly SchemeName[]
   readonly expiredTokenStatus: number
-  readonly defaultCurrency: string
   readonly requirePrecondition: boolean
   readonly transport: TransportSettings
 }
@@ -44,7 +44,7 @@ export interface DealAppSettings {
 /** The app; it does not listen. */
 export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
   const { clock, ids, log, openRoutes } = ports
-  const pipeline = createPipeline({ ...ports, queue: createKeyedQueue(), defaultCurrency: settings.defaultCurrency })
+  const pipeline = createPipeline(ports)
   const problems = createDealProblems(settings.expiredTokenStatus)
   const ofStyles = styleRoutes(commands, {
     requirePrecondition: settings.requirePrecondition,

@@ -1,7 +1,10 @@
-/** The shape of a query, and the table of all of them. A query reads through the repository and changes nothing. */
+/** The shape of a query, and the table of all of them. A query reads from the store and changes nothing. */
+
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
-import type { AssignedTask, Assignee, DealList, DealRepository, StoredEvent } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
+import type { StoredEvent } from '../events/event-log.ts'
+import { readingRight } from '../use-cases/define-use-case.ts'
+import type { AssignedTask, Assignee, DealList, DealReader } from './ports.ts'
 
 /** A read, for all styles: `right` is what it needs. */
 export interface Query<Parameters, Result> {
@@ -9,7 +12,7 @@ export interface Query<Parameters, Result> {
   readonly name: string
   readonly summary: string
   readonly right: string
-  run(parameters: Parameters, repository: DealRepository): Promise<Result>
+  run(parameters: Parameters, reader: DealReader): Promise<Result>
 }
 
 /** One deal, also a deleted one; undefined when there is none. */
@@ -17,8 +20,8 @@ export const dealQuery: Query<{ id: string }, Deal | undefined> = {
   kind: 'query',
   name: 'Deal',
   summary: 'Read a deal',
-  right: 'deal.read',
-  run: async ({ id }, repository) => (await repository.load(id, undefined)).deal,
+  right: readingRight,
+  run: async ({ id }, reader) => (await reader.load(id, undefined)).deal,
 }
 
 /** Deals by filter, in an order, a page at a time. */
@@ -26,8 +29,8 @@ export const dealsQuery: Query<DealList, Page<Deal>> = {
   kind: 'query',
   name: 'Deals',
   summary: 'List deals',
-  right: 'deal.read',
-  run: (list, repository) => repository.list(list),
+  right: readingRight,
+  run: (list, reader) => reader.list(list),
 }
 
 /** The open tasks of an employee; one's own without a right. */
@@ -36,7 +39,7 @@ export const assignedTaskQuery: Query<{ assignee: Assignee; page: PageRequest },
   name: 'AssignedTask',
   summary: "List an employee's open tasks",
   right: 'task.read-any',
-  run: ({ assignee, page }, repository) => repository.assignedTasks(assignee, page),
+  run: ({ assignee, page }, reader) => reader.assignedTasks(assignee, page),
 }
 
 /** What happened to a deal. */
@@ -45,5 +48,5 @@ export const dealHistoryQuery: Query<{ dealId: string; page: PageRequest }, Page
   name: 'DealHistory',
   summary: 'Read what happened to a deal',
   right: 'deal.history.read',
-  run: ({ dealId, page }, repository) => repository.history(dealId, page),
+  run: ({ dealId, page }, reader) => reader.history(dealId, page),
 }

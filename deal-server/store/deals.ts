@@ -7,6 +7,7 @@ import { gather } from '../../shared/platform/concurrency/gather.ts'
 import { type Database, DatabaseError, violates } from '../../shared/platform/database/database.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
+import type { DealReader } from '../queries/ports.ts'
 import { listDeals } from './list-deals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
 import {
@@ -28,8 +29,11 @@ const batchRules = {
   spoiltByOne: (error: unknown) => error instanceof DatabaseError,
 }
 
+/** What the store of deals does for commands and queries. */
+export interface DealStore extends DealRepository, DealReader {}
+
 /** The repository; one per process, so that all callers share its batches. `onCommit` hears of every batch that wrote events. */
-export function createDealRepository(database: Database, onCommit: () => void = () => undefined): DealRepository {
+export function createDealRepository(database: Database, onCommit: () => void = () => undefined): DealStore {
   const readDeal = gather<string, Deal | undefined>({ ...batchRules, run: (ids) => readDeals(database, ids) })
   const loadOne = gather<LoadItem, Loaded>({ ...batchRules, run: (items) => loadAll(database, items) })
   const commitOne = gather<DealCommit, CommitResult>({

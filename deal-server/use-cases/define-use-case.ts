@@ -9,6 +9,9 @@ import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
 
+/** The right to read deals. Without it a caller learns of a deal only what its own commands tell. */
+export const readingRight = 'deal.read'
+
 /** An enabled user of the auth server. */
 export interface Employee {
   /** As created. */
@@ -147,7 +150,7 @@ export function defineDealCommand<Schema extends z.ZodType<Params>>(
             const { rights } = asking
             const mayOwn = deal !== undefined && actsForItsUser(asking) && mayAnyway(deal, asking, params)
             const may = rights.has(right) || mayOwn
-            return may || (deal === undefined && rights.has('deal.read')) ? [] : [right]
+            return may || (deal === undefined && rights.has(readingRight)) ? [] : [right]
           },
         }),
         decide: (deal, context) => {

@@ -1,7 +1,7 @@
 /** GET of the deals: every order, filter and page size over many deals with equal and missing values, at rest and while they change. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dealSortKeys } from '../../deal-server/commands/ports.ts'
+import { dealSortKeys } from '../../deal-server/queries/ports.ts'
 import { type Item, itemsOf, walk } from '../support/clients/walk.ts'
 import { describeBackends } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'

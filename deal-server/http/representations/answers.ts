@@ -1,44 +1,33 @@
-/** How the styles that answer with the deal itself write an outcome. */
+/** How outcomes read in status, header fields and body. */
 import { type Answer, emptyAnswer, jsonAnswer } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
-import { replayedHeader } from '../../commands/replay.ts'
+import type { ShownCommand } from '../../commands/command-context.ts'
 import type { Deal } from '../../domain/deal.ts'
-import type { BoundCommand } from '../../use-cases/define-use-case.ts'
-import { commandOptionsOf, prefersMinimal } from '../requests/command-options.ts'
-import type { CommandInvocation, ShownCommand } from '../requests/invocation.ts'
-import { etagOf } from '../requests/preconditions.ts'
 import { pathOf, representDeal } from './represent-deal.ts'
+
+/** The strong validator of a deal (RFC 9110 §8.8.3). */
+export const etagOf = (deal: Pick<Deal, 'version'>): string => `"${deal.version}"`
 
 /** A deal may be kept by the client that read it, and must be checked before each use. */
 export const dealHeaders = (deal: Pick<Deal, 'version'>) => ({ etag: etagOf(deal), ...privateHeaders })
 
-/** For whatever depends on who asks. */
+/** For every answer that depends on who asks. */
 export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization, Cookie' } as const
+
+/** Says that the command has not run now (draft-ietf-httpapi-idempotency-key-header leaves the name open; Stripe's is used). */
+export const replayedHeader = { name: 'idempotent-replayed', value: 'true' } as const
 
 /** What every style says of an outcome in header fields. */
 export const outcomeHeaders = ({ deal, changed, replayed }: ShownCommand) => ({
   ...dealHeaders(deal),
   'deal-changed': String(changed),
-  ...(replayed ? replayedHeader : {}),
+  ...(replayed ? { [replayedHeader.name]: replayedHeader.value } : {}),
 })
-
-/** An invocation whose outcome is the deal. */
-export const dealCommand = (call: HttpCall, bound: BoundCommand, dealId: string | undefined): CommandInvocation => {
-  const minimal = prefersMinimal(call)
-  return {
-    kind: 'command',
-    bound,
-    dealId,
-    ...commandOptionsOf(call),
-    encode: (answered) => answerWithDeal(answered, minimal),
-  }
-}
 
 /**
  * 200 with the deal; 201 with `Location` for a new one; 204 for a deleted one, or when no body is wanted (deal model 3.3) or the
  * caller may not read deals.
  */
-function answerWithDeal(answered: ShownCommand, minimal: boolean): Answer {
+export function answerWithDeal(answered: ShownCommand, minimal: boolean): Answer {
   const { deal, shown } = answered
   const isNew = deal.version === 1 && answered.record.useCase === 'CreateDeal'
   const headers = { ...outcomeHeaders(answered), ...(isNew ? { location: pathOf(deal) } : {}) }

@@ -1,7 +1,8 @@
 /** A command as a resource (deal model 2.2, point 4): what was asked, by whom, and what came of it. */
 import { mapAmounts } from '../../commands/amount-parameters.ts'
-import type { ShownCommand, SucceededCommand } from '../requests/invocation.ts'
-import { etagOf } from '../requests/preconditions.ts'
+import type { ShownCommand } from '../../commands/command-context.ts'
+import type { SucceededCommand } from '../../commands/ports.ts'
+import { etagOf } from './answers.ts'
 import { pathOf } from './represent-deal.ts'
 
 export interface CommandView {

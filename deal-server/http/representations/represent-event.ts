@@ -1,5 +1,5 @@
-import type { StoredEvent } from '../../commands/ports.ts'
 import { majorUnits } from '../../domain/money.ts'
+import type { StoredEvent } from '../../events/event-log.ts'
 
 /** The members of event data that are amounts, which clients read in major units. */
 const amounts: Readonly<Record<string, readonly string[]>> = {

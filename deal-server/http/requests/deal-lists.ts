@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
-import { type DealFilter, type DealSort, dealSortKeys } from '../../commands/ports.ts'
 import { type MinorUnits, readDecimal, toMinorUnits } from '../../domain/money.ts'
+import { type DealFilter, type DealSort, dealSortKeys } from '../../queries/ports.ts'
 import { calendarDate, currency, partOfName, username } from '../../use-cases/parameters.ts'
 
 const sorts = new Map(

@@ -4,10 +4,10 @@ import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import type { Describe } from '../../../shared/platform/http/operation.ts'
 import type { Method } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
+import type { ShownCommand } from '../../commands/command-context.ts'
 import type { FindUserId } from '../../commands/find-employees.ts'
-import type { CommandOutcome, CommandRecord, DealRepository } from '../../commands/ports.ts'
-import type { Deal } from '../../domain/deal.ts'
 import type { EventStreams, StreamClient } from '../../events/event-streams.ts'
+import type { DealReader } from '../../queries/ports.ts'
 import type { BoundCommand } from '../../use-cases/define-use-case.ts'
 import type { Preconditions } from './preconditions.ts'
 
@@ -16,8 +16,8 @@ export interface StyleRoute {
   readonly style: string
   readonly methods: readonly Method[]
   readonly path: string
-  /** What the documentation says of it. A route without fails the tests. */
-  readonly describe?: Describe
+  /** What the documentation says of it. */
+  readonly describe: Describe
   /** @throws Refused 400, 404, 415, 422 */
   decode(call: HttpCall): Promise<Invocation> | Invocation
 }
@@ -45,34 +45,12 @@ export interface CommandOptions {
   readonly validateOnly: boolean
 }
 
-/** What has come of a command. */
-export interface AnsweredCommand {
-  readonly outcome: SucceededCommand
-  /** True when the outcome was stored and the command has not run now. */
-  readonly replayed: boolean
-  /** Who sent it first, and when: what the command resource shows. */
-  readonly record: Pick<CommandRecord, 'dealId' | 'params' | 'useCase' | 'requestedBy' | 'requestedAt'>
-}
-
-/** What a style writes the answer from: as much of what has come of the command as its caller may see. */
-export interface ShownCommand extends Pick<AnsweredCommand, 'replayed' | 'record'> {
-  /** What every caller learns of the deal. */
-  readonly deal: Pick<Deal, 'id' | 'version' | 'deletedAt'>
-  readonly changed: boolean
-  readonly useCases: readonly string[]
-  /** The rest; undefined for a caller who may not read deals: the answer is then as with `Prefer: return=minimal`. */
-  readonly shown: Pick<SucceededCommand, 'deal' | 'events'> | undefined
-}
-
-/** Refusals are written alike by every style. */
-export type SucceededCommand = Extract<CommandOutcome, { state: 'succeeded' }>
-
-/** A read of the repository, answered at once. */
+/** A read, answered at once. */
 export interface QueryInvocation {
   readonly kind: 'query'
   /** The rights this caller needs for it. */
   rights(caller: Caller): readonly string[]
-  answer(repository: DealRepository, caller: Caller, findUserId: FindUserId): Promise<Answer>
+  answer(reader: DealReader, caller: Caller, findUserId: FindUserId): Promise<Answer>
 }
 
 /** A query whose answer goes on. */

@@ -1,7 +1,7 @@
 /** Which list a cursor of this server belongs to. One list in two styles has one scope: a walk may go on in the other. */
 import type { ListScope } from '../../../shared/platform/http/pagination/cursors.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
-import type { DealFilter, DealSort } from '../../commands/ports.ts'
+import type { DealFilter, DealSort } from '../../queries/ports.ts'
 
 /** Deals; `filter` in the one form that all spellings of a query have. */
 export const dealListScope = ({ filter, sort }: { filter: DealFilter; sort: DealSort }): ListScope => {

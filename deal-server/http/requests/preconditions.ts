@@ -2,10 +2,8 @@ import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { possibleCommands } from '../../commands/allowed.ts'
 import type { Deal } from '../../domain/deal.ts'
+import { etagOf } from '../representations/answers.ts'
 import { representDeal } from '../representations/represent-deal.ts'
-
-/** The strong validator of a deal (RFC 9110 §8.8.3). */
-export const etagOf = (deal: Pick<Deal, 'version'>): string => `"${deal.version}"`
 
 /** `If-Match` and `If-None-Match` as sent: `*`, or entity tags. */
 export interface Preconditions {
@@ -43,7 +41,7 @@ function parseTags(field: string, value: string | undefined): '*' | string[] | u
 export function requirePreconditions(
   deal: Deal | undefined,
   { ifMatch, ifNoneMatch, required }: Preconditions,
-  isTaken = false,
+  isTaken: boolean,
 ): void {
   if (required && ifMatch === undefined) {
     const members = deal === undefined ? {} : { dealId: deal.id }

@@ -2,6 +2,7 @@
  * Styles 5 and 6: commands as resources that the client names, `PUT /commands/{command_id}` with `{deal, action, params}`, and `PUT
  * /rest/v1/deals/{deal_id}/commands/{command_id}` with `{action, params}`. One space of ids for both.
  */
+
 import { z } from 'zod'
 import { jsonAnswer } from '../../../shared/platform/http/answer.ts'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
@@ -12,8 +13,11 @@ import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { ProblemDocument } from '../../../shared/platform/problems/problem-document.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
-import type { CommandRecord, DealRepository } from '../../commands/ports.ts'
-import { mayReadPast, noSuchDeal } from '../../commands/presence.ts'
+import type { CommandRecord } from '../../commands/ports.ts'
+import { noSuchDeal } from '../../commands/presence.ts'
+import type { DealReader } from '../../queries/ports.ts'
+import { mayReadPast } from '../../queries/presence.ts'
+import { readingRight } from '../../use-cases/define-use-case.ts'
 import { collectionOperations } from '../openapi/collection-operations.ts'
 import { outcomeHeaders, privateHeaders } from '../representations/answers.ts'
 import {
@@ -127,21 +131,19 @@ function namedCommand(
   }
 }
 
-const readingRight = 'deal.read'
-
 function decodeRead(call: HttpCall, renderProblem: RenderProblem, dealId?: string): Invocation {
   const commandId = requireCommandId(call.pathParameters.commandId ?? '')
   readQuery(call, noParameters)
   return {
     kind: 'query',
     rights: () => [readingRight],
-    answer: async (repository, caller) => {
-      const { command } = await repository.load(dealId, { principalId: caller.userId, commandId })
+    answer: async (reader, caller) => {
+      const { command } = await reader.load(dealId, { principalId: caller.userId, commandId })
       if (!command || (dealId !== undefined && command.dealId !== dealId)) {
         throw new Refused('not-found', 'You have sent no command of this id.', { members: { commandId } })
       }
       const asked = { dealId: command.dealId, caller }
-      if (!(await mayReadPast(repository, asked))) throw noSuchDeal(undefined, asked)
+      if (!(await mayReadPast(reader, asked))) throw noSuchDeal(undefined, asked)
       return jsonAnswer(200, represent(command, renderProblem), privateHeaders)
     },
   }
@@ -153,14 +155,14 @@ function decodeList(call: HttpCall, { renderProblem, lists }: CommandCollectionO
   return {
     kind: 'query',
     rights: () => ['deal.history.read'],
-    answer: async (repository, caller) => {
+    answer: async (reader, caller) => {
       const [page, mayRead] = await Promise.all([
-        repository.listCommands(dealId, list.page),
-        mayReadPast(repository, { dealId, caller }),
+        reader.listCommands(dealId, list.page),
+        mayReadPast(reader, { dealId, caller }),
       ])
       if (!mayRead) throw noSuchDeal(undefined, { dealId, caller })
       // A deal that was purged has left its history.
-      if (page.items.length === 0) await requireKnown(repository, { dealId, caller })
+      if (page.items.length === 0) await requireKnown(reader, { dealId, caller })
       return list.answer(page, {
         represent: (command) => represent(command, renderProblem),
         headers: privateHeaders,
@@ -170,8 +172,8 @@ function decodeList(call: HttpCall, { renderProblem, lists }: CommandCollectionO
 }
 
 /** @throws Refused `not-found` for a deal that there never was */
-async function requireKnown(repository: DealRepository, asked: { dealId: string; caller: Caller }): Promise<void> {
-  const { deal, purged } = await repository.load(asked.dealId, undefined, { forCreation: true })
+async function requireKnown(reader: DealReader, asked: { dealId: string; caller: Caller }): Promise<void> {
+  const { deal, purged } = await reader.load(asked.dealId, undefined, { forCreation: true })
   if (deal === undefined && !purged) throw noSuchDeal(undefined, asked)
 }
 

@@ -62,8 +62,8 @@ function decodeQuery(call: HttpCall, lists: Lists): Invocation {
   return {
     kind: 'query',
     rights: query.rights,
-    answer: async (repository, caller, findUserId) => {
-      const answer = await query.answer(repository, caller, findUserId)
+    answer: async (reader, caller, findUserId) => {
+      const answer = await query.answer(reader, caller, findUserId)
       if (answer === undefined) throw new Refused('not-found', 'The query found nothing.')
       return isUnchanged(answer.headers.etag, preconditions) ? { ...answer, status: 304, body: null } : answer
     },

@@ -10,21 +10,20 @@ import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
 import type { FindUserId } from '../../commands/find-employees.ts'
-import type { DealFilter, DealRepository, DealSort } from '../../commands/ports.ts'
-import { mayReadPast, requirePresent } from '../../commands/presence.ts'
+import type { DealFilter, DealReader, DealSort } from '../../queries/ports.ts'
+import { mayReadPast, requirePresent } from '../../queries/presence.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../queries/queries.ts'
 import { isSameUser } from '../../use-cases/employees.ts'
 import { username, uuid } from '../../use-cases/parameters.ts'
-import { privateHeaders } from '../representations/answers.ts'
+import { etagOf, privateHeaders } from '../representations/answers.ts'
 import { representDeal, representListedDeal } from '../representations/represent-deal.ts'
 import { representEvent } from '../representations/represent-event.ts'
 import { assignedTaskScope, dealListScope, historyScope } from '../requests/list-scopes.ts'
-import { etagOf } from '../requests/preconditions.ts'
 
 interface ControlledQuery {
   rights(caller: Caller): readonly string[]
   /** Undefined when there is nothing. */
-  answer(repository: DealRepository, caller: Caller, findUserId: FindUserId): Promise<TaggedAnswer | undefined>
+  answer(reader: DealReader, caller: Caller, findUserId: FindUserId): Promise<TaggedAnswer | undefined>
 }
 
 /** With the entity tag of what it shows. */
@@ -45,8 +44,8 @@ function deal(call: HttpCall, parameter: string): ControlledQuery {
   const id = idOf(parameter)
   return {
     rights: () => [dealQuery.right],
-    answer: async (repository, caller) => {
-      const found = requirePresent(await dealQuery.run({ id }, repository), { dealId: id, caller })
+    answer: async (reader, caller) => {
+      const found = requirePresent(await dealQuery.run({ id }, reader), { dealId: id, caller })
       return tagged(jsonAnswer(200, [representDeal(found)], privateHeaders), etagOf(found))
     },
   }
@@ -67,8 +66,8 @@ function deals(call: HttpCall, parameter: string, lists: Lists): ControlledQuery
   const list = lists.open(call, dealListScope({ filter, sort: newestFirst }), parameters)
   return {
     rights: () => [dealsQuery.right],
-    answer: async (repository) => {
-      const page = await dealsQuery.run({ filter, sort: newestFirst, page: list.page }, repository)
+    answer: async (reader) => {
+      const page = await dealsQuery.run({ filter, sort: newestFirst, page: list.page }, reader)
       return answerOf(list, page, representListedDeal)
     },
   }
@@ -80,11 +79,11 @@ function assignedTask(call: HttpCall, parameter: string, lists: Lists): Controll
   const list = lists.open(call, assignedTaskScope(parameter), parameters)
   return {
     rights: (caller) => (isOwnAccount(caller, parameter) ? [] : [assignedTaskQuery.right]),
-    answer: async (repository, caller, findUserId) => {
+    answer: async (reader, caller, findUserId) => {
       const isCaller = isSameUser(caller.username, parameter)
       const userId = isCaller ? caller.userId : await findUserId(parameter, call)
       const assignee = { username: parameter, userId }
-      const page = await assignedTaskQuery.run({ assignee, page: list.page }, repository)
+      const page = await assignedTaskQuery.run({ assignee, page: list.page }, reader)
       return answerOf(list, page, (task) => task)
     },
   }
@@ -96,10 +95,10 @@ function dealHistory(call: HttpCall, parameter: string, lists: Lists): Controlle
   const list = lists.open(call, historyScope(dealId), parameters)
   return {
     rights: () => [dealHistoryQuery.right],
-    answer: async (repository, caller) => {
+    answer: async (reader, caller) => {
       const [page, mayRead] = await Promise.all([
-        dealHistoryQuery.run({ dealId, page: list.page }, repository),
-        mayReadPast(repository, { dealId, caller }),
+        dealHistoryQuery.run({ dealId, page: list.page }, reader),
+        mayReadPast(reader, { dealId, caller }),
       ])
       return mayRead ? answerOf(list, page, representEvent) : undefined
     },

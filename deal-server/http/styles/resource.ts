@@ -6,21 +6,22 @@ import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { allowedTo } from '../../commands/allowed.ts'
-import { mayReadPast, noSuchDeal, requirePresent } from '../../commands/presence.ts'
+import { noSuchDeal } from '../../commands/presence.ts'
+import { mayReadPast, requirePresent } from '../../queries/presence.ts'
 import { dealHistoryQuery, dealQuery, dealsQuery } from '../../queries/queries.ts'
 import { createDeal } from '../../use-cases/create-deal.ts'
 import { deleteDeal } from '../../use-cases/delete-deal.ts'
 import { describeCommand } from '../openapi/command-operations.ts'
 import { describeDealList, describeDealRead, describeHistory } from '../openapi/read-operations.ts'
-import { dealCommand, dealHeaders, privateHeaders } from '../representations/answers.ts'
+import { dealHeaders, etagOf, privateHeaders } from '../representations/answers.ts'
 import { representDeal, representListedDeal } from '../representations/represent-deal.ts'
 import { representEvent } from '../representations/represent-event.ts'
 import { dealListParameters, dealListQuery } from '../requests/deal-lists.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 import { dealListScope, historyScope } from '../requests/list-scopes.ts'
-import { etagOf, isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
-import { decodeSubResource } from './action-sub-resource.ts'
+import { isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
+import { dealCommand, decodeSubResource } from './deal-command.ts'
 
 const collection = '/rest/v1/deals'
 const member = '/rest/v1/deals/:id'
@@ -79,8 +80,8 @@ function decodeRead(call: HttpCall): Invocation {
   return {
     kind: 'query',
     rights: () => [dealQuery.right],
-    answer: async (repository, caller) => {
-      const deal = requirePresent(await dealQuery.run({ id }, repository), { dealId: id, caller })
+    answer: async (reader, caller) => {
+      const deal = requirePresent(await dealQuery.run({ id }, reader), { dealId: id, caller })
       const isKnown = isUnchanged(etagOf(deal), preconditions, deal)
       // What is allowed depends on the caller too, so this form has no validator.
       if (expand) return jsonAnswer(200, { ...representDeal(deal), ...allowedTo(caller, deal) }, privateHeaders)
@@ -96,8 +97,8 @@ function decodeList(call: HttpCall, lists: Lists): Invocation {
   return {
     kind: 'query',
     rights: () => [dealsQuery.right],
-    answer: async (repository) => {
-      const page = await dealsQuery.run({ filter, sort, page: list.page }, repository)
+    answer: async (reader) => {
+      const page = await dealsQuery.run({ filter, sort, page: list.page }, reader)
       return list.answer(page, { represent: representListedDeal, headers: privateHeaders })
     },
   }
@@ -109,10 +110,10 @@ function decodeHistory(call: HttpCall, lists: Lists): Invocation {
   return {
     kind: 'query',
     rights: () => [dealHistoryQuery.right],
-    answer: async (repository, caller) => {
+    answer: async (reader, caller) => {
       const [page, mayRead] = await Promise.all([
-        dealHistoryQuery.run({ dealId, page: list.page }, repository),
-        mayReadPast(repository, { dealId, caller }),
+        dealHistoryQuery.run({ dealId, page: list.page }, reader),
+        mayReadPast(reader, { dealId, caller }),
       ])
       if (page.items.length === 0 || !mayRead) throw noSuchDeal(undefined, { dealId, caller })
       return list.answer(page, { represent: representEvent, headers: privateHeaders })

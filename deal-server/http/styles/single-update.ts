@@ -6,9 +6,9 @@ import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames } from '../../use-cases/index.ts'
 import { isAttribute } from '../../use-cases/update-deal/attributes.ts'
-import { dealCommand } from '../representations/answers.ts'
 import { requireRepeatable, withoutRepeatedId } from '../requests/deal-target.ts'
 import type { Invocation } from '../requests/invocation.ts'
+import { dealCommand } from './deal-command.ts'
 
 /** Any object, as it came: a copy of it would pass over a member `__proto__`, which is to be refused like any unknown one. */
 const anyObject = z.unknown().superRefine((input, context) => {

@@ -7,7 +7,7 @@ import { emptyAnswer, jsonAnswer } from '../../../shared/platform/http/answer.ts
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { noParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
-import { requirePresent } from '../../commands/presence.ts'
+import { requirePresent } from '../../queries/presence.ts'
 import { dealQuery } from '../../queries/queries.ts'
 import { addTask } from '../../use-cases/add-task.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
@@ -19,7 +19,7 @@ import { dealHeaders } from '../representations/answers.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 import { isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
-import { decodeSubResource } from './action-sub-resource.ts'
+import { decodeSubResource } from './deal-command.ts'
 
 const style = 'state-named-sub-resource'
 const below = (segment: string) => `/rest/v1/deals/:id/${segment}`
@@ -63,8 +63,8 @@ function decodeHold(call: HttpCall): Invocation {
   return {
     kind: 'query',
     rights: () => [dealQuery.right],
-    answer: async (repository, caller) => {
-      const deal = requirePresent(await dealQuery.run({ id }, repository), { dealId: id, caller })
+    answer: async (reader, caller) => {
+      const deal = requirePresent(await dealQuery.run({ id }, reader), { dealId: id, caller })
       if (!deal.held) throw new Refused('not-found', 'The deal is not held.', { members: { dealId: id } })
       const { holdReason: reason, holdReasonCode: reasonCode, heldAt: since, heldBy: by } = deal
       const headers = dealHeaders(deal)
@@ -77,7 +77,6 @@ function decodeHold(call: HttpCall): Invocation {
 /** 201: the task is new, though what is answered is the deal. */
 async function decodeNewTask(call: HttpCall): Promise<Invocation> {
   const invocation = await decodeSubResource(call, addTask)
-  if (invocation.kind !== 'command') return invocation
   return {
     ...invocation,
     encode: (answered) => {

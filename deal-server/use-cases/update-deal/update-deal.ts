@@ -2,6 +2,7 @@
  * The attribute update: a representation of the deal, compared with the stored one; each difference is a use case (deal model 3.4).
  * Attributes are never written: only use cases run, in one fixed order, all or none.
  */
+
 import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
 import type { Deal } from '../../domain/deal.ts'
 import type { DealEvent } from '../../domain/events.ts'
@@ -13,6 +14,7 @@ import { changeCompletionDate } from '../change-completion-date.ts'
 import { changePrice } from '../change-price.ts'
 import { completeDeal } from '../complete-deal.ts'
 import type { Asking, BoundCommand, Command, DecisionContext, Steps } from '../define-use-case.ts'
+import { readingRight } from '../define-use-case.ts'
 import { holdDeal } from '../hold-deal.ts'
 import { renameDeal } from '../rename-deal.ts'
 import { reopenDeal } from '../reopen-deal.ts'
@@ -108,7 +110,7 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
  */
 function missingRights({ rights }: Asking, involved: readonly Command[]): readonly string[] {
   const possible = attributeCommands.map(({ right }) => right)
-  if (!['deal.read', ...possible].some((right) => rights.has(right))) return ['deal.read']
+  if (![readingRight, ...possible].some((right) => rights.has(right))) return [readingRight]
   return [...new Set(involved.map(({ right }) => right))].filter((right) => !rights.has(right))
 }
 

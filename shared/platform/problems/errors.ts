@@ -11,14 +11,17 @@ export class Refused<Code extends string = string> extends Error {
   readonly code: Code
   /** Facts a client needs, as extension members of the problem document (RFC 9457 §3.2). */
   readonly members: Readonly<Record<string, unknown>>
-  /** Header fields the answer needs, such as `Retry-After`. */
+  /** Header fields the answer needs, such as challenges. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
+  /** After so many whole seconds a new attempt makes sense: `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined
 
   constructor(code: Code, detail: string, options: RefusedOptions = {}) {
     super(detail, options.cause === undefined ? {} : { cause: options.cause })
     this.code = code
     this.members = options.members ?? {}
     this.headers = options.headers ?? {}
+    this.retryAfterSeconds = options.retryAfterSeconds
   }
 }
 
@@ -26,6 +29,7 @@ export class Refused<Code extends string = string> extends Error {
 export interface RefusedOptions {
   readonly members?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
+  readonly retryAfterSeconds?: number | undefined
   /** For the log only. */
   readonly cause?: unknown
 }

@@ -154,5 +154,5 @@ function letPassUnlessOurFault(error: unknown): undefined {
 
 const tooManyAttempts = (retryAfterMs: number) =>
   new Refused('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
+    retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)),
   })

@@ -24,14 +24,14 @@ export interface Attempt {
 export interface Guesses {
   /**
    * Runs `check` unless there were too many failures: undefined from `check` is one. What it throws counts as none.
-   * @throws Refused `too-many-attempts` with `Retry-After`, and whatever `check` throws
+   * @throws Refused `too-many-attempts` with `retryAfterSeconds`, and whatever `check` throws
    */
   attempt<Result>(attempt: Attempt, check: () => Promise<Result | undefined>): Promise<Result | undefined>
 
   /**
    * Counts an attempt of which it is known at once whether it was right: as a failure when it was not. One that was right is never in flight;
    * undefined when it need not be waited for.
-   * @throws Refused `too-many-attempts` with `Retry-After`, for right ones too; Unavailable
+   * @throws Refused `too-many-attempts` with `retryAfterSeconds`, for right ones too; Unavailable
    */
   judge(attempt: Attempt, isRight: boolean): Promise<void> | undefined
 

@@ -13,6 +13,6 @@ it.each([503, 500])('an auth server that answers %i is what is missing, whatever
 })
 
 it('too many attempts at the auth server are too many here', async () => {
-  const refused = { code: 'too-many-attempts', headers: { 'retry-after': '9' } }
+  const refused = { code: 'too-many-attempts', retryAfterSeconds: 9 }
   await expect(askAnAuthServerThatAnswers(429, '9')).rejects.toMatchObject(refused)
 })

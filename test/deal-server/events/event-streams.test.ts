@@ -80,7 +80,7 @@ describe('event streams', () => {
       for (const client of clients) await client.open(streams, fromNowOn)
       return clients
     }
-    const tooMany = { code: 'too-many-streams', headers: { 'retry-after': '10' } }
+    const tooMany = { code: 'too-many-streams', retryAfterSeconds: 10 }
     const [first] = await openAll('alice', 'alice')
     await expect(openAll('alice')).rejects.toMatchObject(tooMany)
     const [other] = await openAll('bob')

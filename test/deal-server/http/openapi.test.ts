@@ -42,7 +42,6 @@ const servedRoutes = (): string[] => {
   const settings = {
     publicOrigin: 'http://deals.test',
     expiredTokenStatus: 400,
-    defaultCurrency: 'EUR',
     requirePrecondition: false,
     schemes: schemeNames,
     transport: nothing,
@@ -51,9 +50,9 @@ const servedRoutes = (): string[] => {
     ...{
       authenticate: nothing,
       recheck: nothing,
-      repository: nothing,
+      executeCommand: nothing,
+      reader: nothing,
       events: nothing,
-      findEmployees: nothing,
       findUserId: nothing,
       clock: nothing,
       ids: nothing,

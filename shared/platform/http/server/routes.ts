@@ -189,19 +189,22 @@ function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Ans
   if (error instanceof Refused) {
     if (error.cause !== undefined) options.log.info({ requestId: call.requestId, err: error }, error.code)
     const document = problemDocument(options.problems, occurrenceOf(error), context)
-    if (document.status !== 401) return asAnswer(document, error.headers)
+    const headers = { ...retryHeader(error), ...error.headers }
+    if (document.status !== 401) return asAnswer(document, headers)
     const schemes = document.schemes ?? options.schemes
-    return asAnswer({ ...document, schemes }, { ...challengeOf(options), ...error.headers })
+    return asAnswer({ ...document, schemes }, { ...challengeOf(options), ...headers })
   }
   if (error instanceof Unavailable) {
     options.log.warn({ requestId: call.requestId, err: error }, error.message)
-    const headers = { 'retry-after': String(error.retryAfterSeconds) }
-    return asAnswer(problemDocument(options.problems, occurrenceOfUnavailable(error), context), headers)
+    return asAnswer(problemDocument(options.problems, occurrenceOfUnavailable(error), context), retryHeader(error))
   }
   options.log.error({ requestId: call.requestId, err: error }, 'a request failed through our own fault')
   const occurrence = { code: 'internal-error', detail: 'The request could not be carried out. It has been logged.' }
   return asAnswer(problemDocument(options.problems, occurrence, context), {})
 }
+
+const retryHeader = ({ retryAfterSeconds }: Pick<Refused, 'retryAfterSeconds'>): Answer['headers'] =>
+  retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
 
 /** Where the refusal has none of its own. */
 function challengeOf({ fallbackChallenge }: AppOptions): Answer['headers'] {

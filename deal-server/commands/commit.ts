@@ -1,0 +1,66 @@
+/** The commit of a command: what it writes, in one statement, and what is kept to answer it again. */
+import { rfc3339 } from '../../shared/platform/clock.ts'
+import { Refused } from '../../shared/platform/problems/errors.ts'
+import type { AnsweredCommand, CommandContext } from './command-context.ts'
+import type { Decided } from './decide.ts'
+import { fingerprintOf } from './fingerprint.ts'
+import type { CommandRecord, DealRepository, SucceededCommand } from './ports.ts'
+
+/** How long the answer to a command is kept, in milliseconds. */
+const answerKeptForMs = 30 * 24 * 60 * 60 * 1000
+
+/**
+ * Writes the decision, or, when the command is only tried, nothing. Undefined when another command came first and nothing was written.
+ * @throws Refused the refusal, kept or not
+ */
+export async function commitDecision(
+  repository: DealRepository,
+  context: CommandContext,
+  decided: Decided,
+): Promise<AnsweredCommand | undefined> {
+  const { key, request } = context
+  const { outcome } = decided
+  const { validateOnly } = request
+  const record = recordOf(context, decided)
+  const command = key && { ...record, key, fingerprint: fingerprintOf(request) }
+  if (outcome.state === 'refused') {
+    const isFinal = outcome.members.final === true
+    if (command && isFinal && !validateOnly && (await repository.keepCommand(command)) === 'command-taken')
+      return undefined
+    throw new Refused(outcome.code, outcome.detail, { members: outcome.members })
+  }
+  if (!validateOnly && !(await writeSuccess(repository, context, { decided, outcome, command }))) return undefined
+  return { outcome, replayed: false, record }
+}
+
+async function writeSuccess(
+  repository: DealRepository,
+  { request: { caller, style, requestId }, key }: CommandContext,
+  written: { decided: Decided; outcome: SucceededCommand; command: CommandRecord | undefined },
+): Promise<boolean> {
+  const { decided, outcome, command } = written
+  const { before, events, at } = decided
+  if (!outcome.changed) return command === undefined || (await repository.keepCommand(command)) === 'committed'
+  const context = { key, actor: caller.username, actorUserId: caller.userId, style, requestId, at }
+  const tasks = outcome.deal.tasks.filter((task) => !before?.tasks.includes(task))
+  const commit = { expectedVersion: before?.version, deal: outcome.deal, tasks, events, context, command }
+  return (await repository.commit(commit)) === 'committed'
+}
+
+function recordOf(
+  { request: { bound, caller, style, requestId }, dealId }: CommandContext,
+  { at, outcome }: Decided,
+): Omit<CommandRecord, 'key' | 'fingerprint'> {
+  return {
+    dealId,
+    useCase: bound.name,
+    params: bound.params,
+    outcome,
+    style,
+    requestId,
+    requestedBy: caller.username,
+    requestedAt: at,
+    expiresAt: rfc3339(Date.parse(at) + answerKeptForMs),
+    signature: caller.credential.signature?.digest ?? null,
+  }
+}

@@ -1,0 +1,113 @@
+/** The decision of a command: the facts that it needs, the pure decision, and the state of the deal after it. */
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import type { Refused } from '../../shared/platform/problems/errors.ts'
+import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
+import type { Deal } from '../domain/deal.ts'
+import { applyEvents } from '../domain/evolve.ts'
+import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
+import { possibleCommands } from './allowed.ts'
+import type { CommandContext } from './command-context.ts'
+import type { FindEmployees } from './find-employees.ts'
+import type { CommandOutcome, EventRecord } from './ports.ts'
+
+/** What a decision rests on. */
+export interface DecisionPorts {
+  readonly findEmployees: FindEmployees
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly defaultCurrency: string
+}
+
+/** What there is of the deal. */
+export interface Found {
+  readonly present: Deal | undefined
+  /** True when there is, or was, one with this id: of a deleted deal a creation learns no more. */
+  readonly isTaken: boolean
+}
+
+/** A decision, ready to be committed. */
+export interface Decided {
+  readonly at: string
+  readonly before: Deal | undefined
+  readonly outcome: CommandOutcome
+  readonly events: readonly EventRecord[]
+}
+
+/**
+ * Refusals that are not kept, because a retry with the same id makes sense: what time or another server may change, and what was not
+ * found (deal model 2.2, point 9).
+ */
+const passingRefusals: ReadonlySet<DealRefusalCode> = new Set([
+  'employee-unknown',
+  'date-out-of-range',
+  'task-not-found',
+])
+
+const isKept = ({ code }: DealRefusal): boolean => !passingRefusals.has(code)
+
+/** Hands the facts to the pure decision and works out the deal's next state. @throws Unavailable when the facts cannot be had */
+export async function decide(
+  ports: DecisionPorts,
+  context: CommandContext,
+  { present: before, isTaken }: Found,
+): Promise<Decided> {
+  const { request, dealId } = context
+  const { bound, caller } = request
+  const employees = await ports.findEmployees(bound.employees(before), request)
+  const at = rfc3339(ports.clock.now())
+  const decision = bound.decide(before, {
+    now: at,
+    actor: caller.username,
+    newId: ports.ids.uuid,
+    defaultCurrency: ports.defaultCurrency,
+    employees,
+    dealId,
+    isTaken,
+  })
+  if (isRefusal(decision)) return { at, before, outcome: refusedOutcome(decision, context, before), events: [] }
+  const events = decision.flatMap(({ useCase, events: ofStep }) => ofStep.map((event) => ({ useCase, event })))
+  const first = before?.sequence ?? 0
+  const records = events.map((event, index) => ({ id: ports.ids.uuid(), sequence: first + index + 1, ...event }))
+  const occasion = { at, actor: caller.username }
+  const facts = events.map(({ event }) => event)
+  const deal = before && facts.length === 0 ? before : applyEvents(before, facts, occasion)
+  const outcome: CommandOutcome = {
+    state: 'succeeded',
+    changed: records.length > 0,
+    deal,
+    useCases: decision.map(({ useCase }) => useCase),
+    events: records.map(({ id, sequence, event }) => ({ id, type: event.type, sequence })),
+  }
+  return { at, before, outcome, events: records }
+}
+
+/** A refusal with the facts a client needs beside it (deal model 1.6). */
+function refusedOutcome(refusal: DealRefusal, context: CommandContext, deal: Deal | undefined): CommandOutcome {
+  const { key, request } = context
+  const { bound, dealId, requestId } = request
+  const isFinal = key !== undefined && isKept(refusal)
+  const members = {
+    ...memberErrorsBelow(bound.at, refusal),
+    useCase: bound.name,
+    ...(dealId === undefined ? {} : { dealId }),
+    ...(deal ? stateOf(deal) : {}),
+    ...(key === undefined ? {} : { final: isFinal }),
+    // Kept too: a replay is the same document, byte for byte.
+    ...(isFinal ? { requestId, instance: `urn:uuid:${requestId}` } : {}),
+  }
+  return { state: 'refused', code: refusal.code, detail: refusal.message, members }
+}
+
+const stateOf = (deal: Deal) => ({
+  currentStatus: deal.status,
+  held: deal.held,
+  allowed: possibleCommands(deal).map(({ name }) => name),
+})
+
+/** A decision names parameters; a client looks for them where its style put them. */
+function memberErrorsBelow(at: string, { members }: Refused): Readonly<Record<string, unknown>> {
+  const errors = members.errors as readonly MemberError[] | undefined
+  if (!errors || at === '') return members
+  return { ...members, errors: errors.map((error) => ({ ...error, pointer: at + error.pointer })) }
+}
