@@ -23,10 +23,9 @@ export const addTask = defineDealCommand({
   }),
   alsoNeeds: ({ assigneeId }) => (assigneeId ? ['deal.task.assign'] : []),
   employees: ({ assigneeId }) => (assigneeId ? [assigneeId] : []),
-  guard: (deal) => requireOpen(deal) ?? requireRoom(deal),
+  guard: requireOpen,
+  limit: requireRoom,
   decide: (deal, { taskId, title, dueDate = null, assigneeId: named = null }, context) => {
-    const closed = requireOpen(deal)
-    if (closed) return closed
     const known = deal.tasks.find(({ id }) => id === taskId)
     if (known) {
       const isSame = known.title === title && known.dueDate === dueDate && isSameUser(known.assigneeId, named)
@@ -34,8 +33,6 @@ export const addTask = defineDealCommand({
     }
     const assignee = named === null ? null : employeeOf(named, 'assigneeId', context)
     if (isRefusal(assignee)) return assignee
-    const tooMany = requireRoom(deal)
-    if (tooMany) return tooMany
     const given = { assigneeId: assignee?.username ?? null, assigneeUserId: assignee?.userId ?? null }
     return [{ type: 'deal.task-added', data: { taskId: taskId ?? context.newId(), title, dueDate, ...given } }]
   },

@@ -17,8 +17,6 @@ export const assignOwner = defineDealCommand({
   guard: requireOpen,
   employees: ({ employeeId }) => [employeeId],
   decide: (deal, { employeeId }, context) => {
-    const closed = requireOpen(deal)
-    if (closed) return closed
     // Also one who has been disabled since.
     if (isSameUser(deal.ownerId, employeeId)) return []
     const owner = employeeOf(employeeId, 'employeeId', context)

@@ -18,8 +18,6 @@ export const assignTask = defineDealCommand({
   guard: requireOpen,
   employees: ({ employeeId }) => [employeeId],
   decide: (deal, { taskId, employeeId }, context) => {
-    const closed = requireOpen(deal)
-    if (closed) return closed
     const task = findOpenTask(deal.tasks, taskId)
     if (isRefusal(task)) return task
     const assignee = employeeOf(employeeId, 'employeeId', context)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { requireOpen, requirePenaltyFits } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
+import { toMinorUnits } from '../domain/money.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { amountIn } from './amounts.ts'
 import { defineDealCommand } from './define-use-case.ts'
@@ -17,12 +18,12 @@ export const cancelDeal = defineDealCommand({
   refusals: ['deal-closed', 'penalty-limit'],
   params: z.strictObject({ penaltyAmount: amount, reason: reasonText }),
   guard: requireOpen,
+  isDone: (deal, { penaltyAmount, reason }) =>
+    deal.status === 'cancelled' &&
+    deal.cancelReason === reason &&
+    deal.cancelPenalty === toMinorUnits(penaltyAmount, deal.currency),
   decide: (deal, { penaltyAmount, reason }) => {
     const penalty = amountIn(deal.currency, penaltyAmount, 'penaltyAmount')
-    const isCancelled = deal.status === 'cancelled' && deal.cancelReason === reason
-    if (isCancelled && deal.cancelPenalty === penalty) return []
-    const refusal = requireOpen(deal)
-    if (refusal) return refusal
     if (isRefusal(penalty)) return penalty
     const tooMuch = requirePenaltyFits(deal, penalty)
     if (tooMuch) return tooMuch

@@ -20,8 +20,6 @@ export const changeCompletionDate = defineDealCommand({
   params: z.strictObject({ newDate: calendarDate.nullable(), penaltyAmount: amount, whyChanged: reasonText }),
   guard: requireFree,
   decide: (deal, { newDate, penaltyAmount, whyChanged: why }) => {
-    const refusal = requireFree(deal)
-    if (refusal) return refusal
     const penalty = amountIn(deal.currency, penaltyAmount, 'penaltyAmount')
     if (isRefusal(penalty)) return penalty
     const same = deal.completionDate === newDate && deal.completionDatePenalty === penalty

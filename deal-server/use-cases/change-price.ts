@@ -17,8 +17,6 @@ export const changePrice = defineDealCommand({
   guard: requireFree,
   decide: (deal, params) => {
     const price = amountIn(deal.currency, params.newPrice, 'newPrice')
-    const refusal = requireFree(deal)
-    if (refusal) return refusal
     if (isRefusal(price)) return price
     if (deal.price === price && deal.priceReason === params.reason) return []
     return [{ type: 'deal.price-changed', data: { old: deal.price, new: price, reason: params.reason } }]

@@ -25,12 +25,12 @@ export const completeDeal = defineDealCommand({
   refusals: ['deal-closed', 'deal-held', 'open-tasks', 'date-out-of-range'],
   params,
   guard: requireFree,
+  isDone: isCompletedAs,
   decide: (deal, given, { now }) => {
+    const refusal = requirePast(given.completedOn, now) ?? requireTasksDone(deal, given.openTasks)
+    if (refusal) return refusal
     const finalPrice =
       given.finalPrice === undefined ? undefined : amountIn(deal.currency, given.finalPrice, 'finalPrice')
-    if (isCompletedAs(deal, given)) return []
-    const refusal = requireFree(deal) ?? requirePast(given.completedOn, now) ?? requireTasksDone(deal, given.openTasks)
-    if (refusal) return refusal
     if (isRefusal(finalPrice)) return finalPrice
     const completed: DealEvent = {
       type: 'deal.completed',

@@ -19,8 +19,6 @@ export const completeTask = defineDealCommand({
   mayAnyway: (deal, user, params) =>
     deal.tasks.some((task) => isAssignee(task, user) && (params ? task.id === params.taskId : task.status === 'open')),
   decide: (deal, { taskId, result }) => {
-    const closed = requireOpen(deal)
-    if (closed) return closed
     const known = deal.tasks.find(({ id }) => id === taskId)
     if (known?.status === 'done' && (result === undefined || result === known.result)) return []
     const task = findOpenTask(deal.tasks, taskId)

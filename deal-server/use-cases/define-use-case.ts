@@ -72,8 +72,13 @@ interface Definition<Schema extends z.ZodType> extends CommandBase {
 }
 
 interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Schema> {
-  /** Refuses by the deal's state alone, whatever the parameters: what `allowed` lists is read from it. */
-  guard(deal: Deal): DealRefusal | undefined
+  /** Refuses by the deal's state alone, whatever the parameters. Asked before `decide`; what `allowed` lists is read from it too. */
+  guard?(deal: Deal): DealRefusal | undefined
+  /** The same for want of room. Asked after `decide`: a repetition that changes nothing needs no room. */
+  limit?(deal: Deal): DealRefusal | undefined
+  /** True when the deal is as the command would make it: then nothing changes, and the guard is not asked. */
+  isDone?(deal: Deal, params: z.output<Schema>): boolean
+  /** The events, for a deal that the guard lets pass. */
   decide(deal: Deal, params: z.output<Schema>, context: DecisionContext): Decision
   /** Who may do it even without the right, by a credential that acts for its user: with these parameters, or, without any, with some. */
   mayAnyway?(deal: Deal, user: Employee, params?: z.output<Schema>): boolean
@@ -118,6 +123,7 @@ export interface Command extends CommandBase {
   readonly target: 'collection' | 'deal'
   readonly params: z.ZodType
   readonly onDeleted: boolean
+  /** Why the deal's state refuses the command, with any parameters that would change something. */
   guard(deal: Deal): DealRefusal | undefined
   /** Who may do it even without the right, with some parameters or other. */
   mayAnyway?(deal: Deal, user: Employee): boolean
@@ -131,12 +137,12 @@ type Params = Record<string, unknown>
 export function defineDealCommand<Schema extends z.ZodType<Params>>(
   definition: DealCommandDefinition<Schema>,
 ): Command {
-  const { name, right, onDeleted = false, mayAnyway, guard, decide } = definition
+  const { name, right, onDeleted = false, mayAnyway } = definition
   return {
     ...definition,
     target: 'deal',
     onDeleted,
-    guard,
+    guard: (deal) => definition.guard?.(deal) ?? definition.limit?.(deal),
     bind: (value, at) => {
       const params = checkValue(definition.params, value, { at })
       return {
@@ -155,11 +161,25 @@ export function defineDealCommand<Schema extends z.ZodType<Params>>(
         }),
         decide: (deal, context) => {
           if (!deal) throw new TypeError(`${name} needs a deal`)
-          return asSteps(name, decide(deal, params, context))
+          return asSteps(name, guarded(definition, deal, { params, context }))
         },
       }
     },
   }
+}
+
+/** The decision between its guards: no definition can forget to ask them, and none disagrees with `allowed`. */
+function guarded<Schema extends z.ZodType>(
+  { guard, limit, isDone, decide }: DealCommandDefinition<Schema>,
+  deal: Deal,
+  { params, context }: { readonly params: z.output<Schema>; readonly context: DecisionContext },
+): Decision {
+  if (isDone?.(deal, params)) return []
+  const refusal = guard?.(deal)
+  if (refusal) return refusal
+  const decision = decide(deal, params, context)
+  const changes = !isRefusal(decision) && decision.length > 0
+  return (changes ? limit?.(deal) : undefined) ?? decision
 }
 
 /** The command that makes a deal. */

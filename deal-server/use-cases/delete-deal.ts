@@ -19,8 +19,8 @@ export const deleteDeal = defineDealCommand({
   refusals: ['deal-completed'],
   params: z.strictObject({}),
   guard: requireNotCompleted,
-  decide: (deal, _params, { now }) => {
+  decide: (_deal, _params, { now }) => {
     const purgeAt = new Date(Date.parse(now) + restorableForMs).toISOString()
-    return requireNotCompleted(deal) ?? [{ type: 'deal.deleted', data: { purgeAt } }]
+    return [{ type: 'deal.deleted', data: { purgeAt } }]
   },
 })

@@ -14,8 +14,6 @@ export const holdDeal = defineDealCommand({
   params: z.strictObject({ reason: reasonText, reasonCode: reasonCode.nullable().optional() }),
   guard: requireOpen,
   decide: (deal, params) => {
-    const closed = requireOpen(deal)
-    if (closed) return closed
     const reason = { reason: params.reason, code: params.reasonCode ?? null }
     if (!deal.held || deal.holdReason === null) return [{ type: 'deal.held', data: reason }]
     const old = { reason: deal.holdReason, code: deal.holdReasonCode }

@@ -13,9 +13,6 @@ export const renameDeal = defineDealCommand({
   refusals: ['deal-closed'],
   params: z.strictObject({ newName: nameText }),
   guard: requireOpen,
-  decide: (deal, { newName }) => {
-    const closed = requireOpen(deal)
-    if (closed) return closed
-    return deal.name === newName ? [] : [{ type: 'deal.renamed', data: { old: deal.name, new: newName } }]
-  },
+  decide: (deal, { newName }) =>
+    deal.name === newName ? [] : [{ type: 'deal.renamed', data: { old: deal.name, new: newName } }],
 })

@@ -11,7 +11,6 @@ export const reopenDeal = defineDealCommand({
   stateName: 'reopened',
   refusals: [],
   params: z.strictObject({ reason: reasonText }),
-  guard: () => undefined,
   decide: (deal, { reason }) =>
     deal.status === 'open' ? [] : [{ type: 'deal.reopened', data: { from: deal.status, reason } }],
 })

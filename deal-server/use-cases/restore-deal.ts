@@ -11,6 +11,5 @@ export const restoreDeal = defineDealCommand({
   refusals: [],
   params: z.strictObject({}),
   onDeleted: true,
-  guard: () => undefined,
   decide: (deal) => (deal.deletedAt === null ? [] : [{ type: 'deal.restored', data: {} }]),
 })

@@ -16,8 +16,6 @@ export const unassignTask = defineDealCommand({
   params: z.strictObject({ taskId: uuid, reason: reasonText.nullable().optional() }),
   guard: requireOpen,
   decide: (deal, { taskId, reason = null }) => {
-    const closed = requireOpen(deal)
-    if (closed) return closed
     const task = findOpenTask(deal.tasks, taskId)
     if (isRefusal(task)) return task
     if (task.assigneeId === null) return []

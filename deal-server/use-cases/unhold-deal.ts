@@ -13,8 +13,6 @@ export const unholdDeal = defineDealCommand({
   params: z.strictObject({}),
   guard: requireOpen,
   decide: (deal, _params, { now }) => {
-    const closed = requireOpen(deal)
-    if (closed) return closed
     if (!deal.held || deal.heldAt === null) return []
     const heldForSeconds = Math.max(0, Math.floor((Date.parse(now) - Date.parse(deal.heldAt)) / 1000))
     return [{ type: 'deal.unheld', data: { heldForSeconds } }]
