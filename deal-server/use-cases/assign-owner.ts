@@ -14,6 +14,7 @@ export const assignOwner = defineDealCommand({
   stateName: 'owner-assigned',
   refusals: ['deal-closed', 'employee-unknown'],
   params: z.strictObject({ employeeId: username }),
+  attributes: { employeeId: 'ownerId' },
   guard: requireOpen,
   employees: ({ employeeId }) => [employeeId],
   decide: (deal, { employeeId }, context) => {

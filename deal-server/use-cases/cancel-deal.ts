@@ -17,6 +17,7 @@ export const cancelDeal = defineDealCommand({
   stateName: 'cancelled',
   refusals: ['deal-closed', 'penalty-limit'],
   params: z.strictObject({ penaltyAmount: amount, reason: reasonText }),
+  attributes: { penaltyAmount: 'cancelPenalty', reason: 'cancelReason' },
   guard: requireOpen,
   isDone: (deal, { penaltyAmount, reason }) =>
     deal.status === 'cancelled' &&

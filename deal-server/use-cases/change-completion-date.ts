@@ -18,6 +18,7 @@ export const changeCompletionDate = defineDealCommand({
   stateName: 'completion-date-changed',
   refusals: ['deal-closed', 'deal-held', 'penalty-limit'],
   params: z.strictObject({ newDate: calendarDate.nullable(), penaltyAmount: amount, whyChanged: reasonText }),
+  attributes: { newDate: 'completionDate', penaltyAmount: 'completionDatePenalty', whyChanged: 'completionDateReason' },
   guard: requireFree,
   decide: (deal, { newDate, penaltyAmount, whyChanged: why }) => {
     const penalty = amountIn(deal.currency, penaltyAmount, 'penaltyAmount')

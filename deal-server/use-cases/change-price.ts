@@ -14,6 +14,7 @@ export const changePrice = defineDealCommand({
   stateName: 'price-changed',
   refusals: ['deal-closed', 'deal-held'],
   params: z.strictObject({ newPrice: amount, reason: reasonText }),
+  attributes: { newPrice: 'price', reason: 'priceReason' },
   guard: requireFree,
   decide: (deal, params) => {
     const price = amountIn(deal.currency, params.newPrice, 'newPrice')

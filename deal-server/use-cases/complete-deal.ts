@@ -24,6 +24,13 @@ export const completeDeal = defineDealCommand({
   stateName: 'completed',
   refusals: ['deal-closed', 'deal-held', 'open-tasks', 'date-out-of-range'],
   params,
+  attributes: {
+    completedOn: 'completion/completedOn',
+    finalPrice: 'completion/finalPrice',
+    documentNumber: 'completion/documentNumber',
+    comment: 'completion/comment',
+    openTasks: 'completion/openTasks',
+  },
   guard: requireFree,
   isDone: isCompletedAs,
   decide: (deal, given, { now }) => {

@@ -80,6 +80,8 @@ interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Sch
   isDone?(deal: Deal, params: z.output<Schema>): boolean
   /** The events, for a deal that the guard lets pass. */
   decide(deal: Deal, params: z.output<Schema>, context: DecisionContext): Decision
+  /** Set where a changed attribute of the deal can stand for the command: its parameter → the attribute that the parameter is taken from. */
+  readonly attributes?: { readonly [Parameter in keyof z.input<Schema>]?: string }
   /** Who may do it even without the right, by a credential that acts for its user: with these parameters, or, without any, with some. */
   mayAnyway?(deal: Deal, user: Employee, params?: z.output<Schema>): boolean
   /** True for the one command on a deleted deal. */
@@ -125,6 +127,8 @@ export interface Command extends CommandBase {
   readonly onDeleted: boolean
   /** Why the deal's state refuses the command, with any parameters that would change something. */
   guard(deal: Deal): DealRefusal | undefined
+  /** Where attributes can stand for the command: parameter → attribute. */
+  readonly attributes?: Readonly<Record<string, string | undefined>>
   /** Who may do it even without the right, with some parameters or other. */
   mayAnyway?(deal: Deal, user: Employee): boolean
   /** Checks parameters that stand at `at` in the body. @throws Refused `invalid-body`, `invalid-value` */

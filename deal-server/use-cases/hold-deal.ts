@@ -12,6 +12,7 @@ export const holdDeal = defineDealCommand({
   stateName: 'holded',
   refusals: ['deal-closed'],
   params: z.strictObject({ reason: reasonText, reasonCode: reasonCode.nullable().optional() }),
+  attributes: { reason: 'holdReason', reasonCode: 'holdReasonCode' },
   guard: requireOpen,
   decide: (deal, params) => {
     const reason = { reason: params.reason, code: params.reasonCode ?? null }

@@ -12,6 +12,7 @@ export const renameDeal = defineDealCommand({
   stateName: 'renamed',
   refusals: ['deal-closed'],
   params: z.strictObject({ newName: nameText }),
+  attributes: { newName: 'name' },
   guard: requireOpen,
   decide: (deal, { newName }) =>
     deal.name === newName ? [] : [{ type: 'deal.renamed', data: { old: deal.name, new: newName } }],

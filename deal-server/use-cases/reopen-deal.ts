@@ -11,6 +11,7 @@ export const reopenDeal = defineDealCommand({
   stateName: 'reopened',
   refusals: [],
   params: z.strictObject({ reason: reasonText }),
+  attributes: { reason: 'reopenReason' },
   decide: (deal, { reason }) =>
     deal.status === 'open' ? [] : [{ type: 'deal.reopened', data: { from: deal.status, reason } }],
 })

@@ -11,6 +11,7 @@ export const unholdDeal = defineDealCommand({
   stateName: 'unholded',
   refusals: ['deal-closed'],
   params: z.strictObject({}),
+  attributes: {},
   guard: requireOpen,
   decide: (deal, _params, { now }) => {
     if (!deal.held || deal.heldAt === null) return []

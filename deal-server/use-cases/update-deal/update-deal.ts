@@ -2,24 +2,22 @@
  * The attribute update: a representation of the deal, compared with the stored one; each difference is a use case (deal model 3.4).
  * Attributes are never written: only use cases run, in one fixed order, all or none.
  */
-
 import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
+import type { MemberError } from '../../../shared/platform/problems/problem-document.ts'
 import type { Deal } from '../../domain/deal.ts'
 import type { DealEvent } from '../../domain/events.ts'
 import { foldEvents } from '../../domain/evolve.ts'
-import { type DealRefusal, isRefusal } from '../../domain/refusal.ts'
+import { type DealRefusal, isRefusal, refuseMember } from '../../domain/refusal.ts'
 import { assignOwner } from '../assign-owner.ts'
-import { cancelDeal } from '../cancel-deal.ts'
-import { changeCompletionDate } from '../change-completion-date.ts'
-import { changePrice } from '../change-price.ts'
-import { completeDeal } from '../complete-deal.ts'
-import type { Asking, BoundCommand, Command, DecisionContext, Steps } from '../define-use-case.ts'
-import { readingRight } from '../define-use-case.ts'
-import { holdDeal } from '../hold-deal.ts'
-import { renameDeal } from '../rename-deal.ts'
-import { reopenDeal } from '../reopen-deal.ts'
-import { unholdDeal } from '../unhold-deal.ts'
-import { refusalOfAttribute } from './attribute-refusals.ts'
+import {
+  type Asking,
+  type BoundCommand,
+  type Command,
+  type DecisionContext,
+  readingRight,
+  type Steps,
+} from '../define-use-case.ts'
+import { commands } from '../index.ts'
 import {
   type Attributes,
   attributesSchema,
@@ -30,18 +28,9 @@ import {
 import { type AttributeChange, type Differences, differences } from './differences.ts'
 
 /** The use cases that attributes can express. */
-export const attributeCommands: readonly Command[] = [
-  reopenDeal,
-  unholdDeal,
-  renameDeal,
-  assignOwner,
-  changePrice,
-  changeCompletionDate,
-  holdDeal,
-  completeDeal,
-  cancelDeal,
-]
+export const attributeCommands: readonly Command[] = commands.filter(({ attributes }) => attributes !== undefined)
 
+/** How an update is read. */
 export interface AttributeUpdateOptions {
   readonly dealId: string
   /** A PUT: the required members must be there. */
@@ -88,7 +77,7 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
   onDeleted: false,
   rights: [],
   missingRights: (deal, asking, ran) => {
-    const didRun = ran && attributeCommands.filter(({ name }) => ran.includes(name))
+    const didRun = ran?.flatMap((useCase) => attributeCommands.filter(({ name }) => name === useCase))
     return missingRights(asking, didRun ?? (deal ? find(deal).involved : []))
   },
   employees: (deal) =>
@@ -105,8 +94,8 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
 })
 
 /**
- * Each use case that it comes to, or did when it ran, needs its right. Who has neither the right to read nor any that attributes can ask for is told the
- * same of every deal, also of one that does not exist.
+ * Needs the right of each use case that the update comes to, or came to when it ran. A caller without the right to read deals and without
+ * any right that attributes can ask for gets the same refusal for every deal, existing or not.
  */
 function missingRights({ rights }: Asking, involved: readonly Command[]): readonly string[] {
   const possible = attributeCommands.map(({ right }) => right)
@@ -128,4 +117,13 @@ function runInOrder(deal: Deal, changes: readonly AttributeChange[], context: De
     }
   }
   return steps
+}
+
+/** A refusal of one use case as the sender of attributes understands it: the member at fault is the attribute. */
+function refusalOfAttribute({ attributes }: Command, refusal: DealRefusal): DealRefusal {
+  const [error] = (refusal.members.errors ?? []) as readonly MemberError[]
+  const attribute = error && attributes?.[error.pointer.slice(1)]
+  return attribute
+    ? refuseMember(refusal.code, { name: attribute, problem: error.code, message: error.message })
+    : refusal
 }
