@@ -1,7 +1,28 @@
-/** The parameters that are amounts, by whatever use case. */
-const amounts: ReadonlySet<string> = new Set([
-  ...['price', 'newPrice', 'finalPrice', 'penaltyAmount', 'completionDatePenalty', 'cancelPenalty'],
-])
+import { z } from 'zod'
+import { commands } from '../use-cases/index.ts'
+import { amount } from '../use-cases/parameters.ts'
+import { attributesSchema } from '../use-cases/update-deal/attributes.ts'
+
+type Schema = z.core.$ZodType
+
+/** A schema without what lets a value be absent, null or read-only. */
+const plain = (schema: Schema): Schema =>
+  schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly
+    ? plain(schema.unwrap())
+    : schema
+
+function amountsIn(schema: Schema): readonly string[] {
+  const object = plain(schema)
+  if (!(object instanceof z.ZodObject)) return []
+  return Object.entries(object.shape).flatMap(([name, member]) =>
+    plain(member) === amount ? [name] : amountsIn(member),
+  )
+}
+
+/** The names of all parameters and attributes that are amounts. */
+const amounts: ReadonlySet<string> = new Set(
+  [attributesSchema, ...commands.map(({ params }) => params)].flatMap(amountsIn),
+)
 
 type Params = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,7 @@
  * The deal: its state, and the guards of the transition table (deal model 1.5) that several use cases share. Pure: no clock, no
  * identifiers of its own making, no library.
  */
-import type { Completion } from './events.ts'
+import type { Completion, DealEvent } from './events.ts'
 import { largestAmount, type MinorUnits } from './money.ts'
 import { type DealRefusal, refuse } from './refusal.ts'
 import type { Task } from './task.ts'
@@ -73,3 +73,7 @@ export const requirePenaltyFits = (deal: Deal, penalty: MinorUnits): DealRefusal
 
 /** The tasks still to be done. */
 export const openTasks = (deal: Deal): readonly Task[] => deal.tasks.filter(({ status }) => status === 'open')
+
+/** The events by which a deal that closes lets go of its open tasks. */
+export const dropOpenTasks = (deal: Deal, cause: 'completed' | 'cancelled'): DealEvent[] =>
+  openTasks(deal).map(({ id }) => ({ type: 'deal.task-dropped', data: { taskId: id, cause } }))

@@ -72,6 +72,16 @@ export interface DealEventData {
 /** The name of an event: `deal.held`. */
 export type DealEventType = keyof DealEventData
 
+/** Event type → the members of its data that are amounts. */
+export const eventAmounts: { readonly [Type in DealEventType]?: readonly (keyof DealEventData[Type])[] } = {
+  'deal.created': ['price'],
+  'deal.price-changed': ['old', 'new'],
+  'deal.completion-date-changed': ['penalty'],
+  'deal.penalty-charged': ['amount'],
+  'deal.completed': ['finalPrice'],
+  'deal.cancelled': ['penalty'],
+}
+
 /** One event with the data of its type. */
 export type DealEvent = {
   [Type in DealEventType]: { readonly type: Type; readonly data: DealEventData[Type] }

@@ -3,6 +3,7 @@
  * (136.67 * 100 is 13666.999999999998).
  */
 import { exponentOf } from './currency.ts'
+import { type DealRefusal, refuseMember } from './refusal.ts'
 
 /** Whole minor units of the deal's currency, 0 … 999 999 999 999 999: exact in a double. */
 export type MinorUnits = number
@@ -30,6 +31,12 @@ export function toMinorUnits(amount: DecimalText, currency: string): MinorUnits 
   const [whole = '', fraction = ''] = amount.split('.')
   const exponent = exponentOf(currency)
   return fraction.length > exponent ? undefined : Number(whole + fraction.padEnd(exponent, '0'))
+}
+
+/** An amount in the deal's currency, or the refusal of the parameter `name` that has more decimals than the currency. */
+export function amountIn(currency: string, amount: DecimalText, name: string): MinorUnits | DealRefusal {
+  const message = 'The amount has more decimals than the currency of the deal.'
+  return toMinorUnits(amount, currency) ?? refuseMember('invalid-value', { name, problem: 'currency-scale', message })
 }
 
 /** With all decimals of the currency: `1234.50`. */

@@ -1,11 +1,9 @@
 import { z } from 'zod'
-import { requireOpen, requirePenaltyFits } from '../domain/deal.ts'
+import { dropOpenTasks, requireOpen, requirePenaltyFits } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
-import { toMinorUnits } from '../domain/money.ts'
+import { amountIn, toMinorUnits } from '../domain/money.ts'
 import { isRefusal } from '../domain/refusal.ts'
-import { amountIn } from './amounts.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { dropOpenTasks } from './drop-open-tasks.ts'
 import { amount, reasonText } from './parameters.ts'
 
 /** Cancels an open deal, held or not: the hold is cleared, open tasks are dropped, the penalty (0 for none) is charged. */

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { requireFree, requirePenaltyFits } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
+import { amountIn } from '../domain/money.ts'
 import { isRefusal } from '../domain/refusal.ts'
-import { amountIn } from './amounts.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { amount, calendarDate, reasonText } from './parameters.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { requireFree } from '../domain/deal.ts'
+import { amountIn } from '../domain/money.ts'
 import { isRefusal } from '../domain/refusal.ts'
-import { amountIn } from './amounts.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { amount, reasonText } from './parameters.ts'
 

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { type Deal, openTasks, requireFree } from '../domain/deal.ts'
+import { type Deal, dropOpenTasks, openTasks, requireFree } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
+import { amountIn } from '../domain/money.ts'
 import { type DealRefusal, isRefusal, refuse, refuseMember } from '../domain/refusal.ts'
-import { amountIn } from './amounts.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { dropOpenTasks } from './drop-open-tasks.ts'
 import { amount, calendarDate, commentText, documentNumberText } from './parameters.ts'
 
 const params = z.strictObject({

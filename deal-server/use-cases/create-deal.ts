@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { amountIn } from '../domain/money.ts'
 import { isRefusal, refuse } from '../domain/refusal.ts'
-import { amountIn } from './amounts.ts'
 import { defineCreation } from './define-use-case.ts'
 import { employeeOf } from './employees.ts'
 import { amount, calendarDate, currency, descriptionText, nameText, username, uuid } from './parameters.ts'

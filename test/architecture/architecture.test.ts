@@ -14,7 +14,14 @@ const maxFunctionLines = 60
 const directions: Readonly<Record<string, readonly string[]>> = {
   'deal-server/domain': ['shared/platform/problems/errors.ts', 'shared/platform/pagination.ts'],
   'deal-server/use-cases': ['deal-server/domain', 'shared', 'zod', 'node:util'],
-  'deal-server/commands': ['deal-server/use-cases', 'deal-server/domain', 'shared', 'node:crypto', 'node:timers'],
+  'deal-server/commands': [
+    'deal-server/use-cases',
+    'deal-server/domain',
+    'shared',
+    'zod',
+    'node:crypto',
+    'node:timers',
+  ],
   'deal-server/queries': [
     ...['deal-server/commands', 'deal-server/use-cases', 'deal-server/events', 'deal-server/domain', 'shared'],
   ],

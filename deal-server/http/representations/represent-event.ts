@@ -1,15 +1,6 @@
+import { type DealEventType, eventAmounts } from '../../domain/events.ts'
 import { majorUnits } from '../../domain/money.ts'
 import type { StoredEvent } from '../../events/event-log.ts'
-
-/** The members of event data that are amounts, which clients read in major units. */
-const amounts: Readonly<Record<string, readonly string[]>> = {
-  'deal.created': ['price'],
-  'deal.price-changed': ['old', 'new'],
-  'deal.completion-date-changed': ['penalty'],
-  'deal.penalty-charged': ['amount'],
-  'deal.completed': ['finalPrice'],
-  'deal.cancelled': ['penalty'],
-}
 
 /** An event as clients read it: an envelope in the terms of CloudEvents 1.0, with members of our own (deal model 6.2). */
 export const representEvent = (event: StoredEvent) => ({
@@ -35,7 +26,7 @@ export const representEvent = (event: StoredEvent) => ({
 
 /** A purged deal has left its events without data. */
 function dataOf({ type, data, currency }: StoredEvent) {
-  const names = amounts[type]
+  const names: readonly string[] | undefined = eventAmounts[type as DealEventType]
   if (!names || Object.keys(data).length === 0) return data
   const inMajorUnits = names.map((name) => [name, majorUnits(Number(data[name]), currency)])
   return { ...data, ...Object.fromEntries(inMajorUnits), currency }
