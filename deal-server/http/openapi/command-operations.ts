@@ -1,48 +1,66 @@
-/** The operations of the styles in which each command has a path, or attributes stand for commands. */
+/** How the operations that send commands are described. Each description stands beside its route. */
 
 import type { DescribedAnswer, DescribedBody, Operation } from '../../../shared/platform/http/operation.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { bodyProblems } from '../../../shared/platform/openapi/problem-answers.ts'
 import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
-import { commands } from '../../use-cases/index.ts'
-import { attributeCommands } from '../../use-cases/update-deal/update-deal.ts'
 import { commandParameters } from '../requests/command-options.ts'
-import { controllerArguments, dealUpdateBody, needsBody, parametersName } from './command-schemas.ts'
-import { idOfDeal } from './path-parameters.ts'
-import { refusalsOf, updateRefusals } from './refusals.ts'
+import { needsBody, parametersName } from './command-schemas.ts'
+import { idOfDeal } from './parameters.ts'
 
-/** What every style says of an outcome. */
-export const outcomeHeaders = ['ETag', 'Deal-Changed', 'Idempotent-Replayed', 'Deal-Validated-Only'] as const
+/** The header fields in which every style tells of an outcome. */
+export const outcomeFields = ['ETag', 'Deal-Changed', 'Idempotent-Replayed', 'Deal-Validated-Only'] as const
 
-const dealHeaders = [...outcomeHeaders, 'Preference-Applied']
-const updateHeaders = [...dealHeaders, 'Deal-Use-Cases']
-const theDeal: DescribedAnswer = { description: 'The deal.', schema: ref('Deal'), headers: dealHeaders }
-const created: DescribedAnswer = {
+/** The same, where the answer is the deal. */
+export const dealFields = [...outcomeFields, 'Preference-Applied'] as const
+
+/** 200 with the deal. */
+export const theDeal: DescribedAnswer = { description: 'The deal.', schema: ref('Deal'), headers: dealFields }
+
+/** 201 with the deal. */
+export const created: DescribedAnswer = {
   description: 'The new deal; no body with `Prefer: return=minimal`, or without the right `deal.read`.',
   schema: ref('Deal'),
-  headers: [...dealHeaders, 'Location'],
+  headers: [...dealFields, 'Location'],
 }
-const withoutBody: DescribedAnswer = {
+
+/** 204 instead of 200. */
+export const withoutBody: DescribedAnswer = {
   description: 'With `Prefer: return=minimal`, or without the right `deal.read`.',
-  headers: dealHeaders,
+  headers: dealFields,
 }
-const deleted: DescribedAnswer = { description: 'The deal is deleted.', headers: outcomeHeaders }
+
+const deleted: DescribedAnswer = { description: 'The deal is deleted.', headers: outcomeFields }
+
+/** Codes of the problems that a command of any kind may be answered with. */
+const problemsOfAll = [
+  ...callerProblems,
+  ...bodyProblems,
+  'invalid-parameter',
+  'missing-right',
+  'not-found',
+  'deal-mismatch',
+  'precondition-failed',
+  'command-in-progress',
+  'command-id-reused',
+  'command-expired',
+]
 
 /** What any of `involved` may be refused for. */
 export const commandProblems = (involved: readonly Command[]): readonly string[] => [
-  ...callerProblems,
-  ...bodyProblems,
-  ...['invalid-parameter', 'missing-right', 'not-found', 'deal-mismatch', 'precondition-failed'],
-  ...['command-in-progress', 'command-id-reused', 'command-expired'],
-  ...refusalsOf(involved),
+  ...problemsOfAll,
+  ...involved.flatMap(({ refusals }) => refusals),
 ]
 
 /** What every command reads besides its body. */
 export const commandInput = {
   query: commandParameters,
-  headers: ['IdempotencyKey', 'IfMatch', 'IfNoneMatch', 'Prefer'],
+  headers: ['IdempotencyKey', 'IfMatch', 'IfNoneMatch'],
 } as const
+
+/** The same, where the answer is the deal. */
+export const dealCommandInput = { ...commandInput, headers: [...commandInput.headers, 'Prefer'] } as const
 
 /** A command whose parameters are the body. */
 export interface CommandPath {
@@ -55,7 +73,7 @@ export interface CommandPath {
 /** A command that is answered with the deal. */
 export const describeCommand = ({ command, ...path }: CommandPath): Operation => ({
   ...path,
-  ...commandInput,
+  ...dealCommandInput,
   summary: command.summary,
   pathParameters: { id: idOfDeal },
   body: parametersBody(command),
@@ -94,64 +112,3 @@ export const describeSubResource = (
     tag: style.tag,
     ...(command.makes !== undefined && method === 'PUT' ? { description: repeatable } : {}),
   })
-
-/** Styles 3 and 4, on one path. */
-export const describeDealUpdate = (): Operation => ({
-  ...commandInput,
-  id: 'updateDeal',
-  summary: 'Run a use case by its name, or send the whole deal, changed',
-  description:
-    'A body with the member `action` names a use case. Any other is the deal as it should be: each difference becomes a use case, all of them or none. `name`, `price` and `held` are required; other absent members are unchanged.',
-  tag: 'deal-update',
-  pathParameters: { id: idOfDeal },
-  body: { schema: dealUpdateBody, required: true },
-  answers: {
-    200: { ...theDeal, headers: updateHeaders },
-    201: created,
-    204: {
-      description: 'With `Prefer: return=minimal`, without the right `deal.read`, or the deal is deleted.',
-      headers: updateHeaders,
-    },
-  },
-  problems: [
-    ...commandProblems(commands),
-    ...updateRefusals,
-    ...['ambiguous-update', 'incomplete-representation', 'precondition-required'],
-  ],
-})
-
-/** The changed members alone. */
-export const describeDealPatch = (): Operation => ({
-  ...commandInput,
-  id: 'patchDeal',
-  summary: 'Change attributes of a deal',
-  description: 'Members that are left out stay as they are (RFC 7396); what differs becomes use cases, all or none.',
-  tag: 'deal-update',
-  pathParameters: { id: idOfDeal },
-  body: {
-    schema: ref('DealAttributes'),
-    required: false,
-    mediaTypes: ['application/merge-patch+json', 'application/json'],
-  },
-  answers: {
-    200: { ...theDeal, headers: updateHeaders },
-    204: { ...withoutBody, headers: updateHeaders },
-  },
-  problems: [...commandProblems(attributeCommands), ...updateRefusals],
-})
-
-/** The command controller: one path for each command. */
-export const describeController = (command: Command): Operation => ({
-  query: commandInput.query,
-  headers: ['IdempotencyKey', 'IfMatch', 'IfNoneMatch'],
-  path: `/command/${command.name}/`,
-  id: `invoke${command.name}`,
-  summary: command.summary,
-  tag: 'command-controller',
-  body: {
-    schema: controllerArguments(command),
-    required: command.target === 'deal' || needsBody(command),
-  },
-  answers: { 200: { description: 'Done. No body.', headers: [...outcomeHeaders, 'Location'] } },
-  problems: commandProblems([command]),
-})

@@ -4,7 +4,8 @@ import type { ProblemTable } from '../../../shared/platform/problems/problem-doc
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
 import { describeSecurity } from '../../../shared/protocol/openapi/security.ts'
 import { documentationTag } from '../../../shared/protocol/pages/routes.ts'
-import { answerHeaders, dealComponents, problemHeaders, requestHeaders } from './components.ts'
+import { answerHeaders, dealComponents, problemHeaders } from './components.ts'
+import { requestHeaders } from './parameters.ts'
 
 const tags = {
   resource: 'Deals as a collection that is posted to, read, listed and deleted from.',

@@ -1,6 +1,7 @@
-/** The query of GET of the deals: filters, order and page (CONTRACT sections 5 and 9). */
+/** The query of GET of the deals: filters, order and page (CONTRACT sections 5 and 9). And to which list a cursor of this server belongs. */
 import { z } from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { ListScope } from '../../../shared/platform/http/pagination/cursors.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { type MinorUnits, readDecimal, toMinorUnits } from '../../domain/money.ts'
 import { type DealFilter, type DealSort, dealSortKeys } from '../../queries/ports.ts'
@@ -77,4 +78,27 @@ export const dealListQuery = dealListParameters.transform((parameters, context):
     limit,
     cursor,
   }
+})
+
+// A cursor belongs to one list. One list in two styles has one scope: a walk may go on in the other.
+
+/** Deals; `filter` in the one form that all spellings of a query have. */
+export const dealListScope = ({ filter, sort }: { filter: DealFilter; sort: DealSort }): ListScope => {
+  const { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q } = filter
+  return {
+    list: 'deals',
+    query: { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q, ...sort },
+  }
+}
+
+/** What happened to a deal. */
+export const historyScope = (dealId: string): ListScope => ({ list: 'history', query: { dealId } })
+
+/** The commands of a deal. */
+export const commandsScope = (dealId: string): ListScope => ({ list: 'commands', query: { dealId } })
+
+/** The open tasks of a user. */
+export const assignedTaskScope = (username: string): ListScope => ({
+  list: 'assigned-tasks',
+  query: { assigneeId: foldUsername(username) },
 })

@@ -5,10 +5,23 @@
 
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
+import type { Operation } from '../../../shared/platform/http/operation.ts'
+import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
-import { bindAttributeUpdate } from '../../use-cases/update-deal/update-deal.ts'
-import { describeDealPatch, describeDealUpdate } from '../openapi/command-operations.ts'
+import type { DealRefusalCode } from '../../domain/refusal.ts'
+import { commands } from '../../use-cases/index.ts'
+import { attributeCommands, bindAttributeUpdate } from '../../use-cases/update-deal/update-deal.ts'
+import {
+  commandProblems,
+  created,
+  dealCommandInput,
+  dealFields,
+  theDeal,
+  withoutBody,
+} from '../openapi/command-operations.ts'
+import { dealUpdateBody } from '../openapi/command-schemas.ts'
+import { idOfDeal } from '../openapi/parameters.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 import type { Preconditions } from '../requests/preconditions.ts'
@@ -17,13 +30,69 @@ import { decodeSingleUpdate } from './single-update.ts'
 
 const path = '/rest/v1/deals/:id'
 
+const updateFields = [...dealFields, 'Deal-Use-Cases']
+
+/** What an update of attributes may be refused for, besides the refusals of its use cases. */
+const updateRefusals: readonly DealRefusalCode[] = [
+  'inconsistent-attributes',
+  'penalty-required',
+  'read-only-attribute',
+  'reason-required',
+  'use-case-required',
+]
+
+const putOperation: Operation = {
+  ...dealCommandInput,
+  id: 'updateDeal',
+  summary: 'Run a use case by its name, or send the whole deal, changed',
+  description:
+    'A body with the member `action` names a use case. Any other is the deal as it should be: each difference becomes a use case, all of them or none. `name`, `price` and `held` are required; other absent members are unchanged.',
+  tag: 'deal-update',
+  pathParameters: { id: idOfDeal },
+  body: { schema: dealUpdateBody, required: true },
+  answers: {
+    200: { ...theDeal, headers: updateFields },
+    201: created,
+    204: {
+      description: 'With `Prefer: return=minimal`, without the right `deal.read`, or the deal is deleted.',
+      headers: updateFields,
+    },
+  },
+  problems: [
+    ...commandProblems(commands),
+    ...updateRefusals,
+    'ambiguous-update',
+    'incomplete-representation',
+    'precondition-required',
+  ],
+}
+
+const patchOperation: Operation = {
+  ...dealCommandInput,
+  id: 'patchDeal',
+  summary: 'Change attributes of a deal',
+  description: 'Members that are left out stay as they are (RFC 7396); what differs becomes use cases, all or none.',
+  tag: 'deal-update',
+  pathParameters: { id: idOfDeal },
+  body: {
+    schema: ref('DealAttributes'),
+    required: false,
+    mediaTypes: ['application/merge-patch+json', 'application/json'],
+  },
+  answers: {
+    200: { ...theDeal, headers: updateFields },
+    204: { ...withoutBody, headers: updateFields },
+  },
+  problems: [...commandProblems(attributeCommands), ...updateRefusals],
+}
+
 /** The two routes; `requirePrecondition` is REQUIRE_PRECONDITION. */
 export const dealUpdateRoutes = ({ requirePrecondition }: { requirePrecondition: boolean }): StyleRoute[] => [
   {
     style: 'deal-update',
     methods: ['PUT'],
     path,
-    describe: () => [describeDealUpdate()],
+    describe: () => [putOperation],
     decode: async (call) => {
       const dealId = dealIdInPath(call)
       const body = requireObject(await readJson(call))
@@ -35,7 +104,7 @@ export const dealUpdateRoutes = ({ requirePrecondition }: { requirePrecondition:
     style: 'attribute-update',
     methods: ['PATCH'],
     path,
-    describe: () => [describeDealPatch()],
+    describe: () => [patchOperation],
     decode: async (call) => {
       const dealId = dealIdInPath(call)
       const body = requireObject(await readJson(call))

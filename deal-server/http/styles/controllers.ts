@@ -6,18 +6,20 @@
 import { emptyAnswer } from '../../../shared/platform/http/answer.ts'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
+import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames, commands } from '../../use-cases/index.ts'
-import { describeController } from '../openapi/command-operations.ts'
-import { describeQueryController } from '../openapi/read-operations.ts'
+import { commandInput, commandProblems, outcomeFields } from '../openapi/command-operations.ts'
+import { controllerArguments, needsBody } from '../openapi/command-schemas.ts'
 import { outcomeHeaders } from '../representations/answers.ts'
 import { pathOf } from '../representations/represent-deal.ts'
 import { commandOptionsOf } from '../requests/command-options.ts'
 import { dealIdInBody } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 import { isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
-import { queryControllers } from './query-controllers.ts'
+import { describeQueryController, queryControllers } from './query-controllers.ts'
 
 /** One route for all commands, one for all queries. */
 export const controllerRoutes = (lists: Lists): readonly StyleRoute[] => [
@@ -25,17 +27,32 @@ export const controllerRoutes = (lists: Lists): readonly StyleRoute[] => [
     style: 'command-controller',
     methods: ['POST'],
     path: '/command/:commandName',
-    describe: () => commands.map(describeController),
+    describe: () => commands.map(describeCommandController),
     decode: decodeCommand,
   },
   {
     style: 'query-controller',
     methods: ['GET'],
     path: '/query/:dtoName/:parameter',
-    describe: () => [...queryControllers.keys()].map(describeQueryController),
+    describe: () => [...queryControllers].map(describeQueryController),
     decode: (call) => decodeQuery(call, lists),
   },
 ]
+
+/** Each command has a path of its own in the document. */
+const describeCommandController = (command: Command): Operation => ({
+  ...commandInput,
+  path: `/command/${command.name}/`,
+  id: `invoke${command.name}`,
+  summary: command.summary,
+  tag: 'command-controller',
+  body: {
+    schema: controllerArguments(command),
+    required: command.target === 'deal' || needsBody(command),
+  },
+  answers: { 200: { description: 'Done. No body.', headers: [...outcomeFields, 'Location'] } },
+  problems: commandProblems([command]),
+})
 
 async function decodeCommand(call: HttpCall): Promise<Invocation> {
   const command = commandNamed(call.pathParameters.commandName ?? '')
@@ -57,7 +74,7 @@ function decodeQuery(call: HttpCall, lists: Lists): Invocation {
   const controller = queryControllers.get(dtoName)
   if (!controller)
     throw new Refused('unknown-query', `There are the queries ${[...queryControllers.keys()].join(', ')}.`)
-  const query = controller(call, parameter, lists)
+  const query = controller.open(call, parameter, lists)
   const preconditions = preconditionsOf(call)
   return {
     kind: 'query',

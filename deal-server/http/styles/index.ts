@@ -1,20 +1,19 @@
 /** All styles of one table of commands, checked: every command has exactly one entry in each, and no two of them share a path. */
-import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import type { StyleRoute } from '../requests/invocation.ts'
 import { actionSubResourceRoutes } from './action-sub-resource.ts'
 import { dealUpdateRoutes } from './attribute-update.ts'
-import { commandCollectionRoutes, type RenderProblem } from './command-collections.ts'
+import { commandCollectionRoutes } from './command-collections.ts'
+import type { CommandReadOptions } from './command-reads.ts'
 import { controllerRoutes } from './controllers.ts'
 import { liveEventRoutes } from './live-events.ts'
 import { resourceRoutes } from './resource.ts'
 import { stateNamedSubResourceRoutes } from './state-named-sub-resource.ts'
 
-export interface StyleOptions {
+/** What the styles rest on. */
+export interface StyleOptions extends CommandReadOptions {
   /** REQUIRE_PRECONDITION. */
   readonly requirePrecondition: boolean
-  readonly renderProblem: RenderProblem
-  readonly lists: Lists
 }
 
 /** Segments below a deal that are no command's. */

@@ -2,25 +2,15 @@
 import { z } from 'zod'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { Operation } from '../../../shared/platform/http/operation.ts'
+import { callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { dealEventTypes } from '../../domain/events.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
 import { dealHistoryQuery } from '../../queries/queries.ts'
 import { uuid } from '../../use-cases/parameters.ts'
-import { describeLiveEvents } from '../openapi/read-operations.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
-
-/** Its one route. */
-export const liveEventRoutes: readonly StyleRoute[] = [
-  {
-    style: 'resource',
-    methods: ['GET'],
-    path: '/rest/v1/events',
-    describe: () => [describeLiveEvents(parameters)],
-    decode: decodeEvents,
-  },
-]
 
 const positionPattern = /^(0|[1-9]\d{0,14})$/
 
@@ -38,6 +28,37 @@ const parameters = z.strictObject({
     .optional()
     .meta({ description: `Events of these types alone, separated by commas: ${dealEventTypes.join(', ')}.` }),
 })
+
+const operation: Operation = {
+  id: 'streamEvents',
+  summary: 'Follow what happens to deals, as it happens',
+  description: `Each event has its position as \`id\`, its type as \`event\`, and as \`data\` an \`Event\` in one line. Without a position the stream
+begins now. Events of one deal come in their order; what is not of one deal comes in the order in which it was written, which is not that of
+positions. A comment every 15 seconds shows that the stream lives. It ends when the credential has ended or the right is gone, and
+when PostgreSQL was restarted. What happens is told as it happens; of what is past, a caller without the right \`deal.restore\` gets nothing of a deleted deal but its deletion.`,
+  tag: 'resource',
+  query: parameters,
+  headers: ['LastEventId'],
+  answers: {
+    200: {
+      description: 'Server-Sent Events, until the client goes.',
+      mediaType: 'text/event-stream',
+      schema: { type: 'string' },
+    },
+  },
+  problems: [...callerProblems, 'invalid-parameter', 'missing-right', 'too-many-streams'],
+}
+
+/** Its one route. */
+export const liveEventRoutes: readonly StyleRoute[] = [
+  {
+    style: 'resource',
+    methods: ['GET'],
+    path: '/rest/v1/events',
+    describe: () => [operation],
+    decode: decodeEvents,
+  },
+]
 
 const headers = {
   'content-type': 'text/event-stream',

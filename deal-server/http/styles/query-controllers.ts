@@ -4,7 +4,9 @@ import { type Answer, jsonAnswer } from '../../../shared/platform/http/answer.ts
 import { entityTag } from '../../../shared/platform/http/cacheable.ts'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { noParameters, pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { JsonSchema, Operation } from '../../../shared/platform/http/operation.ts'
 import type { ListCall, Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import type { Page } from '../../../shared/platform/pagination.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
@@ -15,10 +17,12 @@ import { mayReadPast, requirePresent } from '../../queries/presence.ts'
 import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../queries/queries.ts'
 import { isSameUser } from '../../use-cases/employees.ts'
 import { username, uuid } from '../../use-cases/parameters.ts'
+import { idOfDeal } from '../openapi/parameters.ts'
+import { describeList, describeRead } from '../openapi/read-operations.ts'
 import { etagOf, privateHeaders } from '../representations/answers.ts'
 import { representDeal, representListedDeal } from '../representations/represent-deal.ts'
 import { representEvent } from '../representations/represent-event.ts'
-import { assignedTaskScope, dealListScope, historyScope } from '../requests/list-scopes.ts'
+import { assignedTaskScope, dealListScope, historyScope } from '../requests/deal-lists.ts'
 
 interface ControlledQuery {
   rights(caller: Caller): readonly string[]
@@ -29,15 +33,84 @@ interface ControlledQuery {
 /** With the entity tag of what it shows. */
 type TaggedAnswer = Answer & { readonly headers: { readonly etag: string } }
 
-type QueryController = (call: HttpCall, parameter: string, lists: Lists) => ControlledQuery
+/** A kind of record, and its query. */
+interface QueryController {
+  readonly summary: string
+  /** The parameter in the path, as the documentation names it, and its schema. */
+  readonly parameter: string
+  readonly schema: JsonSchema
+  /** The component schema of a record. */
+  readonly record: string
+  /** False: one record at most. */
+  readonly isList: boolean
+  open(call: HttpCall, parameter: string, lists: Lists): ControlledQuery
+}
+
+const selections: Readonly<Record<string, DealFilter>> = {
+  open: { status: 'open' },
+  completed: { status: 'completed' },
+  cancelled: { status: 'cancelled' },
+  held: { held: true },
+}
 
 /** `{dto_name}` → its query. */
-export const queryControllers: ReadonlyMap<string, QueryController> = new Map([
-  ['Deal', deal],
-  ['Deals', deals],
-  ['AssignedTask', assignedTask],
-  ['DealHistory', dealHistory],
+export const queryControllers: ReadonlyMap<string, QueryController> = new Map<string, QueryController>([
+  [
+    'Deal',
+    { summary: dealQuery.summary, parameter: 'id', schema: idOfDeal, record: 'Deal', isList: false, open: deal },
+  ],
+  [
+    'Deals',
+    {
+      summary: dealsQuery.summary,
+      parameter: 'selection',
+      schema: { enum: Object.keys(selections) },
+      record: 'ListedDeal',
+      isList: true,
+      open: deals,
+    },
+  ],
+  [
+    'AssignedTask',
+    {
+      summary: assignedTaskQuery.summary,
+      parameter: 'username',
+      schema: { type: 'string' },
+      record: 'AssignedTask',
+      isList: true,
+      open: assignedTask,
+    },
+  ],
+  [
+    'DealHistory',
+    {
+      summary: dealHistoryQuery.summary,
+      parameter: 'id',
+      schema: idOfDeal,
+      record: 'Event',
+      isList: true,
+      open: dealHistory,
+    },
+  ],
 ])
+
+/** Each kind of record has a path of its own in the document. */
+export function describeQueryController([dtoName, controller]: readonly [string, QueryController]): Operation {
+  const { summary, parameter, schema, record, isList } = controller
+  const describe = isList ? describeList : describeRead
+  return describe({
+    isTagged: true,
+    path: `/query/${dtoName}/{${parameter}}`,
+    id: `query${dtoName}`,
+    summary,
+    tag: 'query-controller',
+    pathParameters: { [parameter]: schema },
+    answer: {
+      description: 'A list, never empty: 404 when there is nothing.',
+      schema: { type: 'array', minItems: 1, ...(isList ? {} : { maxItems: 1 }), items: ref(record) },
+    },
+  })
+}
 
 function deal(call: HttpCall, parameter: string): ControlledQuery {
   readQuery(call, noParameters)
@@ -51,12 +124,6 @@ function deal(call: HttpCall, parameter: string): ControlledQuery {
   }
 }
 
-const selections: Readonly<Record<string, DealFilter>> = {
-  open: { status: 'open' },
-  completed: { status: 'completed' },
-  cancelled: { status: 'cancelled' },
-  held: { held: true },
-}
 const newestFirst: DealSort = { by: 'createdAt', descending: true }
 
 function deals(call: HttpCall, parameter: string, lists: Lists): ControlledQuery {

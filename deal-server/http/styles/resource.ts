@@ -5,6 +5,7 @@ import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { allowedTo } from '../../commands/allowed.ts'
 import { noSuchDeal } from '../../commands/presence.ts'
 import { mayReadPast, requirePresent } from '../../queries/presence.ts'
@@ -12,20 +13,60 @@ import { dealHistoryQuery, dealQuery, dealsQuery } from '../../queries/queries.t
 import { createDeal } from '../../use-cases/create-deal.ts'
 import { deleteDeal } from '../../use-cases/delete-deal.ts'
 import { describeCommand } from '../openapi/command-operations.ts'
-import { describeDealList, describeDealRead, describeHistory } from '../openapi/read-operations.ts'
+import { idOfDeal } from '../openapi/parameters.ts'
+import { describeList, describeRead } from '../openapi/read-operations.ts'
 import { dealHeaders, etagOf, privateHeaders } from '../representations/answers.ts'
 import { representDeal, representListedDeal } from '../representations/represent-deal.ts'
 import { representEvent } from '../representations/represent-event.ts'
-import { dealListParameters, dealListQuery } from '../requests/deal-lists.ts'
+import { dealListParameters, dealListQuery, dealListScope, historyScope } from '../requests/deal-lists.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
-import { dealListScope, historyScope } from '../requests/list-scopes.ts'
 import { isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
 import { dealCommand, decodeSubResource } from './deal-command.ts'
 
 const collection = '/rest/v1/deals'
 const member = '/rest/v1/deals/:id'
 const style = 'resource'
+
+/** The promise of a walk over all pages of the deals. */
+const walk = `A walk over all pages, by \`nextCursor\` or \`Link\`, gives each deal that is among those asked for throughout exactly once, whatever is changed
+meanwhile: a deal stays where it was when the walk began, and is shown as it is now. Deals that are created meanwhile may be left out. A cursor is good for the
+same filters and the same order only. Quick however many deals there are: sorted by \`createdAt\`, also with
+\`status\`; by \`name\`; by \`completionDate\`, also with \`ownerId\`; by \`price\` with \`currency\`. Any other order reads all deals that the filters leave; \`held\` and \`q\`
+read deals in their order until the page is full.`
+
+const listOperation = describeList({
+  id: 'listDeals',
+  summary: dealsQuery.summary,
+  description: walk,
+  tag: style,
+  query: dealListParameters,
+  answer: { description: 'Deals, without their tasks.', schema: ref('DealPage') },
+})
+
+const readParameters = z.strictObject({ expand: z.enum(['allowed']).optional() })
+
+const readOperation = describeRead({
+  isTagged: true,
+  id: 'getDeal',
+  summary: dealQuery.summary,
+  tag: style,
+  query: readParameters,
+  pathParameters: { id: idOfDeal },
+  answer: { description: 'The deal; with `expand` it has no `ETag`.', schema: ref('Deal') },
+})
+
+const historyOperation = describeList({
+  id: 'getHistory',
+  summary: dealHistoryQuery.summary,
+  tag: style,
+  pathParameters: { id: idOfDeal },
+  answer: {
+    description:
+      'Events, the oldest first. Of a deleted deal they need the right `deal.restore`; those of a purged one have no data.',
+    schema: ref('EventPage'),
+  },
+})
 
 /** Its routes. */
 export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
@@ -40,14 +81,14 @@ export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
     style,
     methods: ['GET'],
     path: collection,
-    describe: () => [describeDealList(dealListParameters)],
+    describe: () => [listOperation],
     decode: (call) => decodeList(call, lists),
   },
   {
     style,
     methods: ['GET'],
     path: member,
-    describe: () => [describeDealRead(readParameters)],
+    describe: () => [readOperation],
     decode: decodeRead,
   },
   {
@@ -61,7 +102,7 @@ export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
     style,
     methods: ['GET'],
     path: `${member}/history`,
-    describe: () => [describeHistory()],
+    describe: () => [historyOperation],
     decode: (call) => decodeHistory(call, lists),
   },
 ]
@@ -70,8 +111,6 @@ async function decodeCreation(call: HttpCall): Promise<Invocation> {
   const bound = createDeal.bind(await readJson(call), '')
   return dealCommand(call, bound, bound.chosenDealId)
 }
-
-const readParameters = z.strictObject({ expand: z.enum(['allowed']).optional() })
 
 function decodeRead(call: HttpCall): Invocation {
   const id = dealIdInPath(call)

@@ -6,6 +6,7 @@
 import { emptyAnswer, jsonAnswer } from '../../../shared/platform/http/answer.ts'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { noParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { requirePresent } from '../../queries/presence.ts'
 import { dealQuery } from '../../queries/queries.ts'
@@ -14,7 +15,8 @@ import type { Command } from '../../use-cases/define-use-case.ts'
 import { restoreDeal } from '../../use-cases/restore-deal.ts'
 import { unholdDeal } from '../../use-cases/unhold-deal.ts'
 import { describeAddition, describeCommand, describeSubResource } from '../openapi/command-operations.ts'
-import { describeHoldRead } from '../openapi/read-operations.ts'
+import { idOfDeal } from '../openapi/parameters.ts'
+import { describeRead } from '../openapi/read-operations.ts'
 import { dealHeaders } from '../representations/answers.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
@@ -23,6 +25,15 @@ import { decodeSubResource } from './deal-command.ts'
 
 const style = 'state-named-sub-resource'
 const below = (segment: string) => `/rest/v1/deals/:id/${segment}`
+
+const holdOperation = describeRead({
+  isTagged: true,
+  id: 'getHold',
+  summary: 'Read why, since when and by whom a deal is held',
+  tag: style,
+  pathParameters: { id: idOfDeal },
+  answer: { description: 'The hold; 404 when the deal is not held.', schema: ref('Hold') },
+})
 
 /** One route per command, and the natural forms. */
 export const stateNamedSubResourceRoutes = (commands: readonly Command[]): StyleRoute[] => [
@@ -35,7 +46,7 @@ export const stateNamedSubResourceRoutes = (commands: readonly Command[]): Style
       decode: (call) => decodeSubResource(call, command),
     }),
   ),
-  { style, methods: ['GET'], path: below('holded'), describe: () => [describeHoldRead()], decode: decodeHold },
+  { style, methods: ['GET'], path: below('holded'), describe: () => [holdOperation], decode: decodeHold },
   undoing(unholdDeal, { segment: 'holded', id: 'deleteHold' }),
   undoing(restoreDeal, { segment: 'deleted', id: 'deleteDeletion' }),
   {

@@ -1,0 +1,119 @@
+/** What came of commands: one that the caller has named, and all of a deal. */
+
+import { jsonAnswer } from '../../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { noParameters, pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { Operation } from '../../../shared/platform/http/operation.ts'
+import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import { ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { ProblemDocument } from '../../../shared/platform/problems/problem-document.ts'
+import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
+import type { CommandRecord } from '../../commands/ports.ts'
+import { noSuchDeal } from '../../commands/presence.ts'
+import type { DealReader } from '../../queries/ports.ts'
+import { mayReadPast } from '../../queries/presence.ts'
+import { readingRight } from '../../use-cases/define-use-case.ts'
+import { idOfCommand, idOfDeal } from '../openapi/parameters.ts'
+import { describeList, describeRead } from '../openapi/read-operations.ts'
+import { privateHeaders } from '../representations/answers.ts'
+import {
+  type CommandView,
+  representExpired,
+  representRefused,
+  representSucceeded,
+} from '../representations/command-resource.ts'
+import { requireCommandId } from '../requests/command-options.ts'
+import { commandsScope } from '../requests/deal-lists.ts'
+import { dealIdInPath } from '../requests/deal-target.ts'
+import type { Invocation } from '../requests/invocation.ts'
+
+/** How a stored refusal reads. */
+export type RenderProblem = (refusal: {
+  code: string
+  detail: string
+  members: Readonly<Record<string, unknown>>
+}) => ProblemDocument
+
+/** What reads of commands rest on. */
+export interface CommandReadOptions {
+  readonly renderProblem: RenderProblem
+  readonly lists: Lists
+}
+
+/** Describes GET of a command. */
+export const describeCommandRead = (id: string, tag: string): Operation =>
+  describeRead({
+    id,
+    tag,
+    summary: 'Read what came of a command of your own',
+    pathParameters: { id: idOfDeal, commandId: idOfCommand },
+    answer: { description: 'The command.', schema: ref('CommandResource') },
+  })
+
+/** Describes GET of the commands of a deal. */
+export const describeCommandList = (tag: string): Operation =>
+  describeList({
+    id: 'listDealCommands',
+    tag,
+    summary: 'List the commands of a deal',
+    pathParameters: { id: idOfDeal, commandId: idOfCommand },
+    answer: { description: 'Commands, the oldest first.', schema: ref('CommandPage') },
+  })
+
+/** GET of a command of the caller; with `dealId`, below its deal. */
+export function decodeCommandRead(call: HttpCall, { renderProblem }: CommandReadOptions, dealId?: string): Invocation {
+  const commandId = requireCommandId(call.pathParameters.commandId ?? '')
+  readQuery(call, noParameters)
+  return {
+    kind: 'query',
+    rights: () => [readingRight],
+    answer: async (reader, caller) => {
+      const { command } = await reader.load(dealId, { principalId: caller.userId, commandId })
+      if (!command || (dealId !== undefined && command.dealId !== dealId)) {
+        throw new Refused('not-found', 'You have sent no command of this id.', { members: { commandId } })
+      }
+      const asked = { dealId: command.dealId, caller }
+      if (!(await mayReadPast(reader, asked))) throw noSuchDeal(undefined, asked)
+      return jsonAnswer(200, represent(command, renderProblem), privateHeaders)
+    },
+  }
+}
+
+/** GET of the commands of the deal in the path. */
+export function decodeCommandList(call: HttpCall, { renderProblem, lists }: CommandReadOptions): Invocation {
+  const dealId = dealIdInPath(call)
+  const list = lists.open(call, commandsScope(dealId), readQuery(call, pageParameters))
+  return {
+    kind: 'query',
+    rights: () => ['deal.history.read'],
+    answer: async (reader, caller) => {
+      const [page, mayRead] = await Promise.all([
+        reader.listCommands(dealId, list.page),
+        mayReadPast(reader, { dealId, caller }),
+      ])
+      if (!mayRead) throw noSuchDeal(undefined, { dealId, caller })
+      // A deal that was purged has left its history.
+      if (page.items.length === 0) await requireKnown(reader, { dealId, caller })
+      return list.answer(page, {
+        represent: (command) => represent(command, renderProblem),
+        headers: privateHeaders,
+      })
+    },
+  }
+}
+
+/** @throws Refused `not-found` for a deal that there never was */
+async function requireKnown(reader: DealReader, asked: { dealId: string; caller: Caller }): Promise<void> {
+  const { deal, purged } = await reader.load(asked.dealId, undefined, { forCreation: true })
+  if (deal === undefined && !purged) throw noSuchDeal(undefined, asked)
+}
+
+function represent(command: CommandRecord, renderProblem: RenderProblem) {
+  const view: CommandView = { commandId: command.key.commandId, ...command }
+  const { outcome } = command
+  if (outcome === undefined) return representExpired(view)
+  return outcome.state === 'succeeded'
+    ? representSucceeded(view, outcome)
+    : representRefused(view, renderProblem(outcome))
+}
