@@ -1,6 +1,6 @@
 /**
- * The authentication schemes of the deal server: who fulfils their ports. Caches first, then the auth server; nothing of a credential is
- * ever kept on disk. `server.ts` mounts what comes out.
+ * How the deal server authenticates callers: who fulfils the ports of each scheme. Caches first, then the auth server; nothing of a
+ * credential is ever kept on disk.
  */
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
@@ -8,98 +8,164 @@ import type { Database } from '../shared/platform/database/database.ts'
 import type { IdSource } from '../shared/platform/ids.ts'
 import { rememberVerifiedTokens } from '../shared/protocol/access-token/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/protocol/access-token/verify-access-token.ts'
-import type { Principals } from '../shared/protocol/authentication/authenticate.ts'
+import {
+  type Authentication,
+  type AuthenticationPorts,
+  createAuthentication,
+  type Principals,
+} from '../shared/protocol/authentication/authenticate.ts'
 import { createBasicScheme } from '../shared/protocol/authentication/basic/basic.ts'
 import { holdPasswords } from '../shared/protocol/authentication/basic/cached-passwords.ts'
 import { createBearerScheme } from '../shared/protocol/authentication/bearer/bearer.ts'
+import { type CrossSiteSettings, createCrossSiteRule } from '../shared/protocol/authentication/cross-site.ts'
 import { createDigestScheme } from '../shared/protocol/authentication/digest/digest.ts'
 import { createDigestCounts } from '../shared/protocol/authentication/digest/digest-counts.ts'
 import { createDigestNonces } from '../shared/protocol/authentication/digest/digest-nonce.ts'
 import { createKeySignedScheme } from '../shared/protocol/authentication/key-signed/key-signed.ts'
 import { createTokenPasswords } from '../shared/protocol/authentication/key-signed/key-signed-password.ts'
 import type { Scheme, SchemeName } from '../shared/protocol/authentication/scheme.ts'
-import { createSessionScheme, type Sessions } from '../shared/protocol/authentication/session/session.ts'
+import { createSessionScheme } from '../shared/protocol/authentication/session/session.ts'
 import { createSessionCookie } from '../shared/protocol/authentication/session/session-cookie.ts'
 import { createSignedRequestScheme } from '../shared/protocol/authentication/signed-request/signed-request.ts'
-import type { UseSignature } from '../shared/protocol/authentication/signed-request/used-signatures.ts'
+import { createUsedSignatures } from '../shared/protocol/authentication/signed-request/used-signatures.ts'
 import { createKeySignedVerifier } from '../shared/protocol/key-signed-token/verify-key-signed-token.ts'
+import type { GuessLimits } from '../shared/protocol/login-throttle/attempt-keys.ts'
+import { createGuesses } from '../shared/protocol/login-throttle/count-attempts.ts'
 import { type NoteRefusal, notingRefusals } from '../shared/protocol/login-throttle/limit-refusals.ts'
 import type { Guesses } from '../shared/protocol/login-throttle/login-throttle.ts'
 import type { WithHashingPermit } from '../shared/protocol/passwords/hashing-permits.ts'
 import type { ApiKeyStore } from './auth-client/api-key-store.ts'
 import { askForPasswords } from './auth-client/ask-for-passwords.ts'
 import type { AuthClient } from './auth-client/auth-client.ts'
+import { createHeldSessions } from './auth-client/cached-sessions.ts'
 import { followDigestSecrets } from './auth-client/digest-secrets.ts'
 import type { KeyStores } from './auth-client/key-stores.ts'
-import type { DealConfig } from './config.ts'
+import type { PrincipalFeed } from './auth-client/principal-feed.ts'
 
-/** What the schemes rest on. */
-export interface DealSchemePorts {
-  readonly sessions: Sessions
-  readonly keys: KeyStores
-  readonly guesses: Guesses
-  readonly noteRefusal: NoteRefusal
-  readonly apiKeys: ApiKeyStore
-  readonly useSignature: UseSignature
-  readonly withPermit: WithHashingPermit
-  readonly clock: Clock
-  readonly principals: Principals
-  readonly authClient: AuthClient
-  /** SERVICE_SECRET. */
-  readonly serviceSecret: string
-  readonly cache: Cache
-  readonly database: Database
-  readonly ids: IdSource
+/** Of the settings, those that authentication reads. */
+export interface DealAuthenticationSettings extends CrossSiteSettings {
+  /** AUTH_SCHEMES. */
+  readonly schemes: readonly SchemeName[]
+  readonly issuer: string
+  readonly audience: string
+  /** The origin that clients see. */
+  readonly publicOrigin: string
+  readonly signatureTtlSeconds: number
+  readonly sessionIdleTtlSeconds: number
+  readonly loginFailures: GuessLimits
 }
 
-/** The enabled schemes (AUTH_SCHEMES). */
-export function createDealSchemes(config: DealConfig, ports: DealSchemePorts): Scheme[] {
-  const { clock } = ports
-  const keys = ports.keys.jwt
-  const { issuer, audience } = config
-  const verify = createAccessTokenVerifier({ keys, issuer, audience, clock })
+/** What authentication rests on. */
+export interface DealAuthenticationPorts {
+  readonly database: Database
+  readonly cache: Cache
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly authClient: AuthClient
+  readonly keys: KeyStores
+  readonly apiKeys: ApiKeyStore
+  readonly feed: PrincipalFeed
+  readonly principals: Principals
+  readonly withPermit: WithHashingPermit
+  readonly noteRefusal: NoteRefusal
+  /** SERVICE_SECRET: the one that is used. */
+  readonly serviceSecret: string
+  /** All that are accepted. */
+  readonly serviceSecrets: readonly string[]
+  /** Told of the outcome of every authentication. */
+  readonly observe: NonNullable<AuthenticationPorts['observe']>
+}
+
+/** Authentication by the enabled schemes. */
+export function createDealAuthentication(
+  settings: DealAuthenticationSettings,
+  ports: DealAuthenticationPorts,
+): Authentication {
+  const { principals, clock, observe } = ports
+  return createAuthentication({
+    schemes: enabledSchemes(settings, ports),
+    principals,
+    refuseCrossSite: createCrossSiteRule(settings),
+    clock,
+    handsOnReusedSignatures: true,
+    observe,
+  })
+}
+
+function enabledSchemes(settings: DealAuthenticationSettings, ports: DealAuthenticationPorts): Scheme[] {
+  const { cache, clock, ids, serviceSecrets } = ports
+  const guesses = createGuesses({ cache, clock, ids, limits: settings.loginFailures, secrets: serviceSecrets })
   const makers: Partial<Record<SchemeName, () => Scheme>> = {
-    bearer: () =>
-      createBearerScheme({ verify: rememberVerifiedTokens(verify, { keys, clock }), findKey: keys.findKey }),
-    'key-signed': () => keySigned(ports),
-    basic: () => basic(ports),
-    session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: ports.sessions }),
-    'signed-request': () => signedRequest(config, ports),
-    digest: () => digest(config, ports),
+    bearer: () => bearer(settings, ports),
+    'key-signed': () => keySigned(guesses, ports),
+    basic: () => basic(guesses, ports),
+    session: () => session(settings, ports),
+    'signed-request': () => signedRequest(settings, ports),
+    digest: () => digest(settings, guesses, ports),
   }
-  return config.schemes.flatMap((name) => makers[name]?.() ?? [])
+  return settings.schemes.flatMap((name) => makers[name]?.() ?? [])
+}
+
+function bearer({ issuer, audience }: DealAuthenticationSettings, { keys, clock }: DealAuthenticationPorts): Scheme {
+  const verify = createAccessTokenVerifier({ keys: keys.jwt, issuer, audience, clock })
+  return createBearerScheme({
+    verify: rememberVerifiedTokens(verify, { keys: keys.jwt, clock }),
+    findKey: keys.jwt.findKey,
+  })
+}
+
+function keySigned(allGuesses: Guesses, { keys, clock, withPermit, noteRefusal }: DealAuthenticationPorts): Scheme {
+  const verify = createKeySignedVerifier({ keys: keys.keySigned, clock })
+  const guesses = notingRefusals(allGuesses, 'key-signed', noteRefusal)
+  return createKeySignedScheme({
+    verify: rememberVerifiedTokens(verify, { keys: keys.keySigned, clock }),
+    findKey: keys.keySigned.findKey,
+    passwords: createTokenPasswords({ withPermit, guesses, clock }),
+  })
 }
 
 /** The auth server counts what it checks; what is answered from memory counts here. */
-const basic = (ports: DealSchemePorts): Scheme => {
-  const guesses = notingRefusals(ports.guesses, 'basic', ports.noteRefusal)
-  return createBasicScheme(holdPasswords({ ...ports, guesses, verify: askForPasswords(ports) }))
+function basic(allGuesses: Guesses, ports: DealAuthenticationPorts): Scheme {
+  const { authClient, serviceSecret, principals, clock, noteRefusal } = ports
+  const guesses = notingRefusals(allGuesses, 'basic', noteRefusal)
+  const verify = askForPasswords({ authClient, serviceSecret })
+  return createBasicScheme(holdPasswords({ principals, clock, guesses, verify }))
 }
 
-function keySigned({ keys: { keySigned: keys }, clock, withPermit, ...ports }: DealSchemePorts): Scheme {
-  const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
-  const guesses = notingRefusals(ports.guesses, 'key-signed', ports.noteRefusal)
-  const passwords = createTokenPasswords({ withPermit, guesses, clock })
-  return createKeySignedScheme({ verify, findKey: keys.findKey, passwords })
+function session({ publicOrigins, sessionIdleTtlSeconds }: DealAuthenticationSettings, ports: DealAuthenticationPorts) {
+  const { feed, principals, authClient, cache, clock } = ports
+  return createSessionScheme({
+    cookie: createSessionCookie({ publicOrigins }),
+    sessions: createHeldSessions({ feed, principals, authClient, cache, clock, sessionIdleTtlSeconds }),
+  })
 }
 
-const signedRequest = (config: DealConfig, { apiKeys, useSignature: use, clock }: DealSchemePorts): Scheme =>
-  createSignedRequestScheme({
+function signedRequest(
+  { publicOrigin, signatureTtlSeconds }: DealAuthenticationSettings,
+  { apiKeys, database, clock }: DealAuthenticationPorts,
+): Scheme {
+  return createSignedRequestScheme({
     findKey: apiKeys.find,
     noteUse: apiKeys.noteUse,
-    use,
+    use: createUsedSignatures({ database, clock }, 'deals'),
     clock,
-    ttlSeconds: config.signatureTtlSeconds,
-    publicOrigin: config.publicOrigin,
+    ttlSeconds: signatureTtlSeconds,
+    publicOrigin,
   })
+}
 
-function digest(config: DealConfig, ports: DealSchemePorts): Scheme {
+function digest(
+  { publicOrigin }: DealAuthenticationSettings,
+  allGuesses: Guesses,
+  ports: DealAuthenticationPorts,
+): Scheme {
+  const { authClient, principals, clock, ids, cache, database, serviceSecret, serviceSecrets, noteRefusal } = ports
   return createDigestScheme({
-    ...ports,
-    ...followDigestSecrets(ports),
-    nonces: createDigestNonces({ ...ports, secrets: config.serviceSecrets ?? [ports.serviceSecret] }),
-    counts: createDigestCounts({ ...ports, schema: 'deals' }),
-    guesses: notingRefusals(ports.guesses, 'digest', ports.noteRefusal),
-    origin: config.publicOrigin,
+    ...followDigestSecrets({ authClient, principals, clock, serviceSecret }),
+    nonces: createDigestNonces({ secrets: serviceSecrets, clock, ids }),
+    counts: createDigestCounts({ cache, database, schema: 'deals' }),
+    guesses: notingRefusals(allGuesses, 'digest', noteRefusal),
+    clock,
+    origin: publicOrigin,
   })
 }

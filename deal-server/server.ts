@@ -3,7 +3,7 @@
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
 import type { Database } from '../shared/platform/database/database.ts'
-import { createHousekeeping } from '../shared/platform/database/housekeeping.ts'
+import { createHousekeeping, type Housekeeping } from '../shared/platform/database/housekeeping.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
 import { createCursors, cursorKeyOf } from '../shared/platform/http/pagination/cursors.ts'
 import type { Draining } from '../shared/platform/http/server/draining.ts'
@@ -15,31 +15,26 @@ import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import { Unavailable } from '../shared/platform/problems/errors.ts'
-import { createAuthentication } from '../shared/protocol/authentication/authenticate.ts'
-import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
-import { createCrossSiteRule, trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
-import { createUsedSignatures } from '../shared/protocol/authentication/signed-request/used-signatures.ts'
-import { createGuesses } from '../shared/protocol/login-throttle/count-attempts.ts'
+import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { observeAuthentications } from '../shared/protocol/metrics/authentication-metrics.ts'
 import { observeServer } from '../shared/protocol/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
 import { createHashingPermits } from '../shared/protocol/passwords/hashing-permits.ts'
 import { createApiKeyStore } from './auth-client/api-key-store.ts'
-import { createAuthClient } from './auth-client/auth-client.ts'
-import { createHeldSessions } from './auth-client/cached-sessions.ts'
+import { type AuthClient, createAuthClient } from './auth-client/auth-client.ts'
 import { createKeyStores, type KeyStores } from './auth-client/key-stores.ts'
 import { createPrincipalFeed, type PrincipalFeed } from './auth-client/principal-feed.ts'
 import { createPrincipalRecords } from './auth-client/principal-records.ts'
-import { createRefusalReports } from './auth-client/report-refusals.ts'
+import { createRefusalReports, type RefusalReports } from './auth-client/report-refusals.ts'
 import { createExecuteCommand } from './commands/execute.ts'
 import { createFindEmployees, createFindUserId } from './commands/find-employees.ts'
 import type { DealConfig } from './config.ts'
 import { observeDealServer } from './deal-metrics.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
-import { createNudges } from './events/nudges.ts'
+import { createNudges, type Nudges } from './events/nudges.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
-import { createDealSchemes } from './schemes.ts'
+import { createDealAuthentication } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
@@ -64,97 +59,110 @@ export interface DealResources {
 
 /** A deal server that does not listen yet. */
 export function createDealServer(config: DealConfig, resources: DealResources) {
-  const { database, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
-  const parts = createParts(config, resources, metrics)
-  const { authClient, keys, feed, principals, events, nudges, housekeeping, refusalReports, authenticate, recheck } =
-    parts
+  const { database, cache, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
+  const serviceSecrets = config.serviceSecrets ?? [serviceSecret]
+  const followed = followAuthServer(config, resources)
+  const { authClient, keys, feed, principals } = followed
+  const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
+  const refusalReports = createRefusalReports({ authClient, clock, log })
+  const { authenticate, recheck } = createDealAuthentication(config, {
+    database,
+    cache,
+    clock,
+    ids,
+    ...followed,
+    withPermit,
+    noteRefusal: refusalReports.note,
+    serviceSecret,
+    serviceSecrets,
+    observe: observeAuthentications(metrics, 'deal'),
+  })
+  const { events, nudges } = createLiveEvents(config, resources, feed)
+  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
+  const dependencies = dependenciesOf(resources, { keys, feed, events })
+  observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
+  observeDealServer(metrics, { keys, feed, events })
   const repository = createDealRepository(database, () => nudges.send())
+  const findEmployees = createFindEmployees(principals)
+  const { defaultCurrency } = config
   const app = createDealApp(config, {
-    openRoutes: openRoutes(config, resources, { ...parts, metrics }),
+    openRoutes: openRoutes(config, { dependencies, metrics, draining: resources.draining }),
     observe: observeRequests(metrics, 'deal'),
     authenticate,
     recheck,
-    executeCommand: createExecuteCommand({
-      repository,
-      findEmployees: createFindEmployees(principals),
-      clock,
-      ids,
-      defaultCurrency: config.defaultCurrency,
-    }),
+    executeCommand: createExecuteCommand({ repository, findEmployees, clock, ids, defaultCurrency }),
     reader: repository,
     events,
-    cursors: createCursors((config.serviceSecrets ?? [serviceSecret]).map(cursorKeyOf)),
+    cursors: createCursors(serviceSecrets.map(cursorKeyOf)),
     findUserId: createFindUserId(principals),
     cors: createCors(trustedOrigins(config), corsFields),
     clock,
     ids,
     log,
   })
-  return {
-    app,
-    /** Follows the auth server: its keys and the feed of principals. Does not wait for an auth server that is not there yet. */
-    start: async () => {
-      await Promise.all([feed.start(), keys.refresh(), nudges.start()])
-      keys.start()
-      housekeeping.start()
-    },
-    stop: async () => {
-      keys.stop()
-      await refusalReports.stop()
-      await nudges.stop()
-      await housekeeping.stop()
-      await feed.stop()
-      authClient.stop()
-    },
-  }
+  const parts = { authClient, keys, feed, nudges, housekeeping, refusalReports }
+  return { app, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
 
-type Parts = ReturnType<typeof createParts>
+/** What goes on in the background. */
+interface Parts {
+  readonly authClient: Pick<AuthClient, 'stop'>
+  readonly keys: KeyStores
+  readonly feed: PrincipalFeed
+  readonly nudges: Nudges
+  readonly housekeeping: Housekeeping
+  readonly refusalReports: RefusalReports
+}
 
-/** What the surface rests on, put together. */
-function createParts(config: DealConfig, resources: DealResources, metrics: Metrics) {
-  const { database, cache, clock, ids, log, serviceSecret, eventStreams } = resources
-  const secrets = config.serviceSecrets ?? [serviceSecret]
-  const followed = followAuthServer(config, resources)
-  const { authClient, keys, feed, principals } = followed
-  const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
-  const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secrets })
-  const sessions = createHeldSessions({ ...config, feed, principals, authClient, cache, clock })
-  const useSignature = createUsedSignatures(resources, 'deals')
-  const refusalReports = createRefusalReports({ authClient, clock, log })
-  const noteRefusal = refusalReports.note
-  const schemePorts = { ...resources, ...followed, guesses, noteRefusal, withPermit, sessions, useSignature }
-  const authentication = createAuthentication({
-    schemes: createDealSchemes(config, schemePorts),
-    principals,
-    refuseCrossSite: createCrossSiteRule(config),
-    clock,
-    handsOnReusedSignatures: true,
-    observe: observeAuthentications(metrics, 'deal'),
-  })
-  const eventLog = createEventLog(database)
-  const streamOptions = { ...config.eventStreams, ...eventStreams }
-  const events = createEventStreams({ log: eventLog, represent: representEvent, clock, logger: log }, streamOptions)
+/** Follows the auth server: its keys and the feed of principals. Does not wait for an auth server that is not there yet. */
+async function startParts({ feed, keys, nudges, housekeeping }: Parts): Promise<void> {
+  await Promise.all([feed.start(), keys.refresh(), nudges.start()])
+  keys.start()
+  housekeeping.start()
+}
+
+async function stopParts({ authClient, keys, feed, nudges, housekeeping, refusalReports }: Parts): Promise<void> {
+  keys.stop()
+  await refusalReports.stop()
+  await nudges.stop()
+  await housekeeping.stop()
+  await feed.stop()
+  authClient.stop()
+}
+
+/** The streams of events, and the nudges by which deal servers tell each other of new ones. */
+function createLiveEvents(
+  { eventStreams }: Pick<DealConfig, 'eventStreams'>,
+  { database, cache, clock, ids, log: logger, eventStreams: others }: DealResources,
+  feed: Pick<PrincipalFeed, 'installationId'>,
+) {
+  const ports = { log: createEventLog(database), represent: representEvent, clock, logger }
+  const events = createEventStreams(ports, { ...eventStreams, ...others })
   const nudges = createNudges({ cache, ids, installationId: () => feed.installationId(), onNudge: events.nudge })
-  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
-  const dependencies = dependenciesOf(resources, { keys, feed, events })
-  observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
-  observeDealServer(metrics, { keys, feed, events })
-  return { ...followed, ...authentication, events, nudges, housekeeping, dependencies, refusalReports }
+  return { events, nudges }
+}
+
+/** What the routes that need no caller tell of. */
+interface Told {
+  readonly draining: DealResources['draining']
+  readonly dependencies: readonly Dependency[]
+  readonly metrics: Metrics
 }
 
 const openRoutes = (
-  config: DealConfig,
-  { draining }: DealResources,
-  { dependencies, metrics }: Parts & { readonly metrics: Metrics },
+  { metricsPort, publicOrigins, schemes, expiredTokenStatus }: DealConfig,
+  { dependencies, metrics, draining }: Told,
 ): Route[] => [
   ...healthRoutes(dependencies, draining),
-  ...(config.metricsPort === undefined ? [metricsRoute(metrics)] : []),
-  ...documentationRoutes({ ...config, server: 'deal' }),
+  ...(metricsPort === undefined ? [metricsRoute(metrics)] : []),
+  ...documentationRoutes({ server: 'deal', publicOrigins, schemes, expiredTokenStatus }),
 ]
 
 /** What this server knows of the auth server: its keys and its principals, kept fresh. */
-function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: DealConfig, resources: DealResources) {
+function followAuthServer(
+  { authUrl, recordMaxAgeMs, schemes }: Pick<DealConfig, 'authUrl' | 'recordMaxAgeMs' | 'schemes'>,
+  resources: DealResources,
+) {
   const { cache, clock, ids, log, serviceSecret: secret, fetch = globalThis.fetch } = resources
   const onPublishedKeys = (published: string) => keys.onPublishedKeys(published)
   const authClient = createAuthClient({ authUrl, secret, clock, ids, fetch, onPublishedKeys })
@@ -167,7 +175,7 @@ function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: DealConfig, reso
 }
 
 function dependenciesOf(
-  { database, cache }: DealResources,
+  { database, cache }: Pick<DealResources, 'database' | 'cache'>,
   { keys, feed, events }: { keys: KeyStores; feed: PrincipalFeed; events: EventStreams },
 ): Dependency[] {
   return [

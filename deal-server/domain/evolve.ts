@@ -73,8 +73,14 @@ const evolutions: { readonly [Type in Exclude<DealEventType, 'deal.created'>]: E
     tasks: [
       ...deal.tasks,
       {
-        ...{ ...newTask, id: taskId, title, dueDate, assigneeId, assigneeUserId },
-        ...{ createdAt: at, assignedAt: assigneeId && at },
+        ...newTask,
+        id: taskId,
+        title,
+        dueDate,
+        assigneeId,
+        assigneeUserId,
+        createdAt: at,
+        assignedAt: assigneeId && at,
       },
     ],
   }),

@@ -23,9 +23,7 @@ export interface DealFilter {
 }
 
 /** What deals can be listed by. */
-export const dealSortKeys = [
-  ...(['createdAt', 'updatedAt', 'name', 'price', 'completionDate', 'status', 'ownerId'] as const),
-] as const
+export const dealSortKeys = ['createdAt', 'updatedAt', 'name', 'price', 'completionDate', 'status', 'ownerId'] as const
 
 /** One of them. */
 export type DealSortKey = (typeof dealSortKeys)[number]
