@@ -118,6 +118,17 @@ describe('the source', () => {
     expect(files.flatMap(wrongImports)).toEqual([])
   })
 
+  it('keeps HTTP out of what the deal server decides and carries out', () => {
+    const below = files.filter(({ path }) => /^deal-server\/(domain|use-cases|commands|queries)\//.test(path))
+    const ofHttp = /(^|\/)http\/(answer|app|call|cookie|cors|json-body|lists|pipeline|routes|transport)\.ts$/
+    const imports = below.flatMap(({ path, imports: found }) => found.map((imported) => `${path} imports ${imported}`))
+    expect(below.length).toBeGreaterThan(30)
+    expect(imports.filter((line) => ofHttp.test(line))).toEqual([])
+    const naming = /'(etag|location|retry-after|idempotent-\w+|if-match|if-none-match|www-authenticate|cache-control)'/i
+    const text = below.filter(({ lines }) => lines.some((line) => naming.test(line)))
+    expect(text.map(({ path }) => path)).toEqual([])
+  })
+
   it(`has no file over ${maxFileLines} lines`, () => {
     const long = [...files, ...tests].filter(({ lines }) => lines.length > maxFileLines)
     expect(long.map(({ path, lines }) => `${path} has ${lines.length} lines`)).toEqual([])

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest'
+import type { CommandRequest } from '../../../deal-server/commands/command-context.ts'
+import { createExecuteCommand } from '../../../deal-server/commands/execute.ts'
+import type {
+  CommandRecord,
+  CommitResult,
+  DealCommit,
+  DealRepository,
+  Loaded,
+} from '../../../deal-server/commands/ports.ts'
+import { ReplayedRefusal } from '../../../deal-server/commands/replay.ts'
+import type { Deal } from '../../../deal-server/domain/deal.ts'
+import { commandNamed } from '../../../deal-server/use-cases/index.ts'
+import { systemClock } from '../../../shared/platform/clock.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
+import { pureDeal } from '../../support/worlds/pure-deals.ts'
+
+/** A repository of one deal, whose commits come to `results` in turn, then to `committed`. */
+function memoryRepository(deal: Deal, results: CommitResult[] = []) {
+  const state: { deal: Deal; commands: CommandRecord[]; commits: DealCommit[]; loads: number } = {
+    deal,
+    commands: [],
+    commits: [],
+    loads: 0,
+  }
+  const repository: DealRepository = {
+    load: async (_dealId, key): Promise<Loaded> => {
+      state.loads += 1
+      const command = state.commands.find((one) => one.key.commandId === key?.commandId)
+      return { deal: state.deal, command, purged: false }
+    },
+    commit: async (commit) => {
+      const result = results.shift() ?? 'committed'
+      if (result !== 'committed') return result
+      state.commits.push(commit)
+      state.deal = commit.deal
+      if (commit.command) state.commands.push(commit.command)
+      return result
+    },
+    keepCommand: async (command) => {
+      state.commands.push(command)
+      return 'committed'
+    },
+  }
+  return { state, repository }
+}
+
+function executorFor(repository: DealRepository) {
+  const findEmployees = async () => new Map()
+  const ids = createIdSource(systemClock)
+  return createExecuteCommand({ repository, findEmployees, clock: systemClock, ids, defaultCurrency: 'EUR' })
+}
+
+function requestFor(deal: Deal, more: Partial<CommandRequest> = {}, rights = ['deal.hold']): CommandRequest {
+  const bound = commandNamed('HoldDeal')?.bind({ reason: 'test' }, '')
+  if (!bound) throw new TypeError('there is HoldDeal')
+  return {
+    bound,
+    dealId: deal.id,
+    commandId: undefined,
+    validateOnly: false,
+    caller: {
+      username: 'alice',
+      userId: 'id of alice',
+      rights: new Set(rights),
+      scheme: 'bearer',
+      credential: { username: 'alice', generation: undefined, loginId: undefined, expiresAt: undefined },
+    },
+    style: 'any',
+    requestId: 'request',
+    traceId: 'trace',
+    requirePrecondition: () => undefined,
+    ...more,
+  }
+}
+
+describe('a command without HTTP', () => {
+  it('is decided anew when another process was first', async () => {
+    const { state, repository } = memoryRepository(pureDeal('OPEN'), ['version-lost', 'version-lost'])
+    const answered = await executorFor(repository)(requestFor(state.deal, {}, ['deal.hold', 'deal.read']))
+    expect(state.loads).toBe(3)
+    expect(state.commits).toHaveLength(1)
+    expect(answered).toMatchObject({ changed: true, replayed: false, shown: { deal: { held: true } } })
+  })
+
+  it('shows nothing of the deal to a caller who may not read deals', async () => {
+    const { state, repository } = memoryRepository(pureDeal('OPEN'))
+    const { shown, deal } = await executorFor(repository)(requestFor(state.deal))
+    expect(shown).toBeUndefined()
+    expect(Object.keys(deal).sort()).toEqual(['deletedAt', 'id', 'version'])
+  })
+
+  it('runs once under one id, and is replayed afterwards', async () => {
+    const { state, repository } = memoryRepository(pureDeal('OPEN'))
+    const execute = executorFor(repository)
+    const request = requestFor(state.deal, { commandId: 'c1' })
+    expect((await execute(request)).replayed).toBe(false)
+    expect(await execute(request)).toMatchObject({ changed: true, replayed: true })
+    expect(state.commits).toHaveLength(1)
+  })
+
+  it('is refused again as it was, and says that it did not run now; a caller sees no more of it than at first', async () => {
+    const { state, repository } = memoryRepository(pureDeal('COMPLETED'))
+    const execute = executorFor(repository)
+    const request = requestFor(state.deal, { commandId: 'c1' })
+    const first = await execute(request).catch((error: unknown) => error)
+    expect(first).toMatchObject({ code: 'deal-closed', members: { final: true, useCase: 'HoldDeal' } })
+    expect(first).not.toBeInstanceOf(ReplayedRefusal)
+    const again = await execute(request).catch((error: unknown) => error)
+    expect(again).toBeInstanceOf(ReplayedRefusal)
+    expect(again).toMatchObject({ code: 'deal-closed', members: (first as ReplayedRefusal).members })
+    expect((first as ReplayedRefusal).members).not.toHaveProperty('currentStatus')
+  })
+
+  it('that is only tried writes nothing', async () => {
+    const { state, repository } = memoryRepository(pureDeal('OPEN'))
+    const answered = await executorFor(repository)(requestFor(state.deal, { commandId: 'c1', validateOnly: true }))
+    expect(answered.changed).toBe(true)
+    expect([state.commits, state.commands]).toEqual([[], []])
+  })
+
+  it('is decided only when its precondition holds', async () => {
+    const { state, repository } = memoryRepository(pureDeal('OPEN'))
+    const requirePrecondition = (deal: Deal | undefined, isTaken: boolean) => {
+      throw new TypeError(`${deal?.version} ${isTaken}`)
+    }
+    await expect(executorFor(repository)(requestFor(state.deal, { requirePrecondition }))).rejects.toThrow(
+      `${state.deal.version} true`,
+    )
+    expect(state.commits).toEqual([])
+  })
+})
