@@ -1,6 +1,6 @@
 /**
- * How the deal server authenticates callers: who fulfils the ports of each scheme. Caches first, then the auth server; nothing of a
- * credential is ever kept on disk.
+ * How the deal server authenticates callers: who fulfils the ports of each scheme. Caches first, then the auth server;
+ * nothing of a credential is ever kept on disk.
  */
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'

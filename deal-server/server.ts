@@ -114,7 +114,9 @@ interface Parts {
   readonly refusalReports: RefusalReports
 }
 
-/** Follows the auth server: its keys and the feed of principals. Does not wait for an auth server that is not there yet. */
+/**
+ * Follows the auth server: its keys and the feed of principals. Does not wait for an auth server that is not there yet.
+ */
 async function startParts({ feed, keys, nudges, housekeeping }: Parts): Promise<void> {
   await Promise.all([feed.start(), keys.refresh(), nudges.start()])
   keys.start()

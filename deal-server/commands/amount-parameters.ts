@@ -26,7 +26,9 @@ const amounts: ReadonlySet<string> = new Set(
 
 type Params = Readonly<Record<string, unknown>>
 
-/** Parameters with their amounts, which are decimal text, written another way; also those of the attribute `completion`. */
+/**
+ * Parameters with their amounts, which are decimal text, written another way; also those of the attribute `completion`.
+ */
 export const mapAmounts = (params: Params, write: (amount: string) => unknown): Params =>
   Object.fromEntries(
     Object.entries(params).map(([name, value]) => {

@@ -1,4 +1,6 @@
-/** A command on its way through the steps, from the request that a style has read to the outcome that a style writes. */
+/**
+ * A command on its way through the steps, from the request that a style has read to the outcome that a style writes.
+ */
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'

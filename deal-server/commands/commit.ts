@@ -10,7 +10,8 @@ import type { CommandRecord, DealRepository, SucceededCommand } from './ports.ts
 const answerKeptForMs = 30 * 24 * 60 * 60 * 1000
 
 /**
- * Writes the decision, or, when the command is only tried, nothing. Undefined when another command came first and nothing was written.
+ * Writes the decision, or, when the command is only tried, nothing. Undefined when another command came first and
+ * nothing was written.
  * @throws Refused the refusal, kept or not
  */
 export async function commitDecision(

@@ -35,8 +35,8 @@ export interface Decided {
 }
 
 /**
- * Refusals that are not kept, because a retry with the same id makes sense: what time or another server may change, and what was not
- * found (deal model 2.2, point 9).
+ * Refusals that are not kept, because a retry with the same id makes sense: what time or another server may change, and
+ * what was not found (deal model 2.2, point 9).
  */
 const passingRefusals: ReadonlySet<DealRefusalCode> = new Set([
   'employee-unknown',
@@ -46,7 +46,10 @@ const passingRefusals: ReadonlySet<DealRefusalCode> = new Set([
 
 const isKept = ({ code }: DealRefusal): boolean => !passingRefusals.has(code)
 
-/** Hands the facts to the pure decision and works out the deal's next state. @throws Unavailable when the facts cannot be had */
+/**
+ * Hands the facts to the pure decision and works out the deal's next state.
+ * @throws Unavailable when the facts cannot be had
+ */
 export async function decide(
   ports: DecisionPorts,
   context: CommandContext,

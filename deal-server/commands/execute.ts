@@ -1,6 +1,6 @@
 /**
- * The one way in which commands are carried out, whatever the style: load → right by the deal → replay → existence → precondition →
- * decision → commit. Knows no HTTP: a refusal has a code and facts, and the edge makes an answer of it.
+ * The one way in which commands are carried out, whatever the style: load → right by the deal → replay → existence →
+ * precondition → decision → commit. Knows no HTTP: a refusal has a code and facts, and the edge makes an answer of it.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { IdSource } from '../../shared/platform/ids.ts'
@@ -86,8 +86,9 @@ async function runCommand(steps: Steps, context: CommandContext): Promise<Answer
 }
 
 /**
- * For a signature that was used before: the outcome of the very command that it was used for, else the refusal of the signature. Copies of
- * one request arrive together: while the first may still be running, the others wait for it, outside its queue.
+ * For a signature that was used before: the outcome of the very command that it was used for, else the refusal of the
+ * signature. Copies of one request arrive together: while the first may still be running, the others wait for it,
+ * outside its queue.
  */
 async function replaySigned({ repository, clock }: Steps, context: CommandContext): Promise<AnsweredCommand> {
   const { caller, validateOnly } = context.request

@@ -1,6 +1,6 @@
 /**
- * What a command needs of the store: the deal, and the commands that clients named. Loading is one statement, committing is one
- * statement (`store/deals.ts`).
+ * What a command needs of the store: the deal, and the commands that clients named. Loading is one statement,
+ * committing is one statement (`store/deals.ts`).
  */
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
@@ -97,8 +97,8 @@ export interface DealCommit {
 }
 
 /**
- * `version-lost`, `deal-exists`: another command came first, load and decide anew. `command-taken`: so did one of the same id, load
- * and replay it. Nothing was written in any of the three.
+ * `version-lost`, `deal-exists`: another command came first, load and decide anew. `command-taken`: so did one of the
+ * same id, load and replay it. Nothing was written in any of the three.
  */
 export type CommitResult = 'committed' | 'version-lost' | 'deal-exists' | 'command-taken'
 

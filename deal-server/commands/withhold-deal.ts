@@ -1,7 +1,7 @@
 /**
- * What a caller without the right to read deals learns from a command: that it was carried out or why it was refused, and the
- * version for the next precondition; nothing else of the deal (CONTRACT section 10). The right counts at the time of the
- * answer, so also at the time of a replay.
+ * What a caller without the right to read deals learns from a command: that it was carried out or why it was refused,
+ * and the version for the next precondition; nothing else of the deal (CONTRACT section 10). The right counts at the
+ * time of the answer, so also at the time of a replay.
  */
 import { Refused } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
@@ -11,7 +11,10 @@ import { ReplayedRefusal } from './replay.ts'
 
 const mayRead = ({ rights }: Caller): boolean => rights.has(readingRight)
 
-/** The members of a refusal that say nothing of the deal; those of the deletion are there for holders of `deal.restore` alone. */
+/**
+ * The members of a refusal that say nothing of the deal; those of the deletion are there for holders of `deal.restore`
+ * alone.
+ */
 const harmlessMembers: ReadonlySet<string> = new Set([
   'requestId',
   'instance',

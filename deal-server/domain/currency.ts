@@ -1,4 +1,7 @@
-/** ISO 4217 alphabetic codes in use whose minor unit is a power of ten from 0 to 3; funds codes and precious metals are not prices. */
+/**
+ * ISO 4217 alphabetic codes in use whose minor unit is a power of ten from 0 to 3; funds codes and precious metals are
+ * not prices.
+ */
 const currencyCodes =
   `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY
   COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD

@@ -1,6 +1,6 @@
 /**
- * The deal: its state, and the guards of the transition table (deal model 1.5) that several use cases share. Pure: no clock, no
- * identifiers of its own making, no library.
+ * The deal: its state, and the guards of the transition table (deal model 1.5) that several use cases share. Pure: no
+ * clock, no identifiers of its own making, no library.
  */
 import type { Completion, DealEvent } from './events.ts'
 import { largestAmount, type MinorUnits } from './money.ts'

@@ -1,6 +1,6 @@
 /**
- * What happened to a deal: facts in the past tense, each with just what it takes to fold the deal's state again (deal model 6.1).
- * Amounts are minor units of the deal's currency.
+ * What happened to a deal: facts in the past tense, each with just what it takes to fold the deal's state again (deal
+ * model 6.1). Amounts are minor units of the deal's currency.
  */
 import type { MinorUnits } from './money.ts'
 

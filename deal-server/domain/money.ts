@@ -1,6 +1,6 @@
 /**
- * Amounts: whole minor units of a currency inside, decimal text at the edge, converted digit by digit and never by multiplication
- * (136.67 * 100 is 13666.999999999998).
+ * Amounts: whole minor units of a currency inside, decimal text at the edge, converted digit by digit and never by
+ * multiplication (136.67 * 100 is 13666.999999999998).
  */
 import { exponentOf } from './currency.ts'
 import { type DealRefusal, refuseMember } from './refusal.ts'
@@ -14,8 +14,8 @@ export type DecimalText = string
 const decimalPattern = /^\d{1,12}(\.\d{1,3})?$/
 
 /**
- * The text of an amount sent as JSON number or text; undefined when it is negative, in exponent form, not finite, or has more than
- * twelve digits before or three behind the point.
+ * The text of an amount sent as JSON number or text; undefined when it is negative, in exponent form, not finite, or
+ * has more than twelve digits before or three behind the point.
  */
 export function readDecimal(value: number | string): DecimalText | undefined {
   const text = String(value)
@@ -33,7 +33,9 @@ export function toMinorUnits(amount: DecimalText, currency: string): MinorUnits 
   return fraction.length > exponent ? undefined : Number(whole + fraction.padEnd(exponent, '0'))
 }
 
-/** An amount in the deal's currency, or the refusal of the parameter `name` that has more decimals than the currency. */
+/**
+ * An amount in the deal's currency, or the refusal of the parameter `name` that has more decimals than the currency.
+ */
 export function amountIn(currency: string, amount: DecimalText, name: string): MinorUnits | DealRefusal {
   const message = 'The amount has more decimals than the currency of the deal.'
   return toMinorUnits(amount, currency) ?? refuseMember('invalid-value', { name, problem: 'currency-scale', message })

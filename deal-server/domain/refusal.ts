@@ -26,8 +26,8 @@ export type DealRefusalCode =
 export type DealRefusal = Refused<DealRefusalCode>
 
 /**
- * A refusal of the domain. `detail` is for the developer of the calling client. It says nothing of the deal beyond the code: callers
- * who may not read deals see it too. What else the deal says goes into `members`.
+ * A refusal of the domain. `detail` is for the developer of the calling client. It says nothing of the deal beyond the
+ * code: callers who may not read deals see it too. What else the deal says goes into `members`.
  */
 export const refuse = (
   code: DealRefusalCode,

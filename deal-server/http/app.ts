@@ -1,6 +1,6 @@
 /**
- * The HTTP surface of the deal server: every style over the one pipeline. Knows neither how callers prove who they are nor what
- * stores the deals.
+ * The HTTP surface of the deal server: every style over the one pipeline. Knows neither how callers prove who they are
+ * nor what stores the deals.
  */
 
 import type { Cors } from '../../shared/platform/http/cors.ts'

@@ -1,6 +1,7 @@
 /**
- * The one way through the deal server, for every style, scheme and use case, in the order that CONTRACT section 4 promises. A style
- * fills `decode` and `encode`, a scheme `authenticate`; commands go on in `commands/execute.ts`. Nothing can step around the rest.
+ * The one way through the deal server, for every style, scheme and use case, in the order that CONTRACT section 4
+ * promises. A style fills `decode` and `encode`, a scheme `authenticate`; commands go on in `commands/execute.ts`.
+ * Nothing can step around the rest.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Answer } from '../../shared/platform/http/answer.ts'
@@ -69,7 +70,10 @@ interface Received {
   readonly route: StyleRoute
 }
 
-/** A used signature is refused for that before anything else: only the very command that it was used for can be read again. */
+/**
+ * A used signature is refused for that before anything else: only the very command that it was used for can be read
+ * again.
+ */
 async function decode({ clock }: PipelinePorts, { call, caller, route }: Received): Promise<Invocation> {
   try {
     return await route.decode(call)
@@ -95,7 +99,10 @@ function openStream({ events, recheck }: PipelinePorts, caller: Caller, stream: 
   return stream.open(events, { principalId: caller.userId, mayRead })
 }
 
-/** right by the deal (403) → replay → existence (404) → precondition (412, 428) → decision (409, 422) → commit, then encode. */
+/**
+ * right by the deal (403) → replay → existence (404) → precondition (412, 428) → decision (409, 422) → commit, then
+ * encode.
+ */
 async function carryOut(
   { executeCommand }: PipelinePorts,
   received: Received,

@@ -62,9 +62,10 @@ export interface Assignee {
 /** Where queries read. */
 export interface DealReader extends Pick<DealRepository, 'load'> {
   /**
-   * Deals that are not deleted, without their tasks. A walk over all pages, each begun where the one before ended, gives every deal
-   * that is among them from its first page to its last exactly once, at the place that it had when the walk began, whatever is changed
-   * meanwhile; what it shows is the deal as it is now. @throws Unavailable
+   * Deals that are not deleted, without their tasks. A walk over all pages, each begun where the one before ended,
+   * gives every deal that is among them from its first page to its last exactly once, at the place that it had when the
+   * walk began, whatever is changed meanwhile; what it shows is the deal as it is now.
+   * @throws Unavailable
    */
   list(list: DealList): Promise<Page<Deal>>
   /** The named commands of a deal, whoever sent them, oldest first. @throws Unavailable */

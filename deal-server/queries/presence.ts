@@ -16,7 +16,10 @@ export function requirePresent(deal: Deal | undefined, asked: Asked): Deal {
   throw noSuchDeal(deal, asked)
 }
 
-/** Whether the caller may read the history and the commands of a deal: of a deleted or purged one, with the right to restore deals. */
+/**
+ * Whether the caller may read the history and the commands of a deal: of a deleted or purged one, with the right to
+ * restore deals.
+ */
 export async function mayReadPast(reader: Pick<DealReader, 'load'>, { dealId, caller }: Asked): Promise<boolean> {
   if (seesDeleted(caller)) return true
   const { deal, purged } = await reader.load(dealId, undefined, { forCreation: true })

@@ -6,7 +6,9 @@ import { isRefusal } from '../domain/refusal.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { amount, reasonText } from './parameters.ts'
 
-/** Cancels an open deal, held or not: the hold is cleared, open tasks are dropped, the penalty (0 for none) is charged. */
+/**
+ * Cancels an open deal, held or not: the hold is cleared, open tasks are dropped, the penalty (0 for none) is charged.
+ */
 export const cancelDeal = defineDealCommand({
   name: 'CancelDeal',
   summary: 'Cancel a deal',

@@ -1,6 +1,6 @@
 /**
- * The shape of a command. Each is defined once, in a file of its own; all styles, the documentation and every check read that one
- * definition. A use case knows the domain and nothing of HTTP, SQL or the cache.
+ * The shape of a command. Each is defined once, in a file of its own; all styles, the documentation and every check
+ * read that one definition. A use case knows the domain and nothing of HTTP, SQL or the cache.
  */
 import type { z } from 'zod'
 import { checkValue } from '../../shared/platform/http/content/check-value.ts'
@@ -57,7 +57,10 @@ interface CommandBase {
   readonly verb: string
   /** Last path segment in the state-named style: `holded`. */
   readonly stateName: string
-  /** The parameter that names what the command makes within the deal: a PUT needs it, or an id of its own, to be repeatable. */
+  /**
+   * The parameter that names what the command makes within the deal: a PUT needs it, or an id of its own, to be
+   * repeatable.
+   */
   readonly makes?: string
   /** Why the deal's state or the facts may refuse it, for the documentation; values out of bounds are understood. */
   readonly refusals: readonly DealRefusalCode[]
@@ -72,7 +75,10 @@ interface Definition<Schema extends z.ZodType> extends CommandBase {
 }
 
 interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Schema> {
-  /** Refuses by the deal's state alone, whatever the parameters. Asked before `decide`; what `allowed` lists is read from it too. */
+  /**
+   * Refuses by the deal's state alone, whatever the parameters. Asked before `decide`; what `allowed` lists is read
+   * from it too.
+   */
   guard?(deal: Deal): DealRefusal | undefined
   /** The same for want of room. Asked after `decide`: a repetition that changes nothing needs no room. */
   limit?(deal: Deal): DealRefusal | undefined
@@ -80,9 +86,15 @@ interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Sch
   isDone?(deal: Deal, params: z.output<Schema>): boolean
   /** The events, for a deal that the guard lets pass. */
   decide(deal: Deal, params: z.output<Schema>, context: DecisionContext): Decision
-  /** Set where a changed attribute of the deal can stand for the command: its parameter → the attribute that the parameter is taken from. */
+  /**
+   * Set where a changed attribute of the deal can stand for the command: its parameter → the attribute that the
+   * parameter is taken from.
+   */
   readonly attributes?: { readonly [Parameter in keyof z.input<Schema>]?: string }
-  /** Who may do it even without the right, by a credential that acts for its user: with these parameters, or, without any, with some. */
+  /**
+   * Who may do it even without the right, by a credential that acts for its user: with these parameters, or, without
+   * any, with some.
+   */
   mayAnyway?(deal: Deal, user: Employee, params?: z.output<Schema>): boolean
   /** True for the one command on a deleted deal. */
   readonly onDeleted?: boolean
@@ -103,14 +115,19 @@ export interface BoundCommand {
   readonly makes: string | undefined
   /** Where in the body the parameters stand, as a pointer. */
   readonly at: string
-  /** As sent, normalised, before defaults and generated ids: what the fingerprint covers and the command resource shows. */
+  /**
+   * As sent, normalised, before defaults and generated ids: what the fingerprint covers and the command resource shows.
+   */
   readonly params: Readonly<Record<string, unknown>>
   /** For a creation, the id that the client chose. */
   readonly chosenDealId: string | undefined
   readonly onDeleted: boolean
   /** Rights needed whatever the deal is. */
   readonly rights: readonly string[]
-  /** Rights that the caller lacks for this deal; where it is set, `rights` is empty. `ran`: what the command came to, if it is known already. */
+  /**
+   * Rights that the caller lacks for this deal; where it is set, `rights` is empty. `ran`: what the command came to, if
+   * it is known already.
+   */
   readonly missingRights:
     | ((deal: Deal | undefined, asking: Asking, ran?: readonly string[]) => readonly string[])
     | undefined

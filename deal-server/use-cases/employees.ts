@@ -9,8 +9,8 @@ export const isSameUser = (a: string | null, b: string | null): boolean =>
   a === b || (a !== null && b !== null && foldUsername(a) === foldUsername(b))
 
 /**
- * True for the user who was given the task, false for another one who has the name now. Of a task that was assigned before ids were kept:
- * true for a user who had the name then, as the id tells.
+ * True for the user who was given the task, false for another one who has the name now. Of a task that was assigned
+ * before ids were kept: true for a user who had the name then, as the id tells.
  */
 export function isAssignee({ assigneeId, assigneeUserId, assignedAt }: Task, { username, userId }: Employee): boolean {
   if (!isSameUser(assigneeId, username)) return false

@@ -1,6 +1,6 @@
 /**
- * The kinds of parameters that use cases are made of: their bounds stand in the deal model 1.2. What a use case cannot do without has an
- * example, of which the documentation makes bodies to try.
+ * The kinds of parameters that use cases are made of: their bounds stand in the deal model 1.2. What a use case cannot
+ * do without has an example, of which the documentation makes bodies to try.
  */
 import { z } from 'zod'
 import { usernamePattern } from '../../shared/protocol/principal/record.ts'
@@ -118,8 +118,8 @@ export const currency = z
   .meta({ description: 'ISO 4217 code', pattern: '^[A-Z]{3}$' })
 
 /**
- * An amount in major units, as JSON number or, lossless, as text; given as decimal text. Whether the currency has that many
- * decimals is decided beside the deal.
+ * An amount in major units, as JSON number or, lossless, as text; given as decimal text. Whether the currency has that
+ * many decimals is decided beside the deal.
  */
 export const amount = z
   .union([z.number(), z.string()])

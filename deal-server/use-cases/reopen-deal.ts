@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { defineDealCommand } from './define-use-case.ts'
 import { reasonText } from './parameters.ts'
 
-/** Opens a completed or cancelled deal again; an open one stays as it is. Penalties stay charged, dropped tasks stay dropped. */
+/**
+ * Opens a completed or cancelled deal again; an open one stays as it is. Penalties stay charged, dropped tasks stay
+ * dropped.
+ */
 export const reopenDeal = defineDealCommand({
   name: 'ReopenDeal',
   summary: 'Reopen a completed or cancelled deal',

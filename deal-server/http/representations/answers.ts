@@ -13,7 +13,10 @@ export const dealHeaders = (deal: Pick<Deal, 'version'>) => ({ etag: etagOf(deal
 /** For every answer that depends on who asks. */
 export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization, Cookie' } as const
 
-/** Says that the command has not run now (draft-ietf-httpapi-idempotency-key-header leaves the name open; Stripe's is used). */
+/**
+ * Says that the command has not run now (draft-ietf-httpapi-idempotency-key-header leaves the name open; Stripe's is
+ * used).
+ */
 export const replayedHeader = { name: 'idempotent-replayed', value: 'true' } as const
 
 /** What every style says of an outcome in header fields. */
@@ -24,8 +27,8 @@ export const outcomeHeaders = ({ deal, changed, replayed }: ShownCommand) => ({
 })
 
 /**
- * 200 with the deal; 201 with `Location` for a new one; 204 for a deleted one, or when no body is wanted (deal model 3.3) or the
- * caller may not read deals.
+ * 200 with the deal; 201 with `Location` for a new one; 204 for a deleted one, or when no body is wanted (deal model
+ * 3.3) or the caller may not read deals.
  */
 export function answerWithDeal(answered: ShownCommand, minimal: boolean): Answer {
   const { deal, shown } = answered

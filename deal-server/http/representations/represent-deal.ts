@@ -2,7 +2,9 @@ import type { Deal } from '../../domain/deal.ts'
 import { decimalText, type MinorUnits, majorUnits } from '../../domain/money.ts'
 import { shownTask } from '../../domain/task.ts'
 
-/** A deal as every style answers it: amounts in major units as JSON numbers, times in RFC 3339, one order of members. */
+/**
+ * A deal as every style answers it: amounts in major units as JSON numbers, times in RFC 3339, one order of members.
+ */
 export const representDeal = (deal: Deal) => ({ ...representListedDeal(deal), tasks: deal.tasks.map(shownTask) })
 
 /** A deal as lists show it: without its tasks. */

@@ -2,7 +2,9 @@ import { type DealEventType, eventAmounts } from '../../domain/events.ts'
 import { majorUnits } from '../../domain/money.ts'
 import type { StoredEvent } from '../../events/event-log.ts'
 
-/** An event as clients read it: an envelope in the terms of CloudEvents 1.0, with members of our own (deal model 6.2). */
+/**
+ * An event as clients read it: an envelope in the terms of CloudEvents 1.0, with members of our own (deal model 6.2).
+ */
 export const representEvent = (event: StoredEvent) => ({
   specversion: '1.0',
   id: event.id,

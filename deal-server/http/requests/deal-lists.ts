@@ -1,4 +1,7 @@
-/** The query of GET of the deals: filters, order and page (CONTRACT sections 5 and 9). And to which list a cursor of this server belongs. */
+/**
+ * The query of GET of the deals: filters, order and page (CONTRACT sections 5 and 9). And to which list a cursor of
+ * this server belongs.
+ */
 import { z } from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { ListScope } from '../../../shared/platform/http/pagination/cursors.ts'

@@ -44,8 +44,8 @@ interface NamedBeside {
 }
 
 /**
- * The deal that a body names, by `id` or `deal`, and the body without it; for a creation it may be left out. A body may also stand
- * beside the name of its deal.
+ * The deal that a body names, by `id` or `deal`, and the body without it; for a creation it may be left out. A body may
+ * also stand beside the name of its deal.
  * @throws Refused `deal-mismatch`, `invalid-body`, `invalid-value`, `not-found` for what cannot be a deal's id
  */
 export function dealIdInBody(
@@ -86,8 +86,8 @@ function dealIdOf(text: string): string {
 }
 
 /**
- * PUT must be repeatable (RFC 9110 §9.2.2): a command that would do its work again when sent again needs an id of its own, or of
- * what it makes.
+ * PUT must be repeatable (RFC 9110 §9.2.2): a command that would do its work again when sent again needs an id of its
+ * own, or of what it makes.
  * @throws Refused `invalid-body`
  */
 export function requireRepeatable(call: HttpCall, { bound, commandId }: CommandInvocation): void {

@@ -20,8 +20,8 @@ export const preconditionsOf = (call: HttpCall): Preconditions => ({
 })
 
 /**
- * A weak tag is accepted as its strong form: proxies weaken tags when they compress. A list may have elements with nothing in them
- * (RFC 9110 §5.6.1.2).
+ * A weak tag is accepted as its strong form: proxies weaken tags when they compress. A list may have elements with
+ * nothing in them (RFC 9110 §5.6.1.2).
  */
 const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
 const listOfTags = new RegExp(`^[\\s,]*${tag}(?:\\s*,[\\s,]*${tag})*[\\s,]*$`)
@@ -34,8 +34,8 @@ function parseTags(field: string, value: string | undefined): '*' | string[] | u
 }
 
 /**
- * Refuses a command whose precondition the deal does not meet (RFC 9110 §13.1): the answer shows the present state. The id of a
- * deal that is deleted or purged is still taken.
+ * Refuses a command whose precondition the deal does not meet (RFC 9110 §13.1): the answer shows the present state. The
+ * id of a deal that is deleted or purged is still taken.
  * @throws Refused `precondition-failed`, `precondition-required`
  */
 export function requirePreconditions(
@@ -55,7 +55,8 @@ export function requirePreconditions(
 }
 
 /**
- * True when the client has what a GET would show it, so that 304 is enough. On 412 the `deal` is shown, where it is one.
+ * True when the client has what a GET would show it, so that 304 is enough. On 412 the `deal` is shown, where it is
+ * one.
  * @throws Refused `precondition-failed`
  */
 export function isUnchanged(etag: string, { ifMatch, ifNoneMatch }: Preconditions, deal?: Deal): boolean {

@@ -1,6 +1,6 @@
 /**
- * Style 4: the whole deal, changed, by `PUT /rest/v1/deals/{id}`; or the changed members alone, by PATCH (RFC 7396). The difference
- * becomes use cases. A PUT whose body has a member `action` is style 3, on the same path.
+ * Style 4: the whole deal, changed, by `PUT /rest/v1/deals/{id}`; or the changed members alone, by PATCH (RFC 7396).
+ * The difference becomes use cases. A PUT whose body has a member `action` is style 3, on the same path.
  */
 
 import type { HttpCall } from '../../../shared/platform/http/call.ts'

@@ -1,6 +1,7 @@
 /**
- * Styles 5 and 6: commands as resources that the client names, `PUT /commands/{command_id}` with `{deal, action, params}`, and `PUT
- * /rest/v1/deals/{deal_id}/commands/{command_id}` with `{action, params}`. One space of ids for both.
+ * Styles 5 and 6: commands as resources that the client names, `PUT /commands/{command_id}` with `{deal, action,
+ * params}`, and `PUT /rest/v1/deals/{deal_id}/commands/{command_id}` with `{action, params}`. One space of ids for
+ * both.
  */
 import { z } from 'zod'
 import { jsonAnswer } from '../../../shared/platform/http/answer.ts'

@@ -1,6 +1,7 @@
 /**
- * Style 7: a command controller, `POST /command/{command_name}/` with the arguments as one object, answering 200 without a body; and a
- * query controller, `GET /query/{dto_name}/{query_parameter}`, answering a list, or 404 when there is nothing.
+ * Style 7: a command controller, `POST /command/{command_name}/` with the arguments as one object, answering 200
+ * without a body; and a query controller, `GET /query/{dto_name}/{query_parameter}`, answering a list, or 404 when
+ * there is nothing.
  */
 
 import { emptyAnswer } from '../../../shared/platform/http/answer.ts'

@@ -1,4 +1,7 @@
-/** All styles of one table of commands, checked: every command has exactly one entry in each, and no two of them share a path. */
+/**
+ * All styles of one table of commands, checked: every command has exactly one entry in each, and no two of them share a
+ * path.
+ */
 import type { Command } from '../../use-cases/define-use-case.ts'
 import type { StyleRoute } from '../requests/invocation.ts'
 import { actionSubResourceRoutes } from './action-sub-resource.ts'

@@ -10,7 +10,10 @@ import { requireRepeatable, withoutRepeatedId } from '../requests/deal-target.ts
 import type { Invocation } from '../requests/invocation.ts'
 import { dealCommand } from './deal-command.ts'
 
-/** Any object, as it came: a copy of it would pass over a member `__proto__`, which is to be refused like any unknown one. */
+/**
+ * Any object, as it came: a copy of it would pass over a member `__proto__`, which is to be refused like any unknown
+ * one.
+ */
 const anyObject = z.unknown().superRefine((input, context) => {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return
   context.addIssue({ code: 'invalid_type', expected: 'object', input })

@@ -1,6 +1,6 @@
 /**
- * Style 2: the state that is wanted below the deal, `PUT /rest/v1/deals/{id}/holded`; what a state can naturally be asked or undone by
- * (GET and DELETE of `holded`, DELETE of `deleted`), and tasks as a collection that is posted to.
+ * Style 2: the state that is wanted below the deal, `PUT /rest/v1/deals/{id}/holded`; what a state can naturally be
+ * asked or undone by (GET and DELETE of `holded`, DELETE of `deleted`), and tasks as a collection that is posted to.
  */
 
 import { emptyAnswer, jsonAnswer } from '../../../shared/platform/http/answer.ts'

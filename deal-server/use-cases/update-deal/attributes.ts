@@ -1,4 +1,7 @@
-/** The members of a deal's representation as an update may send them: those that change something, and those that are passed over. */
+/**
+ * The members of a deal's representation as an update may send them: those that change something, and those that are
+ * passed over.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Deal } from '../../domain/deal.ts'

@@ -1,6 +1,6 @@
 /**
- * What a representation differs in from the stored deal, as the use cases that would make it so, in the order in which they run: Reopen,
- * Unhold, Rename, AssignOwner, ChangePrice, ChangeCompletionDate, Hold, Complete or Cancel.
+ * What a representation differs in from the stored deal, as the use cases that would make it so, in the order in which
+ * they run: Reopen, Unhold, Rename, AssignOwner, ChangePrice, ChangeCompletionDate, Hold, Complete or Cancel.
  */
 import type { Deal } from '../../domain/deal.ts'
 import { decimalText, type MinorUnits, toMinorUnits } from '../../domain/money.ts'

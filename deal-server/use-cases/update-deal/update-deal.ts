@@ -1,6 +1,6 @@
 /**
- * The attribute update: a representation of the deal, compared with the stored one; each difference is a use case (deal model 3.4).
- * Attributes are never written: only use cases run, in one fixed order, all or none.
+ * The attribute update: a representation of the deal, compared with the stored one; each difference is a use case (deal
+ * model 3.4). Attributes are never written: only use cases run, in one fixed order, all or none.
  */
 import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
 import type { MemberError } from '../../../shared/platform/problems/problem-document.ts'
@@ -94,8 +94,8 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
 })
 
 /**
- * Needs the right of each use case that the update comes to, or came to when it ran. A caller without the right to read deals and without
- * any right that attributes can ask for gets the same refusal for every deal, existing or not.
+ * Needs the right of each use case that the update comes to, or came to when it ran. A caller without the right to read
+ * deals and without any right that attributes can ask for gets the same refusal for every deal, existing or not.
  */
 function missingRights({ rights }: Asking, involved: readonly Command[]): readonly string[] {
   const possible = attributeCommands.map(({ right }) => right)
