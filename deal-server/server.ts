@@ -15,6 +15,7 @@ import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import { Unavailable } from '../shared/platform/problems/errors.ts'
+import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { observeAuthentications } from '../shared/protocol/metrics/authentication-metrics.ts'
 import { observeServer } from '../shared/protocol/metrics/server-metrics.ts'
