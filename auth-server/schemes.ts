@@ -1,17 +1,17 @@
 /**
- * The authentication schemes of the auth server: who fulfils their ports, its own database foremost. `server.ts` mounts what comes
- * out.
+ * How the auth server authenticates callers: the six schemes over its own database, and the cross-site rule.
  */
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
 import type { IdSource } from '../shared/platform/ids.ts'
 import type { Log } from '../shared/platform/log/log.ts'
+import type { Metrics } from '../shared/platform/metrics/metrics.ts'
 import { rememberVerifiedTokens } from '../shared/protocol/access-token/verified-token-cache.ts'
-import type { VerifyAccessToken } from '../shared/protocol/access-token/verify-access-token.ts'
-import type { Principals } from '../shared/protocol/authentication/authenticate.ts'
+import { createAuthentication } from '../shared/protocol/authentication/authenticate.ts'
 import { createBasicScheme } from '../shared/protocol/authentication/basic/basic.ts'
 import { holdPasswords } from '../shared/protocol/authentication/basic/cached-passwords.ts'
 import { createBearerScheme } from '../shared/protocol/authentication/bearer/bearer.ts'
+import { createCrossSiteRule } from '../shared/protocol/authentication/cross-site.ts'
 import { createDigestScheme } from '../shared/protocol/authentication/digest/digest.ts'
 import { createDigestCounts } from '../shared/protocol/authentication/digest/digest-counts.ts'
 import { createDigestNonces } from '../shared/protocol/authentication/digest/digest-nonce.ts'
@@ -23,9 +23,11 @@ import { createSessionCookie } from '../shared/protocol/authentication/session/s
 import { reportUses } from '../shared/protocol/authentication/signed-request/report-uses.ts'
 import { createSignedRequestScheme } from '../shared/protocol/authentication/signed-request/signed-request.ts'
 import { signingKeyOf } from '../shared/protocol/authentication/signed-request/signing-key.ts'
-import type { UseSignature } from '../shared/protocol/authentication/signed-request/used-signatures.ts'
+import { createUsedSignatures } from '../shared/protocol/authentication/signed-request/used-signatures.ts'
 import { createKeySignedVerifier } from '../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import { notingRefusals } from '../shared/protocol/login-throttle/limit-refusals.ts'
+import { observeAuthentications } from '../shared/protocol/metrics/authentication-metrics.ts'
+import type { PrincipalRecord } from '../shared/protocol/principal/record.ts'
 import type { ApiKeys } from './api-keys/api-keys.ts'
 import { recordRefusals } from './audit/limit-refusals.ts'
 import type { AuthConfig } from './config.ts'
@@ -33,33 +35,48 @@ import type { KeyRing } from './key-ring/key-ring.ts'
 import type { KeyUse } from './key-ring/keyring-file.ts'
 import { type VerifyBasicPorts, verifyBasic } from './logins/verify-password.ts'
 import type { PasswordHashing } from './passwords/password-hashing.ts'
+import type { Tokens } from './tokens/create-tokens.ts'
 import type { DigestSecrets } from './users/digest-secrets.ts'
 
 /** What the schemes rest on. */
 export interface AuthSchemePorts extends VerifyBasicPorts {
   readonly clock: Clock
-  readonly principals: Principals
-  readonly sessions: Sessions
-  readonly verifyAccessToken: VerifyAccessToken
+  readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
+  readonly logins: { readonly sessions: Sessions }
+  readonly tokens: Pick<Tokens, 'verifyAccessToken'>
   readonly keyRing: Pick<KeyRing, 'verificationKeys' | 'look'>
   readonly hashing: PasswordHashing
   readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
-  readonly useSignature: UseSignature
   readonly log: Pick<Log, 'debug'>
   readonly cache: Cache
   readonly ids: IdSource
   readonly digestSecrets: Pick<DigestSecrets, 'find'>
+  readonly metrics: Metrics
   /** SERVICE_SECRET: all that are accepted. */
   readonly serviceSecrets: readonly string[]
 }
 
+/** Authentication by the enabled schemes. */
+export function createCallerAuthentication(config: AuthConfig, ports: AuthSchemePorts) {
+  const refuseCrossSite = createCrossSiteRule(config)
+  const { authenticate, presented } = createAuthentication({
+    schemes: createAuthSchemes(config, ports),
+    principals: { get: ports.principal },
+    refuseCrossSite,
+    clock: ports.clock,
+    observe: observeAuthentications(ports.metrics, 'auth'),
+  })
+  return { authenticate, presented, refuseCrossSite }
+}
+
 /** The enabled schemes (AUTH_SCHEMES). */
-export function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): Scheme[] {
+function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): Scheme[] {
   const makers: Partial<Record<SchemeName, () => Scheme>> = {
-    bearer: () => createBearerScheme({ verify: ports.verifyAccessToken, findKey: findKeyIn(ports.keyRing, 'jwt') }),
+    bearer: () =>
+      createBearerScheme({ verify: ports.tokens.verifyAccessToken, findKey: findKeyIn(ports.keyRing, 'jwt') }),
     'key-signed': () => keySigned(ports),
     basic: () => basic(ports),
-    session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: ports.sessions }),
+    session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: ports.logins.sessions }),
     'signed-request': () => signedRequest(config, ports),
     digest: () => digest(config, ports),
   }
@@ -74,7 +91,14 @@ const findKeyIn = (keyRing: AuthSchemePorts['keyRing'], use: KeyUse) => async (k
 
 const basic = (ports: AuthSchemePorts): Scheme => {
   const guesses = notingRefusals(ports.guesses, 'basic', recordRefusals(ports.audit))
-  return createBasicScheme(holdPasswords({ ...ports, guesses, verify: (presented) => verifyBasic(ports, presented) }))
+  return createBasicScheme(
+    holdPasswords({
+      ...ports,
+      principals: { get: ports.principal },
+      guesses,
+      verify: (presented) => verifyBasic(ports, presented),
+    }),
+  )
 }
 
 function keySigned({ keyRing, hashing: { withPermit }, clock, ...ports }: AuthSchemePorts): Scheme {
@@ -92,7 +116,7 @@ const signedRequest = (config: AuthConfig, ports: AuthSchemePorts): Scheme =>
       return material && signingKeyOf(material)
     },
     noteUse: reportUses(ports.apiKeys.noteUse, ports),
-    use: ports.useSignature,
+    use: createUsedSignatures(ports, 'auth'),
     clock: ports.clock,
     ttlSeconds: config.signatureTtlSeconds,
     publicOrigin: config.publicOrigin,

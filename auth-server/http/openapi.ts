@@ -5,18 +5,10 @@ import { openApiRoutes } from '../../shared/platform/openapi/serve.ts'
 import type { ProblemTable } from '../../shared/platform/problems/problem-document.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { describeSecurity } from '../../shared/protocol/openapi/security.ts'
-import { documentationTag } from '../../shared/protocol/pages/routes.ts'
-import * as answers from './openapi/answer-schemas.ts'
-
-const tags = {
-  tokens: 'Logging in, staying logged in, logging out.',
-  sessions: 'Signing in and out by cookie; who is logged in.',
-  users: 'Users and their rights.',
-  'api-keys': 'Keys that sign requests and identify OAuth clients.',
-  keys: 'The public keys, for everybody.',
-  ...documentationTag,
-  operation: 'For those who run the server.',
-}
+import { oauthError } from './oauth/oauth-endpoint.ts'
+import { tags } from './pipeline/description.ts'
+import type { Endpoint } from './pipeline/endpoint.ts'
+import { responseComponents } from './pipeline/routes.ts'
 
 const description = `Authenticates users, issues and revokes their credentials and publishes the keys that these are verified with.
 All paths are served with and without a trailing slash; HEAD wherever GET is; OPTIONS everywhere. Failures are problem documents
@@ -27,6 +19,8 @@ const token = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
 interface Documented {
   /** All that is served besides. */
   readonly routes: readonly Route[]
+  /** Those of the routes that are endpoints: their responses are components. */
+  readonly endpoints: readonly Endpoint[]
   readonly problems: ProblemTable
   readonly origin: string
   /** The enabled ones. */
@@ -34,38 +28,16 @@ interface Documented {
 }
 
 /** The routes of this server's OpenAPI document. What is for deal servers alone is not described. */
-export function authOpenApiRoutes(documented: Documented): Route[] {
+export function authOpenApiRoutes({ endpoints, ...documented }: Documented): Route[] {
   const security = describeSecurity(documented.schemes)
+  const components = { ...responseComponents(endpoints), [oauthError.name]: oauthError.schema }
   return openApiRoutes({
     ...documented,
     paths: ['/openapi.json'],
     title: 'Keyhold auth server',
     description,
     tags,
-    schemas: {
-      ...componentSchemas({
-        Tokens: answers.tokensSchema,
-        KeySignedToken: answers.keySignedTokenSchema,
-        Me: answers.meSchema,
-        User: answers.userSchema,
-        DigestSecret: answers.digestSecretAnswerSchema,
-        UserPage: answers.userPageSchema,
-        Session: answers.sessionSchema,
-        Login: answers.loginSchema,
-        LoginPage: answers.loginPageSchema,
-        AuditPage: answers.auditPageSchema,
-        OAuthTokens: answers.oauthTokensSchema,
-        OAuthError: answers.oauthErrorSchema,
-        Introspection: answers.introspectionSchema,
-        OAuthMetadata: answers.oauthMetadataSchema,
-        JwkSet: answers.jwkSetSchema,
-        KeyStatus: answers.keyStatusSchema,
-        ApiKey: answers.apiKeySchema,
-        NewApiKey: answers.newApiKeySchema,
-        ApiKeyPage: answers.apiKeyPageSchema,
-      }),
-      Problem: problemSchema(documented.problems),
-    },
+    schemas: { ...componentSchemas(components), Problem: problemSchema(documented.problems) },
     parameters: {
       IfNoneMatch: {
         name: 'If-None-Match',

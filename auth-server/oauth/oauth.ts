@@ -1,4 +1,7 @@
 import type { Database } from '../../shared/platform/database/database.ts'
+import type { VerificationKeys } from '../../shared/protocol/access-token/verify-access-token.ts'
+import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { createKeySignedVerifier } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
 import {
@@ -21,19 +24,47 @@ export interface OAuth {
   issueOfToken(token: string): Promise<TokenIssue | undefined>
 }
 
+/** Of the settings, what OAuth goes by. */
+export interface OAuthSettings {
+  readonly issuer: string
+  readonly publicOrigin: string
+  readonly schemes: readonly SchemeName[]
+  readonly accessTokenTtlSeconds: number
+}
+
+type Given = Omit<
+  ClientPorts & ClientCredentialsPorts & InspectPorts & EndTokenPorts,
+  keyof OAuthSettings | 'tokenEndpoint' | 'servesKeySigned' | 'verifyKeySignedToken'
+>
+
 /** What OAuth needs. */
-export interface OAuthPorts extends ClientPorts, ClientCredentialsPorts, InspectPorts, EndTokenPorts {
+export interface OAuthPorts extends Given {
   readonly database: Database
   readonly apiKeys: ApiKeys
   /** As the database has it now. */
   readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
+  readonly keyRing: { verificationKeys(use: 'key-signed'): VerificationKeys }
 }
 
 /** OAuth over these ports. */
-export const createOAuth = (ports: OAuthPorts): OAuth => ({
-  authenticateClient: createClientAuthentication(ports),
-  grantClientCredentials: createClientCredentialsGrant(ports),
-  endToken: createEndToken(ports),
-  readLiveToken: (token) => readLiveToken(ports, token),
-  issueOfToken: (token) => issueOfToken(ports, token),
-})
+export function createOAuth(settings: OAuthSettings, given: OAuthPorts): OAuth {
+  const { issuer, accessTokenTtlSeconds, publicOrigin, schemes } = settings
+  const ports = {
+    ...given,
+    issuer,
+    accessTokenTtlSeconds,
+    tokenEndpoint: `${publicOrigin}/oauth/token`,
+    servesKeySigned: schemes.includes('key-signed'),
+    verifyKeySignedToken: createKeySignedVerifier({
+      keys: given.keyRing.verificationKeys('key-signed'),
+      clock: given.clock,
+    }),
+  }
+  return {
+    authenticateClient: createClientAuthentication(ports),
+    grantClientCredentials: createClientCredentialsGrant(ports),
+    endToken: createEndToken(ports),
+    readLiveToken: (token) => readLiveToken(ports, token),
+    issueOfToken: (token) => issueOfToken(ports, token),
+  }
+}

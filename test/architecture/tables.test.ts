@@ -35,7 +35,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/protocol/login-throttle/count-attempts.ts': 'under way, and counted',
   'shared/protocol/login-throttle/flood-filter.ts': 'refusals of the last minute, 2,000 of them',
   'shared/protocol/passwords/hashing-permits.ts': 'under way, and counted',
-  'auth-server/http/internal-nonces.ts': 'of deal servers, and counted',
+  'auth-server/http/internal/nonces.ts': 'of deal servers, and counted',
   'shared/protocol/authentication/credential-cache.ts': 'under way',
   'shared/protocol/authentication/key-signed/key-signed-password.ts': 'under way',
   // Named by the servers themselves.

@@ -1,109 +1,147 @@
 /** /api-keys: made, listed and revoked by their owners, and by holders of `api-key.manage` (CONTRACT sections 2 and 9). */
-import { rfc3339 } from '../../../shared/platform/clock.ts'
-import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
-import { readBodyAs, refuseBody } from '../../../shared/platform/http/content/json-body.ts'
-import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import { z } from 'zod'
+import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
-import type { Method, Route } from '../../../shared/platform/http/server/routes.ts'
-import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
-import { type Authenticate, type Caller, requireRights } from '../../../shared/protocol/authentication/authenticate.ts'
-import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
-import { foldUsername } from '../../../shared/protocol/principal/record.ts'
-import type { ApiKey } from '../../api-keys/api-key.ts'
+import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
+import { foldUsername, isUsername } from '../../../shared/protocol/principal/record.ts'
+import type { ApiKeyRequest } from '../../api-keys/api-key.ts'
 import type { OfOwner } from '../../api-keys/api-key-rows.ts'
 import type { ApiKeysForCallers } from '../../api-keys/api-keys.ts'
-import type { Audit } from '../../audit/audit.ts'
 import type { RequireRecentProof } from '../../logins/recent-proof.ts'
-import { requireAccount } from '../../users/own-account.ts'
-import { audited } from '../audited.ts'
-import { describeApiKeysRoute } from '../openapi/api-key-operations.ts'
-import { apiKeyListParameters, apiKeySchema } from './api-key-bodies.ts'
+import { jsonBody } from '../pipeline/bodies.ts'
+import { component, pageOf } from '../pipeline/description.ts'
+import { defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
+import { apiKeySchema, creationSchema, newApiKeySchema, representApiKey } from './api-key-schemas.ts'
+import { proofProblems } from './proving-password.ts'
 
 export interface ApiKeysEndpointPorts {
-  readonly authenticate: Authenticate
   readonly apiKeys: ApiKeysForCallers
   readonly requireRecentProof: RequireRecentProof
   readonly lists: Lists
-  readonly audit: Audit
 }
 
-const administration = 'api-key.manage'
+const right = 'api-key.manage'
+const tag = 'api-keys'
+const apiKeyComponent = component('ApiKey', apiKeySchema)
 
-type Handle = (call: HttpCall, caller: Caller) => Promise<Answer>
+const listParameters = pageParameters.extend({
+  username: z
+    .string()
+    .refine(isUsername, 'Expected a user name')
+    .optional()
+    .meta({ description: 'The keys of this user; needs `api-key.manage` for another.' }),
+})
 
-export function apiKeysRoutes(ports: ApiKeysEndpointPorts): Route[] {
-  const { authenticate, apiKeys } = ports
-  const route = (method: Method, path: string, handle: Handle): Route => ({
-    methods: [method],
-    path,
-    describe: () => [describeApiKeysRoute(method, path)],
-    handle: async (call) => {
-      await call.readBody()
-      requireSecureTransport(call.peer)
-      const caller = await authenticate(call)
-      if (method === 'DELETE') await refuseBody(call)
-      return handle(call, caller)
+const createApiKey = ({ apiKeys, requireRecentProof }: ApiKeysEndpointPorts) =>
+  defineEndpoint({
+    method: 'POST',
+    path: '/api-keys',
+    id: 'createApiKey',
+    summary: 'Make an API key',
+    description:
+      'Its secret or private key is shown in this answer and never again. Needs your password or a login younger than five minutes. A key for another user carries no right that you lack.',
+    tag,
+    caller: 'required',
+    body: jsonBody(creationSchema),
+    right,
+    account: ({ caller, body: { username = caller.username } }) => username,
+    gives: ({ body }) => body.rights ?? [],
+    status: 201,
+    answer: { description: 'The new key.', headers: ['Location'] },
+    response: component('NewApiKey', newApiKeySchema),
+    problems: [...proofProblems, 'not-found', 'too-many-api-keys', 'too-many-key-pairs'],
+    audit: ({ caller, body: { username = caller.username } }) => ({ action: 'api-key.created', target: username }),
+    check: ({ caller, body }) => {
+      const asked = askedKey(caller, body)
+      apiKeys.refuseImpossible(asked)
+      return asked
+    },
+    handle: async ({ call, caller, body: { password }, checked: asked }) => {
+      await requireRecentProof(caller, { password, clientAddress: call.peer.address })
+      const { key, ...shownOnce } = await apiKeys.create(asked, caller)
+      return { body: { ...representApiKey(key), ...shownOnce }, headers: { location: `/api-keys/${key.id}` } }
     },
   })
-  return [
-    route('POST', '/api-keys', (call, caller) => create(call, caller, ports)),
-    route('GET', '/api-keys', (call, caller) => list(call, caller, ports)),
-    route('GET', '/api-keys/:id', async (call, caller) =>
-      jsonAnswer(200, represent(await apiKeys.read(idOf(call), reachOf(caller))), noStore),
-    ),
-    route('DELETE', '/api-keys/:id', async (call, caller) => {
-      const about = { call, caller, action: 'api-key.revoked', target: idOf(call) }
-      await audited(ports.audit, about, () => apiKeys.revoke(idOf(call), reachOf(caller)))
-      return emptyAnswer(204, noStore)
-    }),
-  ]
-}
 
-const idOf = (call: HttpCall): string => (call.pathParameters.id ?? '').toLowerCase()
-
-/** The keys of other users are not there for a caller who may not manage them. @throws Refused `missing-right` */
-function reachOf(caller: Caller): OfOwner {
-  const { rights, username } = caller
-  if (rights.has(administration)) return {}
-  requireAccount(caller, username, administration)
-  return { username }
-}
-
-async function create(call: HttpCall, caller: Caller, ports: ApiKeysEndpointPorts): Promise<Answer> {
-  const { apiKeys, audit, requireRecentProof } = ports
-  const { expiresAt, password, ...sent } = await readBodyAs(call, apiKeySchema)
+function askedKey(caller: Caller, { expiresAt, password: _, ...sent }: z.output<typeof creationSchema>): ApiKeyRequest {
   const { username = caller.username } = sent
-  const asked = { ...sent, username, expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt) }
-  const about = { call, caller, action: 'api-key.created', target: username }
-  const made = await audited(audit, about, async () => {
-    apiKeys.refuseImpossible(asked) // values: 422, before any right
-    if (!isOwnAccount(caller, username)) requireRights(caller, [administration, ...(asked.rights ?? [])])
-    await requireRecentProof(caller, { password, clientAddress: call.peer.address })
-    return apiKeys.create(asked, caller)
+  return { ...sent, username, expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt) }
+}
+
+/** Without a name, holders of the right ask for the keys of all users, other callers for their own. */
+const ownerAsked = (caller: Caller, username: string | undefined): string | undefined =>
+  username ?? (caller.rights.has(right) ? undefined : caller.username)
+
+const listApiKeys = ({ apiKeys, lists }: ApiKeysEndpointPorts) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/api-keys',
+    id: 'listApiKeys',
+    summary: 'List your API keys, or with the right to, those of others',
+    description: 'Holders of `api-key.manage` get everybody’s, unless they name a user.',
+    tag,
+    caller: 'required',
+    query: listParameters,
+    right,
+    account: ({ caller, query: { username = caller.username } }) => username,
+    status: 200,
+    answer: { description: 'API keys, oldest first.', headers: ['Link'] },
+    response: component('ApiKeyPage', pageOf(apiKeySchema)),
+    problems: ['invalid-cursor'],
+    check: ({ call, caller, query: { username, ...page } }) => {
+      const owner = ownerAsked(caller, username)
+      const query = { username: owner === undefined ? null : foldUsername(owner) }
+      return lists.open(call, { list: 'api-keys', query }, page)
+    },
+    handle: async ({ caller, query, checked: list }) => {
+      const username = ownerAsked(caller, query.username)
+      return list.reply(await apiKeys.list({ ...list.page, username }), representApiKey)
+    },
   })
-  const { key, ...shownOnce } = made
-  return jsonAnswer(201, { ...represent(key), ...shownOnce }, { ...noStore, location: `/api-keys/${key.id}` })
-}
 
-async function list(call: HttpCall, caller: Caller, { apiKeys, lists }: ApiKeysEndpointPorts): Promise<Answer> {
-  const { username, ...parameters } = readQuery(call, apiKeyListParameters)
-  const named = username ?? (caller.rights.has(administration) ? undefined : caller.username)
-  const query = { username: named === undefined ? null : foldUsername(named) }
-  const opened = lists.open(call, { list: 'api-keys', query }, parameters)
-  if (named !== undefined) requireAccount(caller, named, administration)
-  return opened.answer(await apiKeys.list({ ...opened.page, username: named }), { represent, headers: noStore })
-}
+/** What the routes about one key have in common: the keys of others are not there for callers without the right. */
+const ofOneKey = {
+  path: '/api-keys/:id',
+  tag,
+  caller: 'required',
+  right,
+  account: ({ caller }: { readonly caller: Caller }) => caller.username,
+} as const
 
-const represent = ({ createdAt, expiresAt, lastUsedAt, publicKeyPem, ...key }: ApiKey) => ({
-  id: key.id,
-  kind: key.kind,
-  username: key.username,
-  name: key.name,
-  requireBodyHash: key.requireBodyHash,
-  rights: key.rights,
-  ...(publicKeyPem === null ? {} : { publicKeyPem }),
-  createdAt: rfc3339(createdAt),
-  expiresAt: expiresAt === null ? null : rfc3339(expiresAt),
-  lastUsedAt: lastUsedAt === null ? null : rfc3339(lastUsedAt),
-})
+const reachOf = ({ rights, username }: Caller): OfOwner => (rights.has(right) ? {} : { username })
+
+const getApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
+  defineEndpoint({
+    ...ofOneKey,
+    method: 'GET',
+    id: 'getApiKey',
+    summary: 'Read an API key',
+    status: 200,
+    answer: { description: 'The key.' },
+    response: apiKeyComponent,
+    problems: ['not-found'],
+    handle: async ({ caller, path }) => ({
+      body: representApiKey(await apiKeys.read(path.id.toLowerCase(), reachOf(caller))),
+    }),
+  })
+
+const revokeApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
+  defineEndpoint({
+    ...ofOneKey,
+    method: 'DELETE',
+    id: 'revokeApiKey',
+    summary: 'Revoke an API key',
+    description: 'It signs nothing any more, and the tokens made with it die.',
+    status: 204,
+    answer: { description: 'The key is revoked.' },
+    problems: ['not-found'],
+    audit: ({ path }) => ({ action: 'api-key.revoked', target: path.id.toLowerCase() }),
+    handle: ({ caller, path }) => apiKeys.revoke(path.id.toLowerCase(), reachOf(caller)),
+  })
+
+export const apiKeysEndpoints = (ports: ApiKeysEndpointPorts): Endpoint[] => [
+  createApiKey(ports),
+  listApiKeys(ports),
+  getApiKey(ports),
+  revokeApiKey(ports),
+]

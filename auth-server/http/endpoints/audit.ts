@@ -1,15 +1,11 @@
 /** GET /audit: the audit log, oldest first (CONTRACT sections 2 and 9). */
 import { z } from 'zod'
-import { jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
-import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
-import type { Route } from '../../../shared/platform/http/server/routes.ts'
-import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
-import { type Authenticate, requireRights } from '../../../shared/protocol/authentication/authenticate.ts'
+import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { AuditPage } from '../../audit/read-entries.ts'
-import { describeAudit } from '../openapi/audit-operations.ts'
+import { component, pageOf, time } from '../pipeline/description.ts'
+import { defineEndpoint } from '../pipeline/endpoint.ts'
 
 export interface AuditEndpointPorts {
-  readonly authenticate: Authenticate
   /** The origin that clients see. */
   readonly origin: string
   /** @throws Unavailable */
@@ -23,25 +19,46 @@ const entryNumber = z
 const described = { type: 'integer', minimum: 0, pattern: undefined } as const
 
 /** The number of an entry is a cursor for good: nobody needs to sign it. */
-const auditParameters = pageParameters.pick({ limit: true }).extend({
+const parameters = pageParameters.pick({ limit: true }).extend({
   after: entryNumber.default(0).meta({ ...described, description: 'Entries behind this one.', default: 0 }),
   cursor: entryNumber
     .optional()
     .meta({ description: '`nextCursor` of the page before: the same as `after`, and goes before it.' }),
 })
 
-export const auditRoute = ({ authenticate, origin, readEntries }: AuditEndpointPorts): Route => ({
-  methods: ['GET'],
-  path: '/audit',
-  describe: () => [describeAudit(auditParameters)],
-  handle: async (call) => {
-    await call.readBody()
-    requireSecureTransport(call.peer)
-    const caller = await authenticate(call)
-    const { limit, after, cursor = after } = readQuery(call, auditParameters)
-    requireRights(caller, ['audit.read'])
-    const { items, next } = await readEntries({ after: cursor, limit })
-    const link = next === undefined ? {} : { link: `<${origin}/audit?after=${next}&limit=${limit}>; rel="next"` }
-    return jsonAnswer(200, { items, nextCursor: next === undefined ? null : String(next) }, { ...noStore, ...link })
-  },
+const entrySchema = z.object({
+  seq: z.number().int().min(1).meta({ description: 'Without gaps, from 1.' }),
+  at: time,
+  actor: z.string().nullable().meta({ description: 'A user name; null when nobody has been authenticated.' }),
+  action: z.string(),
+  target: z.string().nullable().meta({ description: 'A user name or an id.' }),
+  outcome: z.string().meta({ description: '`succeeded`, or the code of the refusal.' }),
+  scheme: z.string().nullable(),
+  address: z.string().nullable(),
+  requestId: z.string().nullable(),
+  count: z.number().int().min(1).meta({
+    description: 'How many equal refusals the entry stands for: one a minute is written down. 1 for everything else.',
+  }),
 })
+
+export const auditEndpoint = ({ origin, readEntries }: AuditEndpointPorts) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/audit',
+    id: 'listAuditEntries',
+    summary: 'Read the audit log, oldest first',
+    description: 'Needs the right `audit.read`. Ask again behind the last entry for what has been added since.',
+    tag: 'operation',
+    caller: 'required',
+    query: parameters,
+    right: 'audit.read',
+    status: 200,
+    answer: { description: 'Entries.', headers: ['Link'] },
+    response: component('AuditPage', pageOf(entrySchema)),
+    handle: async ({ query: { limit, after, cursor = after } }) => {
+      const { items, next } = await readEntries({ after: cursor, limit })
+      if (next === undefined) return { body: { items, nextCursor: null } }
+      const link = `<${origin}/audit?after=${next}&limit=${limit}>; rel="next"`
+      return { body: { items, nextCursor: String(next) }, headers: { link } }
+    },
+  })

@@ -1,43 +1,48 @@
 /** PUT /users/{username}/digest-secret: a user's secret for HTTP Digest, shown once (CONTRACT section 2). */
-import { jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
-import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
-import type { Route } from '../../../shared/platform/http/server/routes.ts'
-import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
-import type { Authenticate } from '../../../shared/protocol/authentication/authenticate.ts'
+import { z } from 'zod'
 import { realm } from '../../../shared/protocol/authentication/scheme.ts'
-import type { Audit } from '../../audit/audit.ts'
 import type { RequireRecentProof } from '../../logins/recent-proof.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'
-import { requireAccount } from '../../users/own-account.ts'
-import { audited } from '../audited.ts'
-import { describeUsersRoute } from '../openapi/user-operations.ts'
-import { digestSecretSchema } from './user-bodies.ts'
+import { jsonBody } from '../pipeline/bodies.ts'
+import { component } from '../pipeline/description.ts'
+import { defineEndpoint } from '../pipeline/endpoint.ts'
+import { proofProblems, provingPassword } from './proving-password.ts'
 
 export interface DigestSecretEndpointPorts {
-  readonly authenticate: Authenticate
   readonly digestSecrets: Pick<DigestSecrets, 'renewFor'>
   readonly requireRecentProof: RequireRecentProof
-  readonly audit: Audit
 }
 
-const path = '/users/:username/digest-secret'
+const response = component(
+  'DigestSecret',
+  z.object({
+    username: z.string().meta({ description: 'To be spelt exactly so.' }),
+    realm: z.string(),
+    secret: z.string(),
+  }),
+)
 
-export const digestSecretRoute = ({ authenticate, audit, ...ports }: DigestSecretEndpointPorts): Route => ({
-  methods: ['PUT'],
-  path,
-  describe: () => [describeUsersRoute('PUT', path)],
-  handle: async (call) => {
-    await call.readBody()
-    requireSecureTransport(call.peer)
-    const caller = await authenticate(call)
-    const { password } = await readBodyAs(call, digestSecretSchema)
-    const target = call.pathParameters.username ?? ''
-    const about = { call, caller, action: 'user.digest-secret-made', target }
-    const { username, secret } = await audited(audit, about, async () => {
-      requireAccount(caller, target, 'user.manage')
-      await ports.requireRecentProof(caller, { password, clientAddress: call.peer.address })
-      return ports.digestSecrets.renewFor(target, caller)
-    })
-    return jsonAnswer(200, { username, realm, secret }, noStore)
-  },
-})
+export const digestSecretEndpoint = ({ digestSecrets, requireRecentProof }: DigestSecretEndpointPorts) =>
+  defineEndpoint({
+    method: 'PUT',
+    path: '/users/:username/digest-secret',
+    id: 'putDigestSecret',
+    summary: "Make one's own secret for HTTP Digest, or with the right to, another user's",
+    description:
+      'Generated, shown only now; the one before no longer works. Needs your password or a login younger than five minutes; for another user every right of that user.',
+    tag: 'users',
+    caller: 'required',
+    body: jsonBody(z.strictObject({ password: provingPassword }), { required: false }),
+    right: 'user.manage',
+    account: ({ path }) => path.username,
+    status: 200,
+    answer: { description: 'The secret.' },
+    response,
+    problems: [...proofProblems, 'not-found', 'reserved-user'],
+    audit: ({ path }) => ({ action: 'user.digest-secret-made', target: path.username }),
+    handle: async ({ call, caller, path, body }) => {
+      await requireRecentProof(caller, { password: body.password, clientAddress: call.peer.address })
+      const { username, secret } = await digestSecrets.renewFor(path.username, caller)
+      return { body: { username, realm, secret } }
+    },
+  })

@@ -1,22 +1,11 @@
 /** POST /key-signed-tokens (CONTRACT sections 2 and 3). */
 import { z } from 'zod'
-import { jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
-import { type HttpCall, maxOpenBodyBytes } from '../../../shared/platform/http/call.ts'
-import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
-import type { Route } from '../../../shared/platform/http/server/routes.ts'
-import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
-import type { Audit } from '../../audit/audit.ts'
 import { keySignedParts, type LogInKeySigned } from '../../logins/key-signed-login.ts'
-import { audited } from '../audited.ts'
-import { bearerChallenge } from '../bearer-credential.ts'
-import { nameCaller } from '../name-caller.ts'
-import { describeKeySignedLogin } from '../openapi/login-operations.ts'
-
-export interface KeySignedTokenPorts {
-  readonly logInKeySigned: LogInKeySigned
-  readonly audit: Audit
-}
+import { jsonBody } from '../pipeline/bodies.ts'
+import { component, seconds } from '../pipeline/description.ts'
+import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
+import { nameCaller } from '../pipeline/name-caller.ts'
+import { password } from '../pipeline/own-credential.ts'
 
 const parts = z
   .array(z.enum(keySignedParts))
@@ -33,34 +22,42 @@ const parts = z
     })
   })
 
-const bodySchema = z.strictObject({
+const schema = z.strictObject({
   username: z.string(),
   password: z.string(),
   include: parts.default(['username']),
 })
 
-export const keySignedTokenRoutes = (ports: KeySignedTokenPorts): Route[] => [
-  {
-    methods: ['POST'],
-    path: '/key-signed-tokens',
-    maxBodyBytes: maxOpenBodyBytes,
-    describe: () => [describeKeySignedLogin(bodySchema)],
-    handle: (call) => handle(call, ports),
-  },
-]
+const response = component(
+  'KeySignedToken',
+  z.object({
+    token: z.string(),
+    token_type: z.literal('KeySigned'),
+    kid: z.string(),
+    expires_at: seconds.meta({ description: 'Seconds since the epoch.' }),
+    include: z.array(z.enum(['username', 'ip', 'password'])).meta({ description: 'What the token holds.' }),
+  }),
+)
 
-async function handle(call: HttpCall, { logInKeySigned, audit }: KeySignedTokenPorts) {
-  await call.readBody()
-  requireSecureTransport(call.peer)
-  const { username, password, include: asked } = await readBodyAs(call, bodySchema)
-  const include = keySignedParts.filter((part) => asked.includes(part))
-  const login = { username, password, include, clientAddress: call.peer.address, proved: nameCaller(call) }
-  const about = { call, actor: username, action: 'key-signed-token.issued', target: username }
-  try {
-    const { token, kid, expiresAt } = await audited(audit, about, () => logInKeySigned(login))
-    return jsonAnswer(201, { token, token_type: 'KeySigned', kid, expires_at: expiresAt, include }, noStore)
-  } catch (error) {
-    if (!(error instanceof Refused) || error.code !== 'invalid-credentials') throw error
-    throw new Refused(error.code, error.message, { headers: bearerChallenge })
-  }
-}
+export const keySignedTokenEndpoint = ({ logInKeySigned }: { readonly logInKeySigned: LogInKeySigned }) =>
+  defineCredentialEndpoint({
+    method: 'POST',
+    path: '/key-signed-tokens',
+    id: 'createKeySignedToken',
+    summary: 'Get a key-signed token for user name and password',
+    description:
+      'With `ip`, it is good for the address of this request alone; with `password`, whoever uses it sends the password too. Without `username` its caller is `anonymous`.',
+    tag: 'tokens',
+    caller: password,
+    body: jsonBody(schema),
+    status: 201,
+    answer: { description: 'The token.' },
+    response,
+    audit: ({ body: { username } }) => ({ actor: username, action: 'key-signed-token.issued', target: username }),
+    handle: async ({ call, body: { include: asked, ...credentials } }) => {
+      const include = keySignedParts.filter((part) => asked.includes(part))
+      const login = { ...credentials, include, clientAddress: call.peer.address, proved: nameCaller(call) }
+      const { token, kid, expiresAt } = await logInKeySigned(login)
+      return { body: { token, token_type: 'KeySigned' as const, kid, expires_at: expiresAt, include } }
+    },
+  })

@@ -1,144 +1,166 @@
-/** /users: administration of users, and each user's own password (CONTRACT sections 2 and 9). */
-import { rfc3339 } from '../../../shared/platform/clock.ts'
-import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
-import { readBodyAs, refuseBody } from '../../../shared/platform/http/content/json-body.ts'
-import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+/** /users: administration of users (CONTRACT sections 2 and 9). */
+import { z } from 'zod'
+import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
-import type { Method, Route } from '../../../shared/platform/http/server/routes.ts'
-import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
-import { type Authenticate, type Caller, requireRights } from '../../../shared/protocol/authentication/authenticate.ts'
-import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
-import type { Audit } from '../../audit/audit.ts'
-import type { OwnPasswordChange, PasswordChanges } from '../../logins/change-password.ts'
 import { rightsGiven } from '../../users/gifts.ts'
-import { grantProblems, refuseProblems, type User } from '../../users/user.ts'
+import { grantProblems, refuseProblems } from '../../users/user.ts'
 import { refuseImpossibleUser, type UsersForCallers } from '../../users/users.ts'
-import { type AuditedWork, audited } from '../audited.ts'
-import { describeUsersRoute } from '../openapi/user-operations.ts'
-import { creationSchema, logoutParameters, passwordSchema, patchSchema } from './user-bodies.ts'
+import { jsonBody } from '../pipeline/bodies.ts'
+import { component, pageOf } from '../pipeline/description.ts'
+import { defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
+import { representUser, userComponent } from './user.ts'
 
 export interface UsersEndpointPorts {
-  readonly authenticate: Authenticate
   readonly users: UsersForCallers
-  readonly passwords: PasswordChanges
   readonly lists: Lists
-  readonly audit: Audit
 }
 
-const administration = 'user.manage'
+const right = 'user.manage'
+const tag = 'users'
+const names = z.array(z.string()).max(100)
 
-/** `check` refuses values that are no good, which comes before the rights: `user.manage`, and those that `gives` names. */
-type Administered = AuditedWork & {
-  readonly caller: Caller
-  readonly check?: () => void
-  readonly gives?: readonly string[]
-}
-
-type Handle = (call: HttpCall, caller: Caller) => Promise<Answer>
-
-export function usersRoutes({ authenticate, users, passwords, lists, audit }: UsersEndpointPorts): Route[] {
-  /** The order of checks is the contract's: size, transport, credential, body (in `handle`), right. */
-  const route = (method: Method, path: string, handle: Handle): Route => ({
-    methods: [method],
-    path,
-    describe: () => [describeUsersRoute(method, path)],
-    handle: async (call) => {
-      await call.readBody()
-      requireSecureTransport(call.peer)
-      return handle(call, await authenticate(call))
-    },
-  })
-  /** Does `work` if the caller may, and writes down what became of it. */
-  const administered = <Result>(about: Administered, work: () => Promise<Result>): Promise<Result> =>
-    audited(audit, about, async () => {
-      about.check?.()
-      requireRights(about.caller, [administration, ...(about.gives ?? [])])
-      return work()
-    })
-  return [
-    route('GET', '/users', async (call, caller) => {
-      const list = lists.open(call, { list: 'users' }, readQuery(call, pageParameters))
-      requireRights(caller, [administration])
-      return list.answer(await users.list(list.page), { represent, headers: noStore })
-    }),
-    route('POST', '/users', async (call, caller) => {
-      const request = await readBodyAs(call, creationSchema)
-      const check = () => refuseImpossibleUser(request)
-      const gives = rightsGiven(request)
-      const about = { call, caller, action: 'user.created', target: request.username, check, gives }
-      const user = await administered(about, () => users.create(request, caller))
-      return jsonAnswer(201, represent(user), { ...noStore, location: `/users/${encodeURIComponent(user.username)}` })
-    }),
-    route('GET', '/users/:username', async (call, caller) => {
-      requireRights(caller, [administration])
-      return jsonAnswer(200, represent(await users.read(nameOf(call))), noStore)
-    }),
-    route('PATCH', '/users/:username', async (call, caller) => {
-      const patch = await readBodyAs(call, patchSchema)
-      const check = () => refuseProblems(grantProblems(nameOf(call), patch.roles, patch.rights))
-      const about = { call, caller, action: 'user.changed', target: nameOf(call), check }
-      const user = await administered(about, () => users.patch(nameOf(call), patch, caller))
-      return jsonAnswer(200, represent(user), noStore)
-    }),
-    route('DELETE', '/users/:username', async (call, caller) => {
-      await refuseBody(call)
-      const about = { call, caller, action: 'user.deleted', target: nameOf(call) }
-      await administered(about, () => users.delete(nameOf(call)))
-      return emptyAnswer(204, noStore)
-    }),
-    route('POST', '/users/:username/logout', async (call, caller) => {
-      const extent = { everything: readQuery(call, logoutParameters).everything === 'true' }
-      const action = extent.everything ? 'user.credentials-ended' : 'user.logged-out'
-      const about = { call, caller, action, target: nameOf(call) }
-      await administered(about, () => users.logOutEverywhere(nameOf(call), extent))
-      return emptyAnswer(204, noStore)
-    }),
-    route('PUT', '/users/:username/password', (call, caller) => changePassword(call, caller, { passwords, audit })),
-  ]
-}
-
-const nameOf = (call: HttpCall): string => call.pathParameters.username ?? ''
-
-const represent = (user: User) => ({
-  id: user.id,
-  username: user.username,
-  roles: user.roles,
-  rights: user.rights,
-  enabled: user.enabled,
-  createdAt: rfc3339(user.createdAt),
-  updatedAt: rfc3339(user.updatedAt),
+const creationSchema = z.strictObject({
+  username: z.string(),
+  password: z.string(),
+  roles: names.optional(),
+  rights: names.optional(),
+  enabled: z.boolean().optional(),
 })
 
-/** One's own with the old one; that of another user with the right to, and with every right of that user. */
-async function changePassword(
-  call: HttpCall,
-  caller: Caller,
-  { passwords, audit }: Pick<UsersEndpointPorts, 'passwords' | 'audit'>,
-): Promise<Answer> {
-  const { newPassword, oldPassword } = await readBodyAs(call, passwordSchema)
-  const username = nameOf(call)
-  const about = { call, caller, action: 'user.password-changed', target: username }
-  if (!isOwnAccount(caller, username)) {
-    await audited(audit, about, async () => {
-      passwords.refuseImpossible({ username, newPassword })
-      requireRights(caller, [administration])
-      await passwords.reset({ username, newPassword, giver: caller })
-    })
-    return emptyAnswer(204, noStore)
-  }
-  if (oldPassword === undefined) {
-    const errors = [{ pointer: '/oldPassword', code: 'missing-member', message: 'This member is required.' }]
-    throw new Refused('invalid-body', '/oldPassword: one changes one’s own password with the old one.', {
-      members: { errors },
-    })
-  }
-  const change = { username, oldPassword, newPassword, clientAddress: call.peer.address, login: loginOf(caller) }
-  await audited(audit, about, () => passwords.change(change))
-  return emptyAnswer(204, noStore)
-}
+/** Each member that is there replaces. */
+const patchSchema = creationSchema.pick({ roles: true, rights: true, enabled: true })
 
-/** The login or session that calls, where the credential belongs to one. */
-const loginOf = ({ credential: { loginId, generation } }: Caller): OwnPasswordChange['login'] =>
-  loginId === undefined || generation === undefined ? null : { id: loginId, generation }
+const logoutParameters = z.strictObject({
+  everything: z.enum(['true', 'false']).optional().meta({
+    description: 'With `true` the API keys and the Digest secret of the user end too.',
+  }),
+})
+
+const listUsers = ({ users, lists }: UsersEndpointPorts) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/users',
+    id: 'listUsers',
+    summary: 'List users',
+    tag,
+    caller: 'required',
+    query: pageParameters,
+    right,
+    status: 200,
+    answer: { description: 'Users.', headers: ['Link'] },
+    response: component('UserPage', pageOf(userComponent.schema)),
+    problems: ['invalid-cursor'],
+    check: ({ call, query }) => lists.open(call, { list: 'users' }, query),
+    handle: async ({ checked: list }) => list.reply(await users.list(list.page), representUser),
+  })
+
+const createUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+  defineEndpoint({
+    method: 'POST',
+    path: '/users',
+    id: 'createUser',
+    summary: 'Create a user',
+    description: 'With roles and rights that you have yourself, and no others.',
+    tag,
+    caller: 'required',
+    body: jsonBody(creationSchema),
+    right,
+    gives: ({ body }) => rightsGiven(body),
+    status: 201,
+    answer: { description: 'The new user.', headers: ['Location'] },
+    response: userComponent,
+    problems: ['user-exists', 'reserved-user'],
+    audit: ({ body }) => ({ action: 'user.created', target: body.username }),
+    check: ({ body }) => refuseImpossibleUser(body),
+    handle: async ({ body, caller }) => {
+      const user = await users.create(body, caller)
+      return { body: representUser(user), headers: { location: `/users/${encodeURIComponent(user.username)}` } }
+    },
+  })
+
+const getUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/users/:username',
+    id: 'getUser',
+    summary: 'Read a user',
+    tag,
+    caller: 'required',
+    right,
+    status: 200,
+    answer: { description: 'The user.' },
+    response: userComponent,
+    problems: ['not-found'],
+    handle: async ({ path }) => ({ body: representUser(await users.read(path.username)) }),
+  })
+
+const patchUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+  defineEndpoint({
+    method: 'PATCH',
+    path: '/users/:username',
+    id: 'patchUser',
+    summary: 'Replace roles or direct rights of a user, enable or disable one',
+    description:
+      'You can add the rights that you have yourself, and enable a user who has no others. You can take every right away.',
+    tag,
+    caller: 'required',
+    body: jsonBody(patchSchema, { required: false }),
+    right,
+    status: 200,
+    answer: { description: 'The user.' },
+    response: userComponent,
+    problems: ['not-found', 'last-admin'],
+    audit: ({ path }) => ({ action: 'user.changed', target: path.username }),
+    check: ({ path, body }) => refuseProblems(grantProblems(path.username, body.roles, body.rights)),
+    handle: async ({ path, body, caller }) => ({ body: representUser(await users.patch(path.username, body, caller)) }),
+  })
+
+const deleteUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+  defineEndpoint({
+    method: 'DELETE',
+    path: '/users/:username',
+    id: 'deleteUser',
+    summary: 'Delete a user',
+    tag,
+    caller: 'required',
+    right,
+    status: 204,
+    answer: { description: 'There is no such user any more.' },
+    problems: ['not-found', 'last-admin', 'reserved-user'],
+    audit: ({ path }) => ({ action: 'user.deleted', target: path.username }),
+    handle: async ({ path }) => {
+      await users.delete(path.username)
+    },
+  })
+
+const logOutUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+  defineEndpoint({
+    method: 'POST',
+    path: '/users/:username/logout',
+    id: 'logOutUser',
+    summary: 'End every login of a user',
+    description:
+      'Ends tokens, key-signed tokens and sessions; with `everything=true` API keys and the Digest secret as well.',
+    tag,
+    caller: 'required',
+    query: logoutParameters,
+    right,
+    status: 204,
+    answer: { description: 'None of the tokens of that user works any more.' },
+    problems: ['not-found'],
+    audit: ({ path, query }) => ({
+      action: query.everything === 'true' ? 'user.credentials-ended' : 'user.logged-out',
+      target: path.username,
+    }),
+    handle: ({ path, query }) => users.logOutEverywhere(path.username, { everything: query.everything === 'true' }),
+  })
+
+/** What administrators do with users. */
+export const usersEndpoints = (ports: UsersEndpointPorts): Endpoint[] => [
+  listUsers(ports),
+  createUser(ports),
+  getUser(ports),
+  patchUser(ports),
+  deleteUser(ports),
+  logOutUser(ports),
+]

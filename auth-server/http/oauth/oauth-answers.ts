@@ -1,19 +1,17 @@
 /** How everything below `/oauth` answers: RFC 6749 §5.1 and §5.2, never a problem document. */
 
-import { type Answer, jsonAnswer } from '../../../shared/platform/http/answer.ts'
+import { type Answer, jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import type { OtherProblemForm } from '../../../shared/platform/http/server/routes.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { ProblemDocument } from '../../../shared/platform/problems/problem-document.ts'
 import { isOfScript, realm } from '../../../shared/protocol/authentication/scheme.ts'
 import { OAuthRefused } from '../../oauth/oauth-refused.ts'
-import { bearerChallenge } from '../bearer-credential.ts'
+import { noCache } from '../endpoints/tokens.ts'
+import { bearerChallenge } from '../pipeline/bearer-credential.ts'
 
 /** RFC 6749 §5.1. */
-const neverStored = { 'cache-control': 'no-store', pragma: 'no-cache' }
-
-/** A success. */
-export const oauthAnswer = (value: unknown): Answer => jsonAnswer(200, value, neverStored)
+const neverStored = { ...noStore, ...noCache }
 
 /** The characters that RFC 6749 §5.2 allows in a description. */
 const described = (text: string): string => text.replace(/["\\]/g, "'").replace(/[^\x20-\x7e]/g, '?')

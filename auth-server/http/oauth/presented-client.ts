@@ -7,8 +7,8 @@ import type { Audit } from '../../audit/audit.ts'
 import { assertionType } from '../../oauth/client-assertion.ts'
 import type { AuthenticateClient, Client, PresentedClient } from '../../oauth/clients.ts'
 import { invalidClient, OAuthRefused } from '../../oauth/oauth-refused.ts'
-import { eventOf } from '../audited.ts'
-import type { OAuthForm } from './oauth-route.ts'
+import { eventOf } from '../pipeline/audited.ts'
+import type { OAuthForm } from './oauth-endpoint.ts'
 
 /**
  * What a request says of its client; undefined for the public client of logins, which may name itself and proves nothing (RFC 6749 §2.1).

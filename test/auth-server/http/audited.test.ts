@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { AuditEvent } from '../../../auth-server/audit/audit.ts'
-import { audited } from '../../../auth-server/http/audited.ts'
+import { audited } from '../../../auth-server/http/pipeline/audited.ts'
 import { Refused, Unavailable } from '../../../shared/platform/problems/errors.ts'
 
 const call = { peer: { address: '203.0.113.7', mayCarryCredentials: true }, requestId: 'r' } as never

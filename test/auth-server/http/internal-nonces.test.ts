@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createInternalNonces } from '../../../auth-server/http/internal-nonces.ts'
+import { createInternalNonces } from '../../../auth-server/http/internal/nonces.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { createMovableClock } from '../../support/worlds/movable-clock.ts'

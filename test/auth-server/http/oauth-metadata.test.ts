@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { oauthMetadataRoutes } from '../../../auth-server/http/endpoints/oauth-metadata.ts'
+import { metadataEndpoints } from '../../../auth-server/http/oauth/metadata.ts'
 
 const settings = { publicOrigin: 'https://auth.example', schemes: ['bearer'] }
 const wellKnown = '/.well-known/oauth-authorization-server'
 
 const documentAt = async (issuer: string, schemes = settings.schemes) => {
-  const [route] = oauthMetadataRoutes({ ...settings, issuer, schemes })
+  const [route] = metadataEndpoints({ ...settings, issuer, schemes })
   const answer = await route?.handle({ header: () => undefined } as never)
   return JSON.parse(String(answer?.body))
 }
@@ -19,7 +19,7 @@ describe('the metadata of the authorization server (RFC 8414)', () => {
     ['https://auth.example/:any*', [wellKnown]],
     ['keyhold', [wellKnown]],
   ])('of the issuer %s stands where clients look for it', async (issuer, paths) => {
-    expect(oauthMetadataRoutes({ ...settings, issuer }).map(({ path }) => path)).toEqual(paths)
+    expect(metadataEndpoints({ ...settings, issuer }).map(({ path }) => path)).toEqual(paths)
     expect((await documentAt(issuer)).issuer).toBe(issuer)
   })
 

@@ -16,6 +16,8 @@ export interface PageParameters {
 /** One request for a page of a list. */
 export interface ListCall {
   readonly page: PageRequest
+  /** `{items, nextCursor}`, and the header fields that belong to it. */
+  reply<Item, Shown>(page: Page<Item>, represent: (item: Item) => Shown): ListReply<Shown>
   /** 200 with `{items, nextCursor}`. */
   answer<Item>(page: Page<Item>, options: ListAnswerOptions<Item>): Answer
   /** 200 with the items as an array: paging by `Link` only. */
@@ -27,6 +29,12 @@ export interface ListAnswerOptions<Item> {
   readonly headers: Answer['headers']
 }
 
+/** A page of a list, before it is an answer. */
+export interface ListReply<Shown> {
+  readonly body: { readonly items: readonly Shown[]; readonly nextCursor: string | null }
+  readonly headers: { readonly link?: string }
+}
+
 export interface Lists {
   /** @throws Refused `invalid-cursor` */
   open(call: HttpCall, scope: ListScope, parameters: PageParameters): ListCall
@@ -35,20 +43,21 @@ export interface Lists {
 /** Lists of a server that clients see at `origin`. */
 export const createLists = ({ origin, cursors }: { origin: string; cursors: Cursors }): Lists => ({
   open: (call, scope, { limit, cursor }) => {
-    const paged = <Item>({ items, next }: Page<Item>, { represent, headers }: ListAnswerOptions<Item>) => {
+    const reply = <Item, Shown>({ items, next }: Page<Item>, represent: (item: Item) => Shown): ListReply<Shown> => {
       const nextCursor = next === undefined ? null : cursors.write(scope, next)
       const link = nextCursor === null ? {} : { link: `<${origin}${nextTarget(call, nextCursor)}>; rel="next"` }
-      return { items: items.map(represent), nextCursor, headers: { ...headers, ...link } }
+      return { body: { items: items.map(represent), nextCursor }, headers: link }
     }
     return {
       page: { limit, after: cursor === undefined ? undefined : cursors.read(scope, cursor) },
-      answer: (page, options) => {
-        const { headers, ...envelope } = paged(page, options)
-        return jsonAnswer(200, envelope, headers)
+      reply,
+      answer: (page, { represent, headers }) => {
+        const { body, headers: link } = reply(page, represent)
+        return jsonAnswer(200, body, { ...headers, ...link })
       },
-      answerBare: (page, options) => {
-        const { headers, items } = paged(page, options)
-        return jsonAnswer(200, items, headers)
+      answerBare: (page, { represent, headers }) => {
+        const { body, headers: link } = reply(page, represent)
+        return jsonAnswer(200, body.items, { ...headers, ...link })
       },
     }
   },

@@ -1,0 +1,31 @@
+import type { Clock } from '../shared/platform/clock.ts'
+import type { Database } from '../shared/platform/database/database.ts'
+import { createHousekeeping, type Housekeeping } from '../shared/platform/database/housekeeping.ts'
+import type { Log } from '../shared/platform/log/log.ts'
+import {
+  createDigestCountExpiry,
+  createUsedSignatureExpiry,
+} from '../shared/protocol/authentication/credential-expiry.ts'
+import { createApiKeyExpiry } from './api-keys/housekeeping.ts'
+import { createLoginExpiry, createSessionExpiry } from './logins/housekeeping.ts'
+import { createEndedTokenExpiry } from './oauth/end-token.ts'
+import { digestCounts, usedSignatures } from './store/schema.ts'
+
+/** What expires on the auth server. */
+export const createAuthHousekeeping = (ports: {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Log
+}): Housekeeping =>
+  createHousekeeping({
+    ...ports,
+    name: 'auth',
+    jobs: [
+      createLoginExpiry(ports.clock),
+      createSessionExpiry(ports.clock),
+      createApiKeyExpiry(ports.clock),
+      createEndedTokenExpiry(ports.clock),
+      createUsedSignatureExpiry(usedSignatures),
+      createDigestCountExpiry(digestCounts),
+    ],
+  })

@@ -1,0 +1,68 @@
+/**
+ * The HTTP surface of the auth server: every endpoint over the one pipeline, the documents that describe them, and what deal servers
+ * ask. Knows neither how callers prove who they are nor what stores the users.
+ */
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Cors } from '../../shared/platform/http/cors.ts'
+import { type AppOptions, createApp, type Route } from '../../shared/platform/http/server/routes.ts'
+import type { TransportSettings } from '../../shared/platform/http/transport.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
+import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { createEndpoints, type EndpointPorts } from './endpoints/index.ts'
+import { type OAuthEndpointPorts, oauthEndpoints } from './oauth/index.ts'
+import { oauthProblemForm } from './oauth/oauth-answers.ts'
+import { authOpenApiRoutes } from './openapi.ts'
+import { createPipeline, type PipelinePorts } from './pipeline/pipeline.ts'
+import { routeOf } from './pipeline/routes.ts'
+import { createAuthProblems } from './problems.ts'
+
+/** Of the settings, what the surface reads. */
+export interface AuthAppSettings {
+  readonly issuer: string
+  readonly publicOrigin: string
+  readonly schemes: readonly SchemeName[]
+  readonly expiredTokenStatus: number
+  readonly transport: TransportSettings
+}
+
+/** What the surface rests on. */
+export interface AuthAppPorts {
+  readonly pipeline: PipelinePorts
+  readonly endpoints: EndpointPorts & OAuthEndpointPorts
+  /** Routes of either server: health, metrics, pages. They need no caller. */
+  readonly openRoutes: readonly Route[]
+  /** Routes for deal servers, which the documentation leaves out. */
+  readonly internalRoutes: readonly Route[]
+  readonly cors: Cors
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly log: Log
+  readonly observe: NonNullable<AppOptions['observe']>
+}
+
+/** The app, which does not listen, and its endpoints. */
+export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
+  const { clock, ids, log, cors, observe, openRoutes, internalRoutes } = ports
+  const { schemes, publicOrigin: origin, transport } = settings
+  const pipeline = createPipeline(ports.pipeline)
+  const problems = createAuthProblems(settings.expiredTokenStatus)
+  const serves = { keySigned: schemes.includes('key-signed'), session: schemes.includes('session') }
+  const endpoints = [...createEndpoints(serves, ports.endpoints), ...oauthEndpoints(settings, ports.endpoints)]
+  const documented = [...openRoutes, ...endpoints.map((endpoint) => routeOf(endpoint, pipeline))]
+  const openApi = authOpenApiRoutes({ routes: documented, endpoints, problems, origin, schemes })
+  const app = createApp({
+    routes: [...documented, ...openApi, ...internalRoutes],
+    problems,
+    schemes,
+    otherProblemForm: oauthProblemForm,
+    transport,
+    origin,
+    cors,
+    clock,
+    ids,
+    log,
+    observe,
+  })
+  return { app, endpoints }
+}

@@ -1,0 +1,77 @@
+/** An API key in requests and answers. */
+import { z } from 'zod'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
+import type { ApiKey } from '../../api-keys/api-key.ts'
+import { time } from '../pipeline/description.ts'
+import { provingPassword } from './proving-password.ts'
+
+const unprintable = /\p{Cc}|\p{Cs}/u
+
+/** What a key is called: 1–100 characters on one line. */
+const nameText = z
+  .string()
+  .transform((value) => value.normalize('NFC').trim())
+  .refine((value) => value !== '' && [...value].length <= 100 && !unprintable.test(value), {
+    message: 'Expected 1 to 100 characters on one line.',
+    params: { code: 'name-form' },
+  })
+  .meta({ minLength: 1, maxLength: 100 })
+
+/** A key to be made. */
+export const creationSchema = z.strictObject({
+  kind: z.enum(['hmac', 'rsa']),
+  username: z.string().optional().meta({ description: 'Whose key; your own when left out.' }),
+  name: nameText.optional(),
+  publicKeyPem: z
+    .string()
+    .max(10_000)
+    .optional()
+    .meta({ description: 'The public half of your own pair, for kind rsa; without it a pair is made.' }),
+  requireBodyHash: z.boolean().optional().meta({
+    default: true,
+    description: 'Signatures of requests that change something must bind their method, and their body if there is one.',
+  }),
+  rights: z.array(z.string()).max(100).optional().meta({
+    description:
+      'All that the key may do of what its owner may; everything when left out. A key for another user carries no right that you lack.',
+  }),
+  expiresAt: z.iso.datetime({ offset: true }).optional(),
+  password: provingPassword,
+})
+
+/** A key as its owner sees it. */
+export const apiKeySchema = z.object({
+  id: z.string().meta({ format: 'uuid', description: '`apiKey` of a signed request, `client_id` of an OAuth client.' }),
+  kind: z.enum(['hmac', 'rsa']),
+  username: z.string(),
+  name: z.string().nullable(),
+  requireBodyHash: z.boolean(),
+  rights: z.array(z.string()).nullable().meta({ description: 'Null: all that the owner has.' }),
+  publicKeyPem: z.string().optional().meta({ description: 'Of kind rsa.' }),
+  createdAt: time,
+  expiresAt: time.nullable(),
+  lastUsedAt: time.nullable().meta({ description: 'Moves in steps of a minute.' }),
+})
+
+/** The answer that makes a key. */
+export const newApiKeySchema = apiKeySchema.extend({
+  secret: z.string().optional().meta({ description: 'Of kind hmac: shown only now.' }),
+  privateKeyPem: z
+    .string()
+    .optional()
+    .meta({ description: 'Of kind rsa, where the pair was made here: shown only now.' }),
+})
+
+/** A key in the form of `apiKeySchema`. */
+export const representApiKey = ({ createdAt, expiresAt, lastUsedAt, publicKeyPem, ...key }: ApiKey) => ({
+  id: key.id,
+  kind: key.kind,
+  username: key.username,
+  name: key.name,
+  requireBodyHash: key.requireBodyHash,
+  rights: key.rights,
+  ...(publicKeyPem === null ? {} : { publicKeyPem }),
+  createdAt: rfc3339(createdAt),
+  expiresAt: expiresAt === null ? null : rfc3339(expiresAt),
+  lastUsedAt: lastUsedAt === null ? null : rfc3339(lastUsedAt),
+})

@@ -1,0 +1,64 @@
+/** The endpoints for users and their programs, beside OAuth (CONTRACT section 2): the table of contents. */
+import type { KeyRing } from '../../key-ring/key-ring.ts'
+import type { PasswordChanges } from '../../logins/change-password.ts'
+import type { LogInKeySigned } from '../../logins/key-signed-login.ts'
+import type { Endpoint } from '../pipeline/endpoint.ts'
+import { type ApiKeysEndpointPorts, apiKeysEndpoints } from './api-keys.ts'
+import { type AuditEndpointPorts, auditEndpoint } from './audit.ts'
+import { type DigestSecretEndpointPorts, digestSecretEndpoint } from './digest-secret.ts'
+import { keyDocumentEndpoints } from './key-documents.ts'
+import { keySignedTokenEndpoint } from './key-signed-tokens.ts'
+import { keysEndpoint } from './keys.ts'
+import { type LoginEndpointPorts, loginEndpoint } from './login.ts'
+import { type LogoutEndpointPorts, logoutEndpoint } from './logout.ts'
+import { type MePorts, meEndpoint } from './me.ts'
+import { type RefreshEndpointPorts, refreshEndpoint } from './refresh.ts'
+import { type EndSessionPorts, endSessionEndpoints } from './sessions/end-session.ts'
+import { type OwnLoginsPorts, ownLoginsEndpoint, type SignInPorts, signInEndpoint } from './sessions/sessions.ts'
+import { type UserSessionsPorts, userSessionsEndpoints } from './sessions/user-sessions.ts'
+import { userPasswordEndpoint } from './user-password.ts'
+import { type UsersEndpointPorts, usersEndpoints } from './users.ts'
+
+/** What the endpoints rest on: each takes its own part. */
+export type EndpointPorts = ApiKeysEndpointPorts &
+  AuditEndpointPorts &
+  DigestSecretEndpointPorts &
+  EndSessionPorts &
+  LoginEndpointPorts &
+  LogoutEndpointPorts &
+  MePorts &
+  OwnLoginsPorts &
+  RefreshEndpointPorts &
+  SignInPorts &
+  UserSessionsPorts &
+  UsersEndpointPorts & {
+    readonly keyRing: KeyRing
+    readonly logInKeySigned: LogInKeySigned
+    readonly passwords: PasswordChanges
+  }
+
+/** Schemes (AUTH_SCHEMES) by which some endpoints give credentials. */
+export interface ServedSchemes {
+  readonly keySigned: boolean
+  readonly session: boolean
+}
+
+/** All of them. One's logins by token can be seen and ended without the scheme `session`, too. */
+export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts): Endpoint[] => [
+  loginEndpoint(ports),
+  refreshEndpoint(ports),
+  logoutEndpoint(ports),
+  ...(serves.keySigned ? [keySignedTokenEndpoint(ports)] : []),
+  ...(serves.session ? [signInEndpoint(ports)] : []),
+  ownLoginsEndpoint(ports),
+  ...endSessionEndpoints(ports),
+  meEndpoint(ports),
+  ...usersEndpoints(ports),
+  userPasswordEndpoint(ports),
+  digestSecretEndpoint(ports),
+  ...userSessionsEndpoints(ports),
+  ...apiKeysEndpoints(ports),
+  keysEndpoint(ports),
+  auditEndpoint(ports),
+  ...keyDocumentEndpoints(ports.keyRing),
+]

@@ -1,0 +1,45 @@
+/** GET /keys: the state of the key ring, for operators (CONTRACT sections 2 and 9). */
+import { z } from 'zod'
+import { noParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { KeyRing } from '../../key-ring/key-ring.ts'
+import { component, time } from '../pipeline/description.ts'
+import { defineEndpoint } from '../pipeline/endpoint.ts'
+
+const response = component(
+  'KeyStatus',
+  z.object({
+    items: z.array(
+      z.object({
+        kid: z.string().meta({ description: 'RFC 7638 thumbprint.' }),
+        use: z.enum(['jwt', 'key-signed']),
+        alg: z.string(),
+        state: z.enum(['pending', 'active', 'retired', 'removed']),
+        createdAt: time,
+        publishedAt: time.nullable(),
+        activatedAt: time.nullable(),
+        retiredAt: time.nullable(),
+        removeAt: time.nullable().meta({ description: 'When a retired key is to be removed.' }),
+        revokedAt: time.nullable(),
+        revokedReason: z.string().nullable(),
+      }),
+    ),
+    nextCursor: z.null(),
+  }),
+)
+
+/** The whole ring in one page: it never grows large. */
+export const keysEndpoint = ({ keyRing }: { readonly keyRing: Pick<KeyRing, 'status'> }) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/keys',
+    id: 'getKeyStatus',
+    summary: 'Read the state of the key ring',
+    tag: 'keys',
+    caller: 'required',
+    query: noParameters,
+    right: 'key.read',
+    status: 200,
+    answer: { description: 'Every key, removed ones too.' },
+    response,
+    handle: () => ({ body: { items: keyRing.status(), nextCursor: null } }),
+  })

@@ -1,0 +1,38 @@
+/** POST /logout: ends the login of either of its tokens (CONTRACT section 2). */
+import type { Audit } from '../../audit/audit.ts'
+import type { LogOut } from '../../logins/logout.ts'
+import type { EndToken } from '../../oauth/end-token.ts'
+import { eventOf } from '../pipeline/audited.ts'
+import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
+import { token } from '../pipeline/own-credential.ts'
+import { noCache } from './tokens.ts'
+
+export interface LogoutEndpointPorts {
+  readonly logOut: LogOut
+  readonly endToken: EndToken
+  readonly audit: Audit
+}
+
+export const logoutEndpoint = ({ logOut, endToken, audit }: LogoutEndpointPorts) =>
+  defineCredentialEndpoint({
+    method: 'POST',
+    path: '/logout',
+    id: 'logOut',
+    summary: 'End the login that either of its tokens names',
+    description: 'An access token of an API key belongs to no login, and ends alone.',
+    tag: 'tokens',
+    caller: token,
+    security: ['bearer', 'refreshToken'],
+    status: 204,
+    answer: { description: 'None of its tokens works any more.' },
+    problems: ['invalid-token', 'too-many-logins'],
+    handle: async ({ call, caller }) => {
+      const login = await logOut(caller)
+      const ended = login ?? (await endToken(caller))
+      if (ended?.wasAlive) {
+        const action = login ? 'login.ended' : 'token.revoked'
+        await audit.record(eventOf({ call, actor: ended.username, action, target: ended.id }, 'succeeded'))
+      }
+      return { headers: noCache }
+    },
+  })

@@ -1,0 +1,77 @@
+/** POST /refresh: a refresh token for a new pair (CONTRACT section 2). */
+
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { Guesses } from '../../../shared/protocol/login-throttle/login-throttle.ts'
+import type { Audit } from '../../audit/audit.ts'
+import type { TokenAnswer } from '../../logins/issue-tokens.ts'
+import type { Refresh } from '../../logins/refresh.ts'
+import { type AuditedWork, eventOf } from '../pipeline/audited.ts'
+import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
+import { token } from '../pipeline/own-credential.ts'
+import { noCache, tokenPair } from './tokens.ts'
+
+/** What a refresh needs, here and at `/oauth/token`. */
+export interface RefreshEndpointPorts {
+  readonly refresh: Refresh
+  readonly audit: Audit
+  readonly guesses: Pick<Guesses, 'judge'>
+}
+
+export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
+  defineCredentialEndpoint({
+    method: 'POST',
+    path: '/refresh',
+    id: 'refresh',
+    summary: 'Exchange a refresh token for a new pair',
+    description:
+      'Only the latest token of a login is good for it. If the answer was lost, repeat the request within `REFRESH_RETRY_WINDOW` (60 seconds unless set otherwise): it returns the same refresh token, as long as that one is unused. Later reuse ends the login.',
+    tag: 'tokens',
+    caller: token,
+    security: ['refreshToken'],
+    ...tokenPair,
+    problems: ['invalid_grant', 'too-many-attempts'],
+    handle: async ({ call, caller }) => ({ body: await auditedRefresh(call, caller, ports), headers: noCache }),
+  })
+
+/**
+ * A refresh with its entries: the new pair or the refusal, and before it, when a used token comes back, that the login ends. What
+ * belongs to no login that is known is refused without an entry. Each failure counts for the client's address; a token that is right
+ * is never refused by that, since its client could lose its login by waiting.
+ *
+ * @throws Refused as `Refresh`, `too-many-attempts`; Unavailable
+ */
+export async function auditedRefresh(
+  call: HttpCall,
+  token: string,
+  { refresh, audit, guesses }: RefreshEndpointPorts,
+): Promise<TokenAnswer> {
+  let about: AuditedWork = { call, action: 'token.refreshed' }
+  let isKnown = false
+  try {
+    const answer = await refresh(token, {
+      found: ({ id: target, username: actor }) => {
+        about = { ...about, actor, target }
+        isKnown = true
+      },
+      reused: () => audit.record(eventOf({ ...about, action: 'login.ended' }, 'refresh-token-reused')),
+    })
+    await audit.record(eventOf(about, 'succeeded'))
+    return answer
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    if (isKnown) await audit.recordRefusal(eventOf(about, error.code))
+    await countFailure(call, { audit, guesses })
+    throw error
+  }
+}
+
+/** @throws Refused `too-many-attempts`; Unavailable */
+async function countFailure(call: HttpCall, { audit, guesses }: Pick<RefreshEndpointPorts, 'audit' | 'guesses'>) {
+  try {
+    await guesses.judge({ account: undefined, address: call.peer.address }, false)
+  } catch (error) {
+    if (error instanceof Refused) await audit.recordRefusal(eventOf({ call, action: 'token.refreshed' }, error.code))
+    throw error
+  }
+}

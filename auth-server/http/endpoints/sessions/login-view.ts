@@ -1,0 +1,45 @@
+/** A session or token login in answers. */
+import { z } from 'zod'
+import { rfc3339 } from '../../../../shared/platform/clock.ts'
+import { Refused } from '../../../../shared/platform/problems/errors.ts'
+import type { LoginView } from '../../../logins/list-logins.ts'
+import { component, pageOf, time } from '../../pipeline/description.ts'
+
+const loginSchema = z.object({
+  id: z.string().meta({ format: 'uuid' }),
+  kind: z.enum(['session', 'login']).meta({ description: 'By cookie, or by tokens.' }),
+  createdAt: time,
+  lastUsedAt: time.meta({ description: 'Of a login by tokens: when it was refreshed last. RFC 3339.' }),
+  expiresAt: time.meta({ description: 'However much used, it ends then. RFC 3339.' }),
+  address: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  current: z.boolean().meta({ description: 'It is that of the credential that asks.' }),
+})
+
+/** One login. */
+export const loginComponent = component('Login', loginSchema)
+
+/** A list of them. */
+export const loginPage = {
+  status: 200,
+  answer: { description: 'Logins, the newest first.', headers: ['Link'] },
+  response: component('LoginPage', pageOf(loginSchema)),
+} as const
+
+/** A login as clients read it; `currentId` is that of the credential that asks. */
+export const representLogin =
+  (currentId: string | undefined) =>
+  ({ id, kind, createdAt, lastUsedAt, expiresAt, address, userAgent }: LoginView) => ({
+    id,
+    kind,
+    createdAt: rfc3339(createdAt),
+    lastUsedAt: rfc3339(lastUsedAt),
+    expiresAt: rfc3339(expiresAt),
+    address,
+    userAgent,
+    current: id === currentId,
+  })
+
+/** The refusal of an id that is no login of this user. */
+export const noSuchLogin = (of: 'of yours' | 'of this user') =>
+  new Refused('not-found', `There is no such session or login ${of}.`)

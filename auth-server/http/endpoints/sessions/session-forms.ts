@@ -1,0 +1,60 @@
+/** What the routes below `/sessions` are sent, as JSON and as HTML forms. */
+import { z } from 'zod'
+import type { HttpCall } from '../../../../shared/platform/http/call.ts'
+import { checkValue } from '../../../../shared/platform/http/content/check-value.ts'
+import { formType, isForm, readForm } from '../../../../shared/platform/http/content/form-body.ts'
+import { readBodyAs } from '../../../../shared/platform/http/content/json-body.ts'
+import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
+import type { BodyReader } from '../../pipeline/bodies.ts'
+import { type ReturnOrigins, returnUrl } from './return-to.ts'
+
+const returnTo = z.string().optional().meta({
+  description: 'Where the browser goes on: an absolute URL on the public origin of either server.',
+})
+
+const jsonSchema = z.strictObject({ username: z.string(), password: z.string() })
+const formSchema = jsonSchema.extend({ return_to: returnTo })
+/** Forms have only GET and POST, and frameworks that make up for it write the method either way. */
+const deletion = z.enum(['DELETE', 'delete'])
+const endingSchema = z.strictObject({ _method: deletion.optional(), return_to: returnTo })
+
+/** A login as sent. */
+export interface SessionLogin {
+  readonly username: string
+  readonly password: string
+  /** Where the form leads back to. */
+  readonly returnTo: string | undefined
+}
+
+/** Name and password, as JSON or from a form. */
+export const sessionLoginBody = (origins: ReturnOrigins): BodyReader<SessionLogin> => ({
+  read: async (call) => {
+    if (!isForm(call)) return { ...(await readBodyAs(call, jsonSchema)), returnTo: undefined }
+    const { return_to: target, ...credentials } = checkValue(formSchema, await fieldsOf(call))
+    return { ...credentials, returnTo: target === undefined ? undefined : returnUrl(target, origins) }
+  },
+  describe: () => ({
+    schema: jsonSchemaOf(jsonSchema),
+    required: true,
+    alternatives: { [formType]: jsonSchemaOf(formSchema) },
+  }),
+})
+
+/** Where the form that ends a session leads back to, if it says so. A body that is no form is not looked at. */
+export const endingBody = (origins: ReturnOrigins): BodyReader<{ readonly returnTo: string | undefined }> => ({
+  read: async (call) => {
+    if (!isForm(call)) return { returnTo: undefined }
+    const { return_to: target } = checkValue(endingSchema, await fieldsOf(call))
+    return { returnTo: target === undefined ? undefined : returnUrl(target, origins) }
+  },
+  describe: () => ({ schema: jsonSchemaOf(endingSchema), required: false, mediaTypes: [formType] }),
+})
+
+/** True when a POST stands for DELETE: by the header field that proxies know, or by a field of a form. @throws Refused `invalid-body` */
+export async function isOverriddenDelete(call: HttpCall): Promise<boolean> {
+  const header = call.header('x-http-method-override')
+  if (header !== undefined) return header.trim().toUpperCase() === 'DELETE'
+  return isForm(call) && deletion.safeParse((await readForm(call)).get('_method')).success
+}
+
+const fieldsOf = async (call: HttpCall) => Object.fromEntries(await readForm(call))

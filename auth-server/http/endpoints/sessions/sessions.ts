@@ -1,0 +1,96 @@
+/** /sessions: signing in by cookie, and one's own logins (CONTRACT sections 2 and 9). */
+import { z } from 'zod'
+import { rfc3339 } from '../../../../shared/platform/clock.ts'
+import { maxOpenBodyBytes } from '../../../../shared/platform/http/call.ts'
+import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
+import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
+import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
+import type { Audit } from '../../../audit/audit.ts'
+import type { LoginLists } from '../../../logins/list-logins.ts'
+import type { StartSession } from '../../../logins/start-session.ts'
+import { auditDisplaced, audited, eventOf } from '../../pipeline/audited.ts'
+import { component, time } from '../../pipeline/description.ts'
+import { defineCredentialEndpoint, defineEndpoint } from '../../pipeline/endpoint.ts'
+import { nameCaller } from '../../pipeline/name-caller.ts'
+import { passwordOfForm } from '../../pipeline/own-credential.ts'
+import { loginPage, representLogin } from './login-view.ts'
+import type { ReturnOrigins } from './return-to.ts'
+import { sessionLoginBody } from './session-forms.ts'
+
+const tag = 'sessions'
+
+const session = component(
+  'Session',
+  z.object({
+    id: z.string().meta({ format: 'uuid', description: 'The public id; the key is in the cookie alone.' }),
+    user: z.string(),
+    expiresAt: time.meta({ description: 'However much used, it ends then. RFC 3339.' }),
+  }),
+)
+
+/** What a form is answered with that says where the browser goes on. */
+export const goesOn = { description: 'The browser goes on to `return_to`.', headers: ['Location', 'Set-Cookie'] }
+
+export interface SignInPorts {
+  readonly startSession: StartSession
+  readonly audit: Audit
+  readonly cookie: SessionCookie
+  readonly origins: ReturnOrigins
+}
+
+/** POST /sessions. */
+export const signInEndpoint = ({ startSession, audit, cookie, origins }: SignInPorts) =>
+  defineCredentialEndpoint({
+    method: 'POST',
+    path: '/sessions',
+    id: 'signIn',
+    summary: 'Start a session: sign in by cookie',
+    description: 'The session of the cookie that comes along ends. A form with `return_to` is answered 303.',
+    tag,
+    caller: passwordOfForm,
+    body: sessionLoginBody(origins),
+    status: 201,
+    answer: { description: 'A new session.', headers: ['Set-Cookie'] },
+    response: session,
+    otherAnswers: { 303: goesOn },
+    problems: ['too-many-logins'],
+    // Its own entry comes before those of the sessions that it replaces.
+    handle: async ({ call, body: { username, password, returnTo } }) => {
+      const client = { clientAddress: call.peer.address, userAgent: call.header('user-agent') }
+      const told = { proved: nameCaller(call), onDisplaced: auditDisplaced(audit, call) }
+      const request = { username, password, ...client, replacedKeys: cookie.read(call), ...told }
+      const about = { call, actor: username, action: 'session.started', target: username }
+      const { id, key, replaced, ...started } = await audited(audit, about, () => startSession(request))
+      for (const former of replaced) {
+        const ended = { call, actor: former.username, action: 'login.ended', target: former.id }
+        await audit.record(eventOf(ended, 'replaced'))
+      }
+      const headers = { 'set-cookie': [cookie.set(call, key)] }
+      if (returnTo !== undefined) return { status: 303, headers: { ...headers, location: returnTo } }
+      return { body: { id, user: started.username, expiresAt: rfc3339(started.expiresAt) }, headers }
+    },
+  })
+
+export interface OwnLoginsPorts {
+  readonly loginLists: LoginLists
+  readonly lists: Lists
+}
+
+/** GET /sessions. */
+export const ownLoginsEndpoint = ({ loginLists, lists }: OwnLoginsPorts) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/sessions',
+    maxBodyBytes: maxOpenBodyBytes,
+    id: 'listOwnLogins',
+    summary: "List one's own sessions and token logins",
+    tag,
+    caller: 'required',
+    query: pageParameters,
+    right: 'own-account',
+    ...loginPage,
+    problems: ['invalid-cursor'],
+    check: ({ call, caller: { userId }, query }) => lists.open(call, { list: 'logins', query: { userId } }, query),
+    handle: async ({ caller: { userId, credential }, checked: list }) =>
+      list.reply(await loginLists.list(userId, list.page), representLogin(credential.loginId)),
+  })

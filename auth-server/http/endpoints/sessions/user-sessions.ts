@@ -1,0 +1,107 @@
+/** /users/{username}/sessions: the logins of any user, for administrators (CONTRACT section 2). */
+
+import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
+import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
+import type { Audit } from '../../../audit/audit.ts'
+import type { LoginLists } from '../../../logins/list-logins.ts'
+import type { SessionOwner } from '../../../logins/session-store.ts'
+import type { Users } from '../../../users/users.ts'
+import { eventOf } from '../../pipeline/audited.ts'
+import { defineEndpoint, type Endpoint } from '../../pipeline/endpoint.ts'
+import { loginComponent, loginPage, noSuchLogin, representLogin } from './login-view.ts'
+
+export interface UserSessionsPorts {
+  readonly users: Pick<Users, 'read'>
+  readonly loginLists: LoginLists
+  readonly lists: Lists
+  readonly audit: Audit
+  /** `dead` when it had ended before, undefined when it is no id of this user's. */
+  endByPublicId(ending: SessionOwner & { reason: 'administrator' }): Promise<'ended' | 'dead' | undefined>
+  endAllLoginsOf(ending: { username: string; reason: 'administrator' }): Promise<void>
+}
+
+const right = 'session.manage'
+const tag = 'sessions'
+
+const listLogins = ({ users, loginLists, lists }: UserSessionsPorts) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/users/:username/sessions',
+    id: 'listLogins',
+    summary: 'List the sessions and token logins of a user',
+    tag,
+    caller: 'required',
+    query: pageParameters,
+    right,
+    ...loginPage,
+    problems: ['invalid-cursor', 'not-found'],
+    // A cursor is of one user's list, whose id only a caller with the right may learn of.
+    handle: async ({ call, caller, path, query }) => {
+      const { id: userId } = await users.read(path.username)
+      const list = lists.open(call, { list: 'logins', query: { userId } }, query)
+      return list.reply(await loginLists.list(userId, list.page), representLogin(caller.credential.loginId))
+    },
+  })
+
+const endLogins = ({ endAllLoginsOf }: UserSessionsPorts) =>
+  defineEndpoint({
+    method: 'DELETE',
+    path: '/users/:username/sessions',
+    id: 'endLogins',
+    summary: 'End all sessions and token logins of a user',
+    tag,
+    caller: 'required',
+    right,
+    status: 204,
+    answer: { description: 'They have ended.' },
+    problems: ['not-found'],
+    audit: ({ path }) => ({ action: 'user.logins-ended', target: path.username }),
+    handle: ({ path }) => endAllLoginsOf({ username: path.username, reason: 'administrator' }),
+  })
+
+const getLogin = ({ users, loginLists }: UserSessionsPorts) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/users/:username/sessions/:id',
+    id: 'getLogin',
+    summary: 'Read a session or token login of a user',
+    tag,
+    caller: 'required',
+    right,
+    status: 200,
+    answer: { description: 'The login.' },
+    response: loginComponent,
+    problems: ['not-found'],
+    handle: async ({ caller, path }) => {
+      const { id: userId } = await users.read(path.username)
+      const login = await loginLists.find(userId, path.id)
+      if (!login) throw noSuchLogin('of this user')
+      return { body: representLogin(caller.credential.loginId)(login) }
+    },
+  })
+
+const endLogin = ({ endByPublicId, audit }: UserSessionsPorts) =>
+  defineEndpoint({
+    method: 'DELETE',
+    path: '/users/:username/sessions/:id',
+    id: 'endLogin',
+    summary: 'End a session or token login of a user',
+    tag,
+    caller: 'required',
+    right,
+    status: 204,
+    answer: { description: 'It has ended.' },
+    problems: ['not-found'],
+    handle: async ({ call, caller, path: { username, id } }) => {
+      const was = await endByPublicId({ username, id, reason: 'administrator' })
+      if (was === undefined) throw noSuchLogin('of this user')
+      if (was === 'ended') await audit.record(eventOf({ call, caller, action: 'login.ended', target: id }, 'succeeded'))
+    },
+  })
+
+export const userSessionsEndpoints = (ports: UserSessionsPorts): Endpoint[] => [
+  listLogins(ports),
+  endLogins(ports),
+  getLogin(ports),
+  endLogin(ports),
+]

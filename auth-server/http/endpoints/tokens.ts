@@ -1,0 +1,24 @@
+/** A pair of tokens in answers. */
+import { z } from 'zod'
+import { component, seconds } from '../pipeline/description.ts'
+
+/** Of answers with tokens, beside `Cache-Control: no-store` (RFC 6749 §5.1). */
+export const noCache = { pragma: 'no-cache' } as const
+
+/** The success of endpoints that answer with a pair. */
+export const tokenPair = {
+  status: 200,
+  answer: { description: 'A pair of tokens.' },
+  response: component(
+    'Tokens',
+    z
+      .object({
+        access_token: z.string(),
+        refresh_token: z.string(),
+        token_type: z.literal('Bearer'),
+        expires_in: seconds,
+        refresh_expires_in: seconds,
+      })
+      .meta({ description: 'RFC 6749 §5.1. Durations in seconds.' }),
+  ),
+} as const

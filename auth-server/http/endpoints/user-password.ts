@@ -1,0 +1,53 @@
+/** PUT /users/{username}/password: one's own with the old one, that of others with the right to (CONTRACT sections 2 and 9). */
+import { z } from 'zod'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
+import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
+import type { OwnPasswordChange, PasswordChanges } from '../../logins/change-password.ts'
+import { jsonBody } from '../pipeline/bodies.ts'
+import { defineEndpoint } from '../pipeline/endpoint.ts'
+
+const schema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })
+
+export const userPasswordEndpoint = ({ passwords }: { readonly passwords: PasswordChanges }) =>
+  defineEndpoint({
+    method: 'PUT',
+    path: '/users/:username/password',
+    id: 'putPassword',
+    summary: "Change one's own password, or with the right to, another user's",
+    description: "Ends that user's other logins. For another user you need every right of that user.",
+    tag: 'users',
+    caller: 'required',
+    body: jsonBody(schema),
+    right: 'user.manage',
+    account: ({ path }) => path.username,
+    status: 204,
+    answer: { description: 'The password is changed.' },
+    problems: ['not-found', 'wrong-password', 'reserved-user', 'too-many-attempts', 'too-many-logins'],
+    // A body without the old password is no attempt, as one that is not well-formed is none.
+    audit: ({ caller, path, body }) =>
+      body.oldPassword === undefined && isOwnAccount(caller, path.username)
+        ? undefined
+        : { action: 'user.password-changed', target: path.username },
+    check: ({ caller, path: { username }, body: { newPassword, oldPassword } }) => {
+      if (oldPassword === undefined && isOwnAccount(caller, username)) throw oldPasswordMissing()
+      passwords.refuseImpossible({ username, newPassword })
+    },
+    handle: ({ call, caller, path: { username }, body: { newPassword, oldPassword } }) => {
+      if (!isOwnAccount(caller, username)) return passwords.reset({ username, newPassword, giver: caller })
+      if (oldPassword === undefined) throw oldPasswordMissing()
+      const change = { username, oldPassword, newPassword, clientAddress: call.peer.address, login: loginOf(caller) }
+      return passwords.change(change)
+    },
+  })
+
+function oldPasswordMissing(): Refused {
+  const errors = [{ pointer: '/oldPassword', code: 'missing-member', message: 'This member is required.' }]
+  return new Refused('invalid-body', '/oldPassword: one changes one’s own password with the old one.', {
+    members: { errors },
+  })
+}
+
+/** The login or session that calls, where the credential belongs to one. */
+const loginOf = ({ credential: { loginId, generation } }: Caller): OwnPasswordChange['login'] =>
+  loginId === undefined || generation === undefined ? null : { id: loginId, generation }

@@ -1,0 +1,30 @@
+/** A user in answers. */
+import { z } from 'zod'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
+import type { User } from '../../users/user.ts'
+import { component, time } from '../pipeline/description.ts'
+
+/** A user as administrators see one. */
+export const userComponent = component(
+  'User',
+  z.object({
+    id: z.string().meta({ format: 'uuid' }),
+    username: z.string(),
+    roles: z.array(z.string()),
+    rights: z.array(z.string()).meta({ description: 'Direct rights only.' }),
+    enabled: z.boolean(),
+    createdAt: time,
+    updatedAt: time,
+  }),
+)
+
+/** A user in this form. */
+export const representUser = (user: User) => ({
+  id: user.id,
+  username: user.username,
+  roles: user.roles,
+  rights: user.rights,
+  enabled: user.enabled,
+  createdAt: rfc3339(user.createdAt),
+  updatedAt: rfc3339(user.updatedAt),
+})

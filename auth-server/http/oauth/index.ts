@@ -1,0 +1,15 @@
+/** What OAuth clients use (CONTRACT sections 2 and 9). */
+import type { Endpoint } from '../pipeline/endpoint.ts'
+import { introspectEndpoint, type OAuthIntrospectPorts } from './introspect.ts'
+import { metadataEndpoints, type OAuthMetadataSettings } from './metadata.ts'
+import { type OAuthRevokePorts, revokeEndpoint } from './revoke.ts'
+import { type OAuthTokenPorts, tokenEndpoint } from './token.ts'
+
+export type OAuthEndpointPorts = OAuthTokenPorts & OAuthRevokePorts & OAuthIntrospectPorts
+
+export const oauthEndpoints = (settings: OAuthMetadataSettings, ports: OAuthEndpointPorts): Endpoint[] => [
+  tokenEndpoint(ports),
+  revokeEndpoint(ports),
+  introspectEndpoint(ports),
+  ...metadataEndpoints(settings),
+]

@@ -1,0 +1,92 @@
+/** GET /.well-known/oauth-authorization-server (RFC 8414): what works here, and nothing else. */
+import { z } from 'zod'
+import { answerCacheable } from '../../../shared/platform/http/cacheable.ts'
+import { assertionAlg } from '../../oauth/client-assertion.ts'
+import { clientAuthenticationMethods } from '../../oauth/clients.ts'
+import { allRights } from '../../users/rights.ts'
+import { cacheable, component } from '../pipeline/description.ts'
+import { definePublicEndpoint, type PublicEndpoint } from '../pipeline/endpoint.ts'
+
+/** Of the settings, what the metadata tells. */
+export interface OAuthMetadataSettings {
+  readonly issuer: string
+  readonly publicOrigin: string
+  readonly schemes: readonly string[]
+}
+
+const wellKnown = '/.well-known/oauth-authorization-server'
+
+const names = z.array(z.string())
+
+const schema = z
+  .object({
+    issuer: z.string(),
+    token_endpoint: z.string(),
+    revocation_endpoint: z.string(),
+    introspection_endpoint: z.string(),
+    jwks_uri: z.string(),
+    service_documentation: z.string(),
+    grant_types_supported: names,
+    response_types_supported: names,
+    scopes_supported: names,
+    token_endpoint_auth_methods_supported: names,
+    token_endpoint_auth_signing_alg_values_supported: names,
+    revocation_endpoint_auth_methods_supported: names,
+    revocation_endpoint_auth_signing_alg_values_supported: names,
+    introspection_endpoint_auth_methods_supported: names,
+    introspection_endpoint_auth_signing_alg_values_supported: names,
+  })
+  .meta({ description: 'RFC 8414 §2.' })
+
+export function metadataEndpoints(settings: OAuthMetadataSettings): PublicEndpoint[] {
+  const body = JSON.stringify(metadataOf(settings))
+  return pathsFor(settings).map((path) =>
+    definePublicEndpoint({
+      caller: 'none',
+      method: 'GET',
+      path,
+      id: path === wellKnown ? 'getOAuthMetadata' : 'getOAuthMetadataOfIssuer',
+      summary: 'Read what OAuth clients need to know of this server',
+      tag: 'tokens',
+      ...cacheable,
+      status: 200,
+      answer: { description: 'RFC 8414.', headers: ['ETag'] },
+      response: component('OAuthMetadata', schema),
+      handle: (call) =>
+        answerCacheable(call, {
+          contentType: 'application/json',
+          cacheControl: 'public, max-age=300, must-revalidate',
+          body,
+          headers: { 'access-control-allow-origin': '*' },
+        }),
+    }),
+  )
+}
+
+/** An issuer with a path has its own behind the well-known one (RFC 8414 §3.1). */
+function pathsFor({ issuer }: OAuthMetadataSettings): string[] {
+  const path = URL.canParse(issuer) ? new URL(issuer).pathname.replace(/\/$/, '') : ''
+  return /^(\/[A-Za-z0-9._~-]+)+$/.test(path) ? [wellKnown, wellKnown + path] : [wellKnown]
+}
+
+function metadataOf({ issuer, publicOrigin, schemes }: OAuthMetadataSettings) {
+  const ofClients = [...clientAuthenticationMethods]
+  const algorithms = [assertionAlg]
+  return {
+    issuer,
+    token_endpoint: `${publicOrigin}/oauth/token`,
+    revocation_endpoint: `${publicOrigin}/oauth/revoke`,
+    introspection_endpoint: `${publicOrigin}/oauth/introspect`,
+    jwks_uri: `${publicOrigin}/.well-known/jwks.json`,
+    service_documentation: `${publicOrigin}/docs`,
+    grant_types_supported: ['refresh_token', 'client_credentials'],
+    response_types_supported: [],
+    scopes_supported: allRights,
+    token_endpoint_auth_methods_supported: ['none', ...ofClients],
+    token_endpoint_auth_signing_alg_values_supported: algorithms,
+    revocation_endpoint_auth_methods_supported: ['none', ...ofClients],
+    revocation_endpoint_auth_signing_alg_values_supported: algorithms,
+    introspection_endpoint_auth_methods_supported: schemes.includes('bearer') ? [...ofClients, 'Bearer'] : ofClients,
+    introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+  }
+}

@@ -1,0 +1,97 @@
+/** What the endpoints below `/oauth` have in common: a form as request, RFC 6749 §5 as answers, a client as caller. */
+import { z } from 'zod'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { formType, readForm } from '../../../shared/platform/http/content/form-body.ts'
+import { isOfSignature } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { DescribedAnswer } from '../../../shared/platform/http/operation.ts'
+import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { OAuthRefused } from '../../oauth/oauth-refused.ts'
+import type { BodyReader } from '../pipeline/bodies.ts'
+import { component } from '../pipeline/description.ts'
+import type { OwnCredential } from '../pipeline/own-credential.ts'
+import { answerOfRefusal } from './oauth-answers.ts'
+
+/** The parameters of a request: what was sent without a value counts as left out (RFC 6749 §3.2). */
+export interface OAuthForm {
+  get(name: string): string | undefined
+  /** @throws OAuthRefused `invalid_request` when it is not there */
+  required(name: string): string
+}
+
+/** A parameter of a form, for the documentation. */
+export const text = z.string().optional()
+
+const clientMembers = {
+  client_id: text.meta({ description: 'The id of an API key, or `keyhold`.' }),
+  client_secret: text,
+  client_assertion: text.meta({ description: 'RFC 7523 §2.2, signed with RS256.' }),
+  client_assertion_type: text.meta({ enum: ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'] }),
+}
+
+/** The body of an endpoint: these members, and those that authenticate a client. */
+export const oauthBody = (members: z.ZodRawShape): BodyReader<OAuthForm> => ({
+  read: readOAuthForm,
+  describe: () => ({
+    schema: jsonSchemaOf(z.object({ ...members, ...clientMembers })),
+    required: true,
+    mediaTypes: [formType],
+  }),
+})
+
+/** The credential of a client, which stands in the form or beside it: `handle` authenticates it (`presented-client.ts`). */
+export const client: OwnCredential<undefined> = {
+  kind: 'client',
+  find: () => undefined,
+  refusal: answerOfRefusal,
+  problems: [],
+  security: [],
+}
+
+/** @throws OAuthRefused `invalid_request` for what is no form */
+export async function readOAuthForm(call: HttpCall): Promise<OAuthForm> {
+  // Whatever stands in a URL ends up in logs (RFC 6749 §2.3.1).
+  if ([...call.query.keys()].some((name) => !isOfSignature(name))) {
+    throw new OAuthRefused('invalid_request', 'Send all parameters in the body, none in the URL.')
+  }
+  const fields = await readForm(call).catch((error: unknown) => {
+    const isOfForm = error instanceof Refused && ['invalid-body', 'unsupported-media-type'].includes(error.code)
+    throw isOfForm ? new OAuthRefused('invalid_request', error.message) : error
+  })
+  const get = (name: string) => fields.get(name) || undefined
+  return {
+    get,
+    required: (name) => {
+      const value = get(name)
+      if (value === undefined) throw new OAuthRefused('invalid_request', `The parameter ${name} is missing.`)
+      return value
+    },
+  }
+}
+
+/** The form of refusals (RFC 6749 §5.2). */
+export const oauthError = component(
+  'OAuthError',
+  z.object({ error: z.string(), error_description: z.string() }).meta({ description: 'RFC 6749 §5.2.' }),
+)
+
+const error = (description: string, headers: readonly string[] = []): DescribedAnswer => ({
+  description,
+  schema: ref(oauthError.name),
+  headers,
+})
+
+/** What all of these endpoints say of themselves. */
+export const ofOAuth = {
+  method: 'POST',
+  tag: 'tokens',
+  status: 200,
+  otherAnswers: {
+    400: error('`error` says what is wrong.', ['WWW-Authenticate']),
+    401: error('`invalid_client`: the client did not authenticate; `invalid_token`.', ['WWW-Authenticate']),
+    403: error('Credentials are accepted over HTTPS only.'),
+    413: error('The body is too large.'),
+    429: error('Too many failed attempts.', ['Retry-After']),
+    503: error('Something this server depends on does not answer.', ['Retry-After']),
+  },
+} as const

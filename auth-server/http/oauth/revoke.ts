@@ -1,0 +1,58 @@
+/** POST /oauth/revoke (RFC 7009). */
+import { z } from 'zod'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
+import type { LogOut } from '../../logins/logout.ts'
+import type { EndToken } from '../../oauth/end-token.ts'
+import type { TokenIssue } from '../../oauth/inspect-token.ts'
+import { invalidClient, OAuthRefused } from '../../oauth/oauth-refused.ts'
+import { noCache } from '../endpoints/tokens.ts'
+import { eventOf } from '../pipeline/audited.ts'
+import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
+import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
+import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from './presented-client.ts'
+
+export interface OAuthRevokePorts extends ClientAtEndpointPorts {
+  readonly logOut: LogOut
+  readonly endToken: EndToken
+  /** Undefined for what is no token. */
+  issueOfToken(token: string): Promise<TokenIssue | undefined>
+}
+
+export const revokeEndpoint = (ports: OAuthRevokePorts) =>
+  defineCredentialEndpoint({
+    ...ofOAuth,
+    path: '/oauth/revoke',
+    id: 'oauthRevoke',
+    summary: 'End a login by either of its tokens, or one token of an API key, or one key-signed token',
+    caller: client,
+    body: oauthBody({ token: z.string(), token_type_hint: text }),
+    answer: { description: 'It is no token, or none any more.' },
+    response: { schema: z.object({}) },
+    handle: async ({ call, body: form }) => {
+      await revoke(call, form, ports)
+      return { body: {}, headers: noCache }
+    },
+  })
+
+/**
+ * Either token of a login ends that login, as a logout does: whoever has one of them is the public client of logins. So is who has a
+ * key-signed token, which ends alone, as a token of an API key does. What is no token, or has ended, is no error (RFC 7009 §2.2).
+ */
+async function revoke(call: HttpCall, form: OAuthForm, ports: OAuthRevokePorts): Promise<void> {
+  const presented = presentedClient(call, form)
+  const token = form.required('token')
+  const client = presented && (await authenticateAt(call, presented, ports))
+  const clientId = client?.key.id ?? loginClientId
+  const issue = await ports.issueOfToken(token)
+  if (issue === undefined) return
+  if (issue.clientId !== clientId) {
+    throw client ? new OAuthRefused('unauthorized_client', 'The token was issued to another client.') : invalidClient()
+  }
+  const { ends } = issue
+  const ended = await (ends === 'login' ? ports.logOut(token) : ports.endToken(token))
+  if (!ended?.wasAlive) return
+  const action = ends === 'login' ? 'login.ended' : `${ends}.revoked`
+  const about = { call, actor: ended.username, action, target: ended.id }
+  await ports.audit.record(eventOf(about, 'succeeded'))
+}

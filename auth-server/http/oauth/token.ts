@@ -1,0 +1,86 @@
+/** POST /oauth/token (RFC 6749 §4.4 and §6; client authentication: §2.3, RFC 7523). */
+import { z } from 'zod'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { GrantClientCredentials } from '../../oauth/client-credentials.ts'
+import { invalidClient, OAuthRefused } from '../../oauth/oauth-refused.ts'
+import { auditedRefresh, type RefreshEndpointPorts } from '../endpoints/refresh.ts'
+import { noCache } from '../endpoints/tokens.ts'
+import { eventOf } from '../pipeline/audited.ts'
+import { component, seconds } from '../pipeline/description.ts'
+import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
+import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
+import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from './presented-client.ts'
+
+export interface OAuthTokenPorts extends ClientAtEndpointPorts, RefreshEndpointPorts {
+  readonly grantClientCredentials: GrantClientCredentials
+}
+
+const response = component(
+  'OAuthTokens',
+  z
+    .object({
+      access_token: z.string(),
+      token_type: z.literal('Bearer'),
+      expires_in: seconds,
+      scope: z.string().optional(),
+      refresh_token: z.string().optional(),
+      refresh_expires_in: seconds.optional(),
+    })
+    .meta({ description: 'RFC 6749 §5.1. Durations in seconds.' }),
+)
+
+type Grant = (call: HttpCall, form: OAuthForm, ports: OAuthTokenPorts) => Promise<z.output<typeof response.schema>>
+
+export const tokenEndpoint = (ports: OAuthTokenPorts) =>
+  defineCredentialEndpoint({
+    ...ofOAuth,
+    path: '/oauth/token',
+    id: 'oauthToken',
+    summary: 'Get an access token, by a refresh token or as an API key',
+    caller: client,
+    body: oauthBody({
+      grant_type: z.enum(['refresh_token', 'client_credentials']),
+      refresh_token: text,
+      scope: text.meta({
+        description: 'Of `client_credentials`: names of rights, which narrow what the token may do.',
+      }),
+    }),
+    answer: { description: 'RFC 6749 §5.1.' },
+    response,
+    handle: async ({ call, body: form }) => {
+      const grant = grants.get(form.required('grant_type'))
+      if (grant) return { body: await grant(call, form, ports), headers: noCache }
+      throw new OAuthRefused(
+        'unsupported_grant_type',
+        'grant_type: expected refresh_token or client_credentials. Users log in with their password at /login.',
+      )
+    },
+  })
+
+const refreshToken: Grant = async (call, form, ports) => {
+  const presented = presentedClient(call, form)
+  const token = form.required('refresh_token')
+  if (presented) {
+    await authenticateAt(call, presented, ports)
+    throw new OAuthRefused('invalid_grant', 'The refresh token was not issued to this client.')
+  }
+  if (form.get('scope') !== undefined) {
+    throw new OAuthRefused('invalid_scope', 'A refresh takes no scope: the new token may do what the user may.')
+  }
+  return auditedRefresh(call, token, ports)
+}
+
+const clientCredentials: Grant = async (call, form, ports) => {
+  const presented = presentedClient(call, form)
+  if (!presented) throw invalidClient()
+  const client = await authenticateAt(call, presented, ports)
+  const granted = await ports.grantClientCredentials(client, form.get('scope'))
+  const about = { call, actor: client.owner.username, action: 'token.issued', target: client.key.id }
+  await ports.audit.record({ ...eventOf(about, 'succeeded'), scheme: presented.method })
+  return granted
+}
+
+const grants: ReadonlyMap<string, Grant> = new Map([
+  ['refresh_token', refreshToken],
+  ['client_credentials', clientCredentials],
+])

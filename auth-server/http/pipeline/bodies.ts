@@ -1,0 +1,21 @@
+import type { z } from 'zod'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
+import type { DescribedBody } from '../../../shared/platform/http/operation.ts'
+import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
+
+/** How an endpoint reads its body, and what the documentation says of it. */
+export interface BodyReader<Body> {
+  /** @throws Refused `invalid-body`, `unsupported-media-type`, `invalid-value`, unless the endpoint has a form of its own */
+  read(call: HttpCall): Promise<Body>
+  describe(): DescribedBody
+}
+
+/** A JSON body of this schema. `required` false: an empty body counts as `{}`. */
+export const jsonBody = <Schema extends z.ZodType>(
+  schema: Schema,
+  { required = true }: { readonly required?: boolean } = {},
+): BodyReader<z.output<Schema>> => ({
+  read: (call) => readBodyAs(call, schema),
+  describe: () => ({ schema: jsonSchemaOf(schema), required }),
+})

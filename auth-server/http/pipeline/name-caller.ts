@@ -1,0 +1,8 @@
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+
+/** Names whoever has just proved to know a password in the line that the log has of this request. */
+export const nameCaller =
+  (call: HttpCall) =>
+  (userId: string): void => {
+    call.caller = { userId, scheme: 'password' }
+  }

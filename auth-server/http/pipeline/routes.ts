@@ -1,0 +1,81 @@
+/** Endpoints as routes of the app: the pipeline in front, the documentation beside. */
+import type { z } from 'zod'
+import { type HttpCall, maxOpenBodyBytes } from '../../../shared/platform/http/call.ts'
+import type { Operation } from '../../../shared/platform/http/operation.ts'
+import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { bodyProblems, callerProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import type { Component } from './description.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Pipeline } from './pipeline.ts'
+
+/** The route that serves an endpoint. */
+export function routeOf(endpoint: Endpoint, pipeline: Pipeline): Route {
+  const maxBodyBytes = maxBodyBytesOf(endpoint)
+  return {
+    methods: [endpoint.method],
+    path: endpoint.path,
+    ...(maxBodyBytes !== undefined && { maxBodyBytes }),
+    describe: () => [operationOf(endpoint)],
+    handle: (call: HttpCall) => pipeline(call, endpoint),
+  }
+}
+
+function maxBodyBytesOf(endpoint: Endpoint): number | undefined {
+  if (endpoint.caller === 'none') return undefined
+  return endpoint.maxBodyBytes ?? (endpoint.caller === 'required' ? undefined : maxOpenBodyBytes)
+}
+
+/** What the OpenAPI document says of an endpoint. */
+export function operationOf(endpoint: Endpoint): Operation {
+  const { id, summary, description, tag, documentedPath, status, answer, response, requestHeaders } = endpoint
+  const security = securityOf(endpoint)
+  return {
+    id,
+    summary,
+    ...(description !== undefined && { description }),
+    tag,
+    ...(documentedPath !== undefined && { path: documentedPath }),
+    ...(requestHeaders && { headers: requestHeaders }),
+    ...requestOf(endpoint),
+    answers: {
+      [status]: response ? { ...answer, schema: schemaOf(response) } : answer,
+      ...endpoint.otherAnswers,
+    },
+    problems: [...problemsOf(endpoint), ...(endpoint.problems ?? [])],
+    ...(security && { security }),
+  }
+}
+
+const schemaOf = ({ name, schema }: Component<z.ZodType>) => (name === undefined ? jsonSchemaOf(schema) : ref(name))
+
+/** The response schemas of these endpoints that have a name. */
+export const responseComponents = (endpoints: readonly Endpoint[]): Record<string, z.ZodType> =>
+  Object.fromEntries(
+    endpoints.flatMap(({ response }) => (response?.name === undefined ? [] : [[response.name, response.schema]])),
+  )
+
+function requestOf(endpoint: Endpoint): Pick<Operation, 'query' | 'body'> {
+  if (endpoint.caller === 'none') return {}
+  const { query, body } = endpoint
+  return { ...(query && { query }), ...(body && { body: body.describe() }) }
+}
+
+const securityOf = ({ security, caller }: Endpoint): readonly string[] | undefined => {
+  if (security) return security
+  if (caller === 'none') return []
+  return caller === 'required' ? undefined : caller.security
+}
+
+/** The problems of each step of the pipeline that the endpoint takes part in. */
+function problemsOf(endpoint: Endpoint): readonly string[] {
+  if (endpoint.caller === 'none') return []
+  const { caller, right, query, body, method } = endpoint
+  if (caller !== 'required' && caller.refusal) return caller.problems
+  return [
+    ...(caller === 'required' ? callerProblems : caller.problems),
+    ...(query ? ['invalid-parameter'] : []),
+    ...(body ? bodyProblems : method === 'DELETE' ? ['invalid-body'] : []),
+    ...(right === undefined ? [] : [right === 'own-account' ? 'narrowed-credential' : 'missing-right']),
+  ]
+}

@@ -1,0 +1,71 @@
+import type { Cache } from '../../shared/platform/cache/cache.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import type { Guesses } from '../../shared/protocol/login-throttle/login-throttle.ts'
+import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import type { Sealing } from '../store/sealing.ts'
+import type { Tokens } from '../tokens/create-tokens.ts'
+import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import { createPasswordChanges } from './change-password.ts'
+import { createKeySignedLogin } from './key-signed-login.ts'
+import { createLoginLists } from './list-logins.ts'
+import { createLogIn } from './login.ts'
+import { createLogOut } from './logout.ts'
+import { createRecentProof } from './recent-proof.ts'
+import { createRefresh } from './refresh.ts'
+import { createFamilyStore } from './refresh-token-families.ts'
+import type { LoginLifetimes } from './refresh-token-family.ts'
+import { endAllLoginsOf, endByPublicId } from './revoke-login.ts'
+import { createSessionStore } from './session-store.ts'
+import { createStartSession } from './start-session.ts'
+import { createStoredSessions } from './use-session.ts'
+
+/** Of the settings, what logins go by. */
+export interface LoginsSettings extends LoginLifetimes {
+  readonly keySignedTokenTtlSeconds: number
+  readonly sessionIdleTtlSeconds: number
+  readonly sessionMaxTtlSeconds: number
+  readonly maxLoginsPerUser: number
+}
+
+/** What logins need. */
+export interface LoginsPorts {
+  readonly database: Database
+  readonly cache: Cache
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly publisher: PrincipalPublisher
+  readonly guesses: Guesses
+  readonly hashing: PasswordHashing
+  readonly sealing: Sealing
+  readonly tokens: Tokens
+}
+
+export type Logins = ReturnType<typeof createLogins>
+
+/** How users log in, stay logged in and log out, by tokens and by cookie. */
+export function createLogins(settings: LoginsSettings, { tokens, ...given }: LoginsPorts) {
+  const { database } = given
+  const { sessionIdleTtlSeconds, sessionMaxTtlSeconds, maxLoginsPerUser, keySignedTokenTtlSeconds } = settings
+  const families = createFamilyStore(database)
+  const sessionStore = createSessionStore(database)
+  const sessions = createStoredSessions({ ...given, sessionStore, sessionIdleTtlSeconds })
+  const ports = { ...given, ...tokens, families, lifetimes: settings, maxLoginsPerUser, sessionIdleTtlSeconds }
+  type Ending = Parameters<typeof endByPublicId>[1]
+  return {
+    families,
+    sessions,
+    logIn: createLogIn(ports),
+    logInKeySigned: createKeySignedLogin({ ...ports, keySignedTokenTtlSeconds }),
+    startSession: createStartSession({ ...ports, sessionStore, sessions, sessionMaxTtlSeconds }),
+    refresh: createRefresh(ports),
+    logOut: createLogOut(ports),
+    passwords: createPasswordChanges(ports),
+    requireRecentProof: createRecentProof(ports),
+    loginLists: createLoginLists({ ...given, sessionIdleTtlSeconds }),
+    ownerOf: sessionStore.ownerOf,
+    endByPublicId: (ending: Ending) => endByPublicId(ports, ending),
+    endAllLoginsOf: (ending: Omit<Ending, 'id'>) => endAllLoginsOf(ports, ending),
+  }
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { rememberVerifiedTokens } from '../../shared/protocol/access-token/verified-token-cache.ts'
+import {
+  createAccessTokenVerifier,
+  type VerificationKeys,
+  type VerifyAccessToken,
+} from '../../shared/protocol/access-token/verify-access-token.ts'
+import type { SecretsKeys } from '../store/secrets-keys.ts'
+import { createAccessTokenIssuer, type IssueAccessToken, type SigningKeys } from './access-tokens.ts'
+import { createKeySignedIssuer, type IssueKeySignedToken, type KeySignedSigningKeys } from './key-signed-tokens.ts'
+import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
+
+/** The tokens of this server: each kind with what issues and reads it. */
+export interface Tokens {
+  readonly issueAccessToken: IssueAccessToken
+  readonly verifyAccessToken: VerifyAccessToken
+  readonly refreshTokens: RefreshTokens
+  readonly issueKeySignedToken: IssueKeySignedToken
+}
+
+/** What tokens need. */
+export interface TokensPorts {
+  readonly keyRing: SigningKeys & KeySignedSigningKeys & { verificationKeys(use: 'jwt'): VerificationKeys }
+  readonly secretsKeys: SecretsKeys
+  readonly clock: Clock
+  readonly ids: IdSource
+}
+
+/** Tokens of this issuer for this audience (ISSUER, AUDIENCE). */
+export function createTokens(
+  { issuer, audience }: { readonly issuer: string; readonly audience: string },
+  { keyRing, secretsKeys, clock, ids }: TokensPorts,
+): Tokens {
+  const keys = keyRing.verificationKeys('jwt')
+  const verify = createAccessTokenVerifier({ keys, issuer, audience, clock })
+  return {
+    issueAccessToken: createAccessTokenIssuer({ keys: keyRing, ids, issuer, audience }),
+    verifyAccessToken: rememberVerifiedTokens(verify, { keys, clock }),
+    refreshTokens: createRefreshTokens({ secretsKeys, ids, issuer }),
+    issueKeySignedToken: createKeySignedIssuer(keyRing),
+  }
+}
