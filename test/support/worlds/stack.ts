@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { createDemoUsers, demoPassword, newDemoUsers } from '../../../auth-server/bootstrap.ts'
 import { readAuthConfig } from '../../../auth-server/config.ts'
+import type { Endpoint } from '../../../auth-server/http/pipeline/endpoint.ts'
 import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from '../../../auth-server/server.ts'
 import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
@@ -20,6 +21,7 @@ import { createLog, type Log } from '../../../shared/platform/log/log.ts'
 import { createMetrics, type Metrics, type ServerName } from '../../../shared/platform/metrics/metrics.ts'
 import { sharedProblems } from '../../../shared/protocol/problems/both-servers.ts'
 import { type Reply, type Sent, secretsIn, send } from '../clients/http-client.ts'
+import { routesOf } from '../clients/openapi.ts'
 import { freePort } from '../processes/free-port.ts'
 import { preparedKeysDir } from '../processes/prepared-keys.ts'
 import type { RedisServer } from '../processes/redis-server.ts'
@@ -54,10 +56,19 @@ export interface Stack {
   /** The settings the servers were given. */
   readonly environment: Readonly<Record<string, string>>
   readonly logLines: readonly string[]
+  /** What the servers serve. */
+  readonly served: Served
   /** Logs a user in; by default with the password that demo users have. */
   logIn(username: string, password?: string): Promise<Tokens>
   /** Closes everything. @throws Error when a log line holds a secret that was sent or received */
   close(): Promise<void>
+}
+
+/** The routes of the servers, as `METHOD path` in Hono's syntax, and what the auth server's endpoints say of themselves. */
+export interface Served {
+  readonly auth: readonly string[]
+  readonly deal: readonly string[]
+  readonly endpoints: readonly Endpoint[]
 }
 
 export interface StackOptions {
@@ -87,6 +98,7 @@ export interface Common {
 /** A server that runs. */
 export interface StartedServer {
   readonly server: TestServer
+  readonly routes: readonly string[]
   close(): Promise<void>
 }
 
@@ -130,17 +142,20 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
   const database = backend.openDatabase()
   undo.push(() => database.close())
   await migrate(database)
-  const started = async ({ server, close }: StartedServer): Promise<TestServer> => {
-    undo.push(close)
+  const started = <Started extends StartedServer>(server: Started): Started => {
+    undo.push(server.close)
     return server
   }
-  const auth = await started(await startAuthServer(common))
+  const startedAuth = started(await startAuthServer(common))
+  const { server: auth } = startedAuth
   const deals: TestServer[] = []
+  let dealRoutes: readonly string[] = []
   const addDealServer = async () => {
     const settings = { DEAL_PORT: String(await freePort()), ...environment }
     const own = options.dealServer?.(deals.length)
-    const server = await started(await startDealServer({ ...common, environment: settings }, own))
+    const { server, routes } = started(await startDealServer({ ...common, environment: settings }, own))
     deals.push(server)
+    dealRoutes = routes
     return server
   }
   while (deals.length < (options.dealServers ?? 1)) await addDealServer()
@@ -148,6 +163,7 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
   if (!deal) throw new TypeError('a stack has at least one deal server')
   return {
     ...{ auth, deal, deals, addDealServer, clock, database, environment, logLines },
+    served: { auth: startedAuth.routes, deal: dealRoutes, endpoints: startedAuth.endpoints },
     redis: backend.redis,
     logIn: (username, password = passwordOf(username)) => logIn(auth, username, password),
     close: async () => {
@@ -165,8 +181,13 @@ export async function migrate(database: Database): Promise<void> {
   }
 }
 
+/** An auth server that runs. */
+export interface StartedAuthServer extends StartedServer {
+  readonly endpoints: readonly Endpoint[]
+}
+
 /** Starts one auth server, and makes the demo's users when they are not there. */
-export async function startAuthServer({ backend, clock, log, environment }: Common): Promise<StartedServer> {
+export async function startAuthServer({ backend, clock, log, environment }: Common): Promise<StartedAuthServer> {
   const { config, problems } = readAuthConfig(backend.mode, environment)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
@@ -198,7 +219,8 @@ export async function startAuthServer({ backend, clock, log, environment }: Comm
     await server.stop()
     await Promise.all([keyRing.close(), database.close(), cache.close()])
   }
-  return { server: testServer(listening.port, config.tls && 'https'), close }
+  const { endpoints } = server
+  return { server: testServer(listening.port, config.tls && 'https'), routes: routesOf(server.app), endpoints, close }
 }
 
 /** Starts one deal server. */
@@ -235,7 +257,7 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     await server.stop()
     await Promise.all([database.close(), cache.close()])
   }
-  return { server: testServer(listening.port, config.tls && 'https'), close }
+  return { server: testServer(listening.port, config.tls && 'https'), routes: routesOf(server.app), close }
 }
 
 /** The metrics of a server's process, with what it counts beside the server. */
