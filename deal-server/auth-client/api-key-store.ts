@@ -1,6 +1,9 @@
 /** API keys as the auth server tells of them, held in memory alone: what signed requests are verified with. */
+
+import { apiKeyExchange, apiKeySecretPurpose, apiKeyUsedExchange } from '../../shared/internal-api/api-key.ts'
+import { questionOf } from '../../shared/internal-api/exchange.ts'
+import { openInternally } from '../../shared/internal-api/sealing.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
-import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
@@ -8,7 +11,6 @@ import type { Principals } from '../../shared/protocol/authentication/authentica
 import { holdCredentials } from '../../shared/protocol/authentication/credential-cache.ts'
 import { reportUses } from '../../shared/protocol/authentication/signed-request/report-uses.ts'
 import { type SigningKey, signingKeyOf } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
-import { apiKeySecretPurpose, internalApiKeySchema } from '../../shared/protocol/internal-api/api-keys.ts'
 import type { AuthClient } from './auth-client.ts'
 
 export interface ApiKeyStore {
@@ -35,7 +37,7 @@ export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
   const { authClient, principals, clock } = ports
   const held = holdCredentials<SigningKey>({ principals, clock, ...heldBounds })
   const report = async (id: string) => {
-    await authClient.ask({ method: 'POST', target: `/api-keys/${id}/used` })
+    await authClient.ask(questionOf(apiKeyUsedExchange, { path: { id }, body: undefined }))
   }
   return {
     find: async (id, onBehalfOf) => {
@@ -51,9 +53,10 @@ async function load(
   { authClient, secret }: ApiKeyStorePorts,
   onBehalfOf: Traced | undefined,
 ): Promise<SigningKey | undefined> {
-  const { status, body } = await authClient.ask({ method: 'GET', target: `/api-keys/${id}`, onBehalfOf })
+  const question = questionOf(apiKeyExchange, { path: { id }, body: undefined })
+  const { status, body } = await authClient.ask({ ...question, onBehalfOf })
   if (status === 404) return undefined
-  const answer = status === 200 ? internalApiKeySchema.safeParse(body) : undefined
+  const answer = status === 200 ? apiKeyExchange.answer.safeParse(body) : undefined
   if (!answer?.success) {
     throw new Unavailable('auth-server', { cause: new Error(`/internal/api-keys answered ${status}`) })
   }

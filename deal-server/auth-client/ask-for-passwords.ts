@@ -1,7 +1,8 @@
-import { sealInternally } from '../../shared/platform/crypto/internal-sealing.ts'
+import { questionOf } from '../../shared/internal-api/exchange.ts'
+import { passwordExchange, passwordPurpose } from '../../shared/internal-api/password.ts'
+import { sealInternally } from '../../shared/internal-api/sealing.ts'
 import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { BasicPorts } from '../../shared/protocol/authentication/basic/basic.ts'
-import { passwordPurpose, provedUserSchema } from '../../shared/protocol/internal-api/passwords.ts'
 import type { AuthClient, InternalAnswer } from './auth-client.ts'
 
 export interface AskForPasswordsPorts {
@@ -18,10 +19,10 @@ export const askForPasswords =
   ({ authClient, serviceSecret: secret }: AskForPasswordsPorts): BasicPorts['verify'] =>
   async ({ username, password, clientAddress }, onBehalfOf) => {
     const credential = sealInternally(JSON.stringify({ username, password }), { secret, purpose: passwordPurpose })
-    const body = { credential, clientAddress }
-    const answer = await authClient.ask({ method: 'POST', target: '/verify-password', body, onBehalfOf, deadlineMs })
+    const question = questionOf(passwordExchange, { path: {}, body: { credential, clientAddress } })
+    const answer = await authClient.ask({ ...question, onBehalfOf, deadlineMs })
     if (answer.status === 200) {
-      const user = provedUserSchema.safeParse(answer.body)
+      const user = passwordExchange.answer.safeParse(answer.body)
       if (user.success) return user.data
     }
     if (answer.status === 401 && codeOf(answer) === 'invalid-credentials') return undefined

@@ -1,18 +1,21 @@
 /** What the deal server asks of the auth server over the network: its public documents, and everything at `/internal`. Every call has a deadline, and a shorter one where the auth server is frozen. */
+
+import {
+  type AnsweredInternalRequest,
+  installationHeader,
+  isInternalAnswer,
+  keySetHeader,
+} from '../../shared/internal-api/answers.ts'
+import { questionOf } from '../../shared/internal-api/exchange.ts'
+import { feedExchange } from '../../shared/internal-api/feed.ts'
+import { principalExchange } from '../../shared/internal-api/principal.ts'
+import { signInternalRequest } from '../../shared/internal-api/requests.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import { frozenAfterMs } from '../../shared/platform/concurrency/liveness.ts'
 import { type Traced, traceparent } from '../../shared/platform/http/trace.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import { type AnsweredInternalRequest, isInternalAnswer } from '../../shared/protocol/internal-api/internal-answers.ts'
-import { signInternalRequest } from '../../shared/protocol/internal-api/internal-requests.ts'
-import { keySetHeader } from '../../shared/protocol/internal-api/published-keys.ts'
-import {
-  feedAnswerSchema,
-  installationHeader,
-  installationIdSchema,
-} from '../../shared/protocol/principal/instance-id.ts'
-import { type InstalledPrincipal, principalRecordSchema } from '../../shared/protocol/principal/record.ts'
+import { type InstalledPrincipal, installationIdSchema } from '../../shared/protocol/principal/instance-id.ts'
 import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 
 export interface AuthClient {
@@ -24,7 +27,7 @@ export interface AuthClient {
   document(path: string): Promise<unknown>
   /**
    * Asks below `/internal`; a body goes as JSON. @throws Unavailable when nothing answers, or something that is not JSON, or that is
-   * not proved to be the auth server's answer to this very question (`shared/protocol/internal-api/internal-answers.ts`)
+   * not proved to be the auth server's answer to this very question (`shared/internal-api/answers.ts`)
    */
   ask(question: InternalQuestion): Promise<InternalAnswer>
   /** From now on it is not asked any more. */
@@ -42,7 +45,7 @@ export interface InternalQuestion {
   readonly deadlineMs?: number
 }
 
-/** What the auth server answered; never secret by itself (`shared/platform/crypto/internal-sealing.ts`). */
+/** What the auth server answered; never secret by itself (`shared/internal-api/sealing.ts`). */
 export interface InternalAnswer {
   readonly status: number
   /** Undefined without a body. */
@@ -77,6 +80,8 @@ interface AuthRequest {
 /** A document that is never far: whether documents come is asked by it. */
 const lightDocument = '/.well-known/jwks.json'
 
+const feedQuestion = questionOf(feedExchange, { path: {}, body: undefined })
+
 /** A client of the auth server at AUTH_URL. */
 export function createAuthClient(ports: AuthClientPorts): AuthClient {
   const { secret, clock, ids } = ports
@@ -99,7 +104,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     return { target, method, headers, deadlineMs, ...(value === undefined ? {} : { body }), nonce }
   }
   // Caches may stand before the documents: that they do not come says nothing of whether questions are answered.
-  const questions = refuseWhileFrozen(send, () => light(requestOf({ method: 'GET', target: '/feed' })))
+  const questions = refuseWhileFrozen(send, () => light(requestOf(feedQuestion)))
   const documents = refuseWhileFrozen(send, () => light(documentRequest(lightDocument)))
   const [request, requestDocument] = [failFast(questions.ask), failFast(documents.ask)]
   const ask = async (question: InternalQuestion): Promise<InternalAnswer> => {
@@ -117,16 +122,16 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       for (const part of [questions, documents]) part.stop()
     },
     principal: async (username, onBehalfOf) => {
-      const target = `/principals/${encodeURIComponent(username)}`
-      const { status, headers, body } = await ask({ method: 'GET', target, onBehalfOf })
+      const question = questionOf(principalExchange, { path: { username }, body: undefined })
+      const { status, headers, body } = await ask({ ...question, onBehalfOf })
       const installation = installationIdSchema.safeParse(headers.get(installationHeader))
-      const record = status === 200 ? principalRecordSchema.safeParse(body).data : undefined
+      const record = status === 200 ? principalExchange.answer.safeParse(body).data : undefined
       if (installation.success && (record || status === 404)) return { installationId: installation.data, record }
       throw new Unavailable('auth-server', { cause: new Error(`/internal/principals answered ${status}`) })
     },
     installationId: async () => {
-      const { status, body } = await ask({ method: 'GET', target: '/feed' })
-      const answer = status === 200 ? feedAnswerSchema.safeParse(body) : undefined
+      const { status, body } = await ask(feedQuestion)
+      const answer = status === 200 ? feedExchange.answer.safeParse(body) : undefined
       if (answer?.success) return answer.data.installationId
       throw new Unavailable('auth-server', { cause: new Error(`/internal/feed answered ${status}`) })
     },

@@ -2,6 +2,9 @@
  * Sessions as the deal server knows them: memory, then the cache, then the auth server. An ended session is a change of its user's
  * principal record, so what is held here is no staler than that. The auth server alone moves the last-action time.
  */
+
+import { questionOf } from '../../shared/internal-api/exchange.ts'
+import { type SessionQuestion, sessionExchange } from '../../shared/internal-api/session.ts'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
@@ -16,7 +19,6 @@ import {
   knownSessionSchema,
   sessionCacheKey,
 } from '../../shared/protocol/authentication/session/session-times.ts'
-import { type SessionQuestion, sessionAnswerSchema } from '../../shared/protocol/internal-api/sessions.ts'
 import type { AuthClient } from './auth-client.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 
@@ -114,8 +116,9 @@ async function askAuthServer(
   question: SessionQuestion,
   onBehalfOf: Traced | undefined,
 ): Promise<KnownSession | undefined> {
-  const { status, body } = await authClient.ask({ method: 'POST', target: '/sessions', body: question, onBehalfOf })
-  const answer = status === 200 ? sessionAnswerSchema.safeParse(body).data : undefined
+  const asked = questionOf(sessionExchange, { path: {}, body: question })
+  const { status, body } = await authClient.ask({ ...asked, onBehalfOf })
+  const answer = status === 200 ? sessionExchange.answer.safeParse(body).data : undefined
   if (answer) return answer.session ?? undefined
   throw new Unavailable('auth-server', { cause: new Error(`/internal/sessions answered ${status}`) })
 }

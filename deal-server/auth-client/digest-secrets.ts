@@ -1,12 +1,13 @@
+import { digestSecretExchange, digestSecretPurpose } from '../../shared/internal-api/digest-secret.ts'
+import { questionOf } from '../../shared/internal-api/exchange.ts'
+import { openInternally } from '../../shared/internal-api/sealing.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
-import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
 import { holdCredentials } from '../../shared/protocol/authentication/credential-cache.ts'
 import type { DigestPorts, DigestSecret } from '../../shared/protocol/authentication/digest/digest.ts'
 import type { DigestCredential } from '../../shared/protocol/authentication/digest/digest-credential.ts'
-import { digestSecretPurpose, internalDigestSecretSchema } from '../../shared/protocol/internal-api/digest-secrets.ts'
 import type { AuthClient } from './auth-client.ts'
 
 export interface DigestSecretsPorts {
@@ -38,7 +39,9 @@ export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts
 /** Empty for what can be neither a user's name nor its hash. */
 function targetOf(user: DigestCredential['user']): string {
   const [name, value] = 'username' in user ? ['username', user.username] : ['userhash', user.userhash]
-  return possible.test(value) ? `/digest-secrets?${name}=${encodeURIComponent(value)}` : ''
+  return possible.test(value)
+    ? questionOf(digestSecretExchange, { path: {}, query: { [name]: value }, body: undefined }).target
+    : ''
 }
 
 async function ask(
@@ -46,9 +49,9 @@ async function ask(
   target: string,
   onBehalfOf: Traced | undefined,
 ): Promise<DigestSecret | undefined> {
-  const { status, body } = await authClient.ask({ method: 'GET', target, onBehalfOf })
+  const { status, body } = await authClient.ask({ method: digestSecretExchange.method, target, onBehalfOf })
   if (status === 404) return undefined
-  const answer = status === 200 ? internalDigestSecretSchema.safeParse(body).data : undefined
+  const answer = status === 200 ? digestSecretExchange.answer.safeParse(body).data : undefined
   const purpose = digestSecretPurpose(answer?.userId ?? '')
   const ha1 = answer && openInternally(answer.ha1Sealed, { secrets: [serviceSecret], purpose })
   if (!answer || ha1 === undefined) {

@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { questionOf } from '../../shared/internal-api/exchange.ts'
+import { limitRefusalsExchange, maxRefusalsAtOnce } from '../../shared/internal-api/limit-refusals.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/protocol/login-throttle/flood-filter.ts'
-import { type LimitRefusal, maxRefusalsAtOnce } from '../../shared/protocol/login-throttle/limit-refusals.ts'
+import type { LimitRefusal } from '../../shared/protocol/login-throttle/limit-refusals.ts'
 import type { AuthClient } from './auth-client.ts'
 
 export interface RefusalReportsPorts {
@@ -94,7 +96,8 @@ async function deliver(
 ): Promise<boolean> {
   const isDelivered = async () => {
     try {
-      const answer = await authClient.ask({ method: 'POST', target: '/limit-refusals', body: { refusals } })
+      const question = questionOf(limitRefusalsExchange, { path: {}, body: { refusals: [...refusals] } })
+      const answer = await authClient.ask(question)
       return answer.status === 204
     } catch (error) {
       if (error instanceof Unavailable) return false

@@ -63,7 +63,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     ...['auth-server/http/pipeline', 'auth-server/http/endpoints', 'auth-server/api-keys', 'auth-server/audit'],
     ...['auth-server/logins', 'auth-server/oauth', 'auth-server/users', 'shared', 'zod'],
   ],
-  'auth-server/http/internal': ['auth-server/api-keys', 'auth-server/logins', 'auth-server/users', 'shared'],
+  'auth-server/http/internal': ['auth-server/api-keys', 'auth-server/logins', 'auth-server/users', 'shared', 'zod'],
   'auth-server/http': ['shared'],
   'auth-server/config.ts': ['shared', '*'],
   'auth-server/bootstrap.ts': ['auth-server/users', 'auth-server/api-keys', 'shared', 'node:fs', 'node:path'],

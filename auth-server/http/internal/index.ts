@@ -1,28 +1,15 @@
 /** What deal servers ask: the table of contents. */
+
+import { limitRefusalsExchange } from '../../../shared/internal-api/limit-refusals.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
-import type { BasicPorts } from '../../../shared/protocol/authentication/basic/basic.ts'
 import type { NoteRefusal } from '../../../shared/protocol/login-throttle/limit-refusals.ts'
-import type { ApiKeys } from '../../api-keys/api-keys.ts'
-import type { StoredSessions } from '../../logins/use-session.ts'
-import type { DigestSecrets } from '../../users/digest-secrets.ts'
-import { apiKeyEndpoints } from './api-keys.ts'
-import { digestSecretEndpoint } from './digest-secrets.ts'
-import {
-  type InternalPorts,
-  internalRoutes,
-  type PrincipalEndpointPorts,
-  principalEndpoints,
-} from './internal-endpoint.ts'
-import { limitRefusalEndpoint } from './limit-refusals.ts'
-import { passwordEndpoint } from './passwords.ts'
-import { sessionEndpoints } from './sessions.ts'
+import { type CredentialEndpointPorts, credentialEndpoints } from './credentials.ts'
+import { answering } from './endpoint.ts'
+import { type InternalPorts, internalRoutes } from './pipeline.ts'
+import { type PrincipalEndpointPorts, principalEndpoints } from './principals.ts'
 
 /** What the answers come from. */
-export interface InternalEndpointPorts extends PrincipalEndpointPorts {
-  readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
-  readonly digestSecrets: Pick<DigestSecrets, 'find'>
-  readonly sessions: StoredSessions
-  readonly verifyBasic: BasicPorts['verify']
+export interface InternalEndpointPorts extends PrincipalEndpointPorts, Omit<CredentialEndpointPorts, 'secrets'> {
   readonly noteRefusal: NoteRefusal
 }
 
@@ -30,9 +17,9 @@ export interface InternalEndpointPorts extends PrincipalEndpointPorts {
 export const createInternalRoutes = (access: InternalPorts, ports: InternalEndpointPorts): Route[] =>
   internalRoutes(access, [
     ...principalEndpoints(ports),
-    ...apiKeyEndpoints(ports),
-    digestSecretEndpoint(ports.digestSecrets),
-    passwordEndpoint({ secrets: access.secrets, verify: ports.verifyBasic }),
-    ...sessionEndpoints(ports.sessions),
-    limitRefusalEndpoint(ports.noteRefusal),
+    ...credentialEndpoints({ ...ports, secrets: access.secrets }),
+    answering(limitRefusalsExchange, async ({ body: { refusals } }) => {
+      await Promise.all(refusals.map(ports.noteRefusal))
+      return { body: undefined }
+    }),
   ])

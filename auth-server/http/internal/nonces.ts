@@ -2,13 +2,11 @@
  * Nonces of requests to `/internal`: each is good once, on whichever auth server. They are remembered in the cache that auth servers share,
  * and in this process, which is what counts while there is no such cache, or it does not answer.
  */
+
+import { type InternalAsker, internalToleranceSeconds } from '../../../shared/internal-api/requests.ts'
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
-import {
-  type InternalAsker,
-  internalToleranceSeconds,
-} from '../../../shared/protocol/internal-api/internal-requests.ts'
 
 export interface InternalNoncesPorts {
   /** The cache that auth servers share; undefined where it would be in this process. */

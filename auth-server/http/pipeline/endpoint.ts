@@ -6,18 +6,12 @@
 import type { z } from 'zod'
 import type { Answer } from '../../../shared/platform/http/answer.ts'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
-import type { Method } from '../../../shared/platform/http/server/routes.ts'
+import type { Method, PathParameters } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { Right } from '../../users/rights.ts'
 import type { BodyReader } from './bodies.ts'
 import type { Description } from './description.ts'
 import type { OwnCredential } from './own-credential.ts'
-
-type ParameterName<Path extends string> = Path extends `${string}:${infer Rest}`
-  ? Rest extends `${infer Name}/${infer More}`
-    ? Name | ParameterName<`/${More}`>
-    : Rest
-  : never
 
 /** The request as the steps after authentication see it. */
 export interface EndpointRequest<Path extends string, Found, Body, Query> {
@@ -25,7 +19,7 @@ export interface EndpointRequest<Path extends string, Found, Body, Query> {
   /** Who calls, or what the endpoint's own credential proves. */
   readonly caller: Found
   /** The decoded parameters of the path. */
-  readonly path: Readonly<Record<ParameterName<Path>, string>>
+  readonly path: PathParameters<Path>
   /** Undefined where the endpoint declares none: the query is then not looked at. */
   readonly query: Query
   /** Undefined where the endpoint declares none. */

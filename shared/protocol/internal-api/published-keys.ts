@@ -4,9 +4,6 @@
  */
 import { createHash } from 'node:crypto'
 
-/** The header of answers at `/internal` that says it. */
-export const keySetHeader = 'keyhold-keys'
-
 /** The key documents, by what their keys are for. */
 export const keyDocuments = {
   jwt: '/.well-known/jwks.json',

@@ -1,6 +1,6 @@
 /**
  * Refusals by a limit of what comes with each request. They are in the audit log, which the auth server keeps: deal servers tell it of theirs
- * at POST /internal/limit-refusals.
+ * (`internal-api/limit-refusals.ts`).
  */
 import { z } from 'zod'
 import { Refused } from '../../platform/problems/errors.ts'
@@ -10,7 +10,8 @@ import type { Attempt, Guesses } from './login-throttle.ts'
 /** Whoever tried, and whatever was tried; null for what has not the form of a name or an id, and might be a secret. */
 const nameSchema = z.string().refine(isUsername).nullable()
 
-const limitRefusalSchema = z.strictObject({
+/** The form in which one is told of. */
+export const limitRefusalSchema = z.strictObject({
   /** What the secret was presented by. */
   scheme: z.enum(['basic', 'digest', 'key-signed']),
   actor: nameSchema,
@@ -23,14 +24,6 @@ const limitRefusalSchema = z.strictObject({
 
 /** One refusal by a limit, as it stands in the audit log. */
 export type LimitRefusal = z.infer<typeof limitRefusalSchema>
-
-/** So many are told of at once. */
-export const maxRefusalsAtOnce = 200
-
-/** The body of POST /internal/limit-refusals. */
-export const limitRefusalsSchema = z.strictObject({
-  refusals: z.array(limitRefusalSchema).min(1).max(maxRefusalsAtOnce),
-})
 
 /** Told of each refusal, before it goes out. @throws Unavailable */
 export type NoteRefusal = (refusal: LimitRefusal) => Promise<void> | void

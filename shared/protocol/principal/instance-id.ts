@@ -5,14 +5,15 @@
  */
 import { z } from 'zod'
 
-/** The header of answers about a principal that says which installation they are true of. */
-export const installationHeader = 'keyhold-installation'
-
 /** The form of an installation's id. */
 export const installationIdSchema = z.uuid()
 
-/** What `GET /internal/feed` answers. */
-export const feedAnswerSchema = z.object({ installationId: installationIdSchema })
+/** A principal in one installation. */
+export interface InstalledPrincipal {
+  readonly installationId: string
+  /** Undefined: there never was such a user. */
+  readonly record: PrincipalRecord | undefined
+}
 
 /**
  * A key or channel of this installation. The braces put all of them on one node of a Redis Cluster, so that one incarnation answers for

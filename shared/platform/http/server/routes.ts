@@ -29,6 +29,16 @@ import { peerOf, refuseContradiction, type TransportSettings } from '../transpor
 /** HEAD and OPTIONS are answered by the table itself. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+/** The names of the parameters in a path of Hono's syntax. */
+type ParameterName<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer More}`
+    ? Name | ParameterName<`/${More}`>
+    : Rest
+  : never
+
+/** The parameters of a path, decoded. */
+export type PathParameters<Path extends string> = Readonly<Record<ParameterName<Path>, string>>
+
 /** One path with the methods that do one thing to it. */
 export interface Route {
   readonly methods: readonly Method[]

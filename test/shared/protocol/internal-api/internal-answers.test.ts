@@ -5,7 +5,7 @@ import {
   internalMacHeader,
   isInternalAnswer,
   macOfInternalAnswer,
-} from '../../../../shared/protocol/internal-api/internal-answers.ts'
+} from '../../../../shared/internal-api/answers.ts'
 
 const request: AnsweredInternalRequest = { secret: 'a service secret of 32 characters or more', nonce: 'n'.repeat(24) }
 const fields = { 'keyhold-installation': 'one', 'keyhold-keys': 'a.b' }

@@ -1,10 +1,11 @@
-/** What the auth server tells deal servers of an API key: the answer of `GET /internal/api-keys/{id}`. */
+/** An API key, by its id, and that it was used. 404: there is none, or none any more. */
 import { z } from 'zod'
+import { defineExchange } from './exchange.ts'
 
-/** What the secret of a key is sealed for (`internal-sealing.ts`): it opens for no other key. */
+/** What the secret of a key is sealed for (`sealing.ts`): it opens for no other key. */
 export const apiKeySecretPurpose = (id: string): string => `api-key-secret ${id}`
 
-export const internalApiKeySchema = z.object({
+const internalApiKeySchema = z.object({
   id: z.string(),
   kind: z.enum(['hmac', 'rsa']),
   username: z.string(),
@@ -21,4 +22,21 @@ export const internalApiKeySchema = z.object({
   publicKeyPem: z.string().nullable(),
 })
 
+/** What deal servers verify signed requests with. */
 export type InternalApiKey = z.infer<typeof internalApiKeySchema>
+
+/** Reads a key. */
+export const apiKeyExchange = defineExchange({
+  method: 'GET',
+  path: '/api-keys/:id',
+  question: undefined,
+  answer: internalApiKeySchema,
+})
+
+/** Reports that it was used just now. */
+export const apiKeyUsedExchange = defineExchange({
+  method: 'POST',
+  path: '/api-keys/:id/used',
+  question: undefined,
+  answer: undefined,
+})

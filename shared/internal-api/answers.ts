@@ -4,12 +4,16 @@
  * RFC 5869). Both sides use this one file.
  */
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
-import { installationHeader } from '../principal/instance-id.ts'
-import { keySetHeader } from './published-keys.ts'
+import { createBoundedCache } from '../platform/cache/bounded-cache.ts'
 
 /** The header field that carries the MAC, in base64url. */
 export const internalMacHeader = 'keyhold-internal-mac'
+
+/** The header field of every answer that says which keys are published (`tokens/key-set.ts`). */
+export const keySetHeader = 'keyhold-keys'
+
+/** The header field of answers about a principal that says which installation they are true of. */
+export const installationHeader = 'keyhold-installation'
 
 /** Of an answer, what is proved. */
 export interface InternalAnswerFacts {

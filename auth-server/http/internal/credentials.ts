@@ -1,0 +1,71 @@
+/** What deal servers verify signed requests, Digest, Basic and sessions with. */
+
+import { apiKeyExchange, apiKeySecretPurpose, apiKeyUsedExchange } from '../../../shared/internal-api/api-key.ts'
+import { digestSecretExchange, digestSecretPurpose } from '../../../shared/internal-api/digest-secret.ts'
+import { passwordExchange, passwordPurpose, presentedPasswordSchema } from '../../../shared/internal-api/password.ts'
+import { openInternally, sealInternally } from '../../../shared/internal-api/sealing.ts'
+import { sessionExchange } from '../../../shared/internal-api/session.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { BasicPorts } from '../../../shared/protocol/authentication/basic/basic.ts'
+import type { ApiKeys } from '../../api-keys/api-keys.ts'
+import type { StoredSessions } from '../../logins/use-session.ts'
+import type { DigestSecrets } from '../../users/digest-secrets.ts'
+import { answering, type InternalEndpoint } from './endpoint.ts'
+
+export interface CredentialEndpointPorts {
+  readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
+  readonly digestSecrets: Pick<DigestSecrets, 'find'>
+  readonly sessions: StoredSessions
+  readonly verifyBasic: BasicPorts['verify']
+  /** SERVICE_SECRET: all that are accepted. */
+  readonly secrets: readonly string[]
+}
+
+export const credentialEndpoints = (ports: CredentialEndpointPorts): InternalEndpoint[] => [
+  apiKeyEndpoint(ports),
+  answering(apiKeyUsedExchange, async ({ path }) => {
+    await ports.apiKeys.noteUse(path.id)
+    return { body: undefined }
+  }),
+  digestSecretEndpoint(ports),
+  passwordEndpoint(ports),
+  sessionEndpoint(ports),
+]
+
+const apiKeyEndpoint = ({ apiKeys }: CredentialEndpointPorts) =>
+  answering(apiKeyExchange, async ({ path, secret: serviceSecret }) => {
+    const material = await apiKeys.material(path.id)
+    if (!material) throw new Refused('not-found', 'There is no such API key.')
+    const { secret, ...rest } = material
+    const sealing = { secret: serviceSecret, purpose: apiKeySecretPurpose(material.id) }
+    return { body: { ...rest, secretSealed: secret === null ? null : sealInternally(secret, sealing) } }
+  })
+
+const digestSecretEndpoint = ({ digestSecrets }: CredentialEndpointPorts) =>
+  answering(digestSecretExchange, async ({ query, secret }) => {
+    const userhash = query.get('userhash')
+    const found = await digestSecrets.find(userhash === null ? { username: query.get('username') ?? '' } : { userhash })
+    if (!found) throw new Refused('not-found', 'There is no such Digest secret.')
+    const { ha1, ...owner } = found
+    const sealing = { secret, purpose: digestSecretPurpose(owner.userId) }
+    return { body: { ...owner, ha1Sealed: sealInternally(ha1, sealing) } }
+  })
+
+const passwordEndpoint = ({ verifyBasic, secrets }: CredentialEndpointPorts) =>
+  answering(passwordExchange, async ({ body: { credential, clientAddress } }) => {
+    const opened = openInternally(credential, { secrets, purpose: passwordPurpose })
+    if (opened === undefined) throw new Refused('invalid-body', 'The credential is not sealed as it should be.')
+    const user = await verifyBasic({ ...presentedPasswordSchema.parse(JSON.parse(opened)), clientAddress })
+    if (user) return { body: user }
+    throw new Refused('invalid-credentials', 'The user name or the password is not right.', {
+      headers: { 'www-authenticate': ['Keyhold-Internal'] },
+    })
+  })
+
+/** What is answered the cache then has for every deal server. */
+const sessionEndpoint = ({ sessions }: CredentialEndpointPorts) =>
+  answering(sessionExchange, async ({ body: { keyHash, isAction } }) => {
+    const session = await (isAction ? sessions.use(keyHash) : sessions.look(keyHash))
+    if (session) await sessions.remember(keyHash, session)
+    return { body: { session: session ?? null } }
+  })

@@ -1,0 +1,43 @@
+/** What an endpoint below `/internal` says of itself: its exchange, and what answers it. */
+import type { z } from 'zod'
+import type { Exchange } from '../../../shared/internal-api/exchange.ts'
+import type { Answer } from '../../../shared/platform/http/answer.ts'
+import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { PathParameters } from '../../../shared/platform/http/server/routes.ts'
+
+type Form = z.ZodType | undefined
+
+/** A question of a deal server. */
+export interface InternalRequest<Path extends string, Body> {
+  readonly path: PathParameters<Path>
+  /** In order, decoded. */
+  readonly query: HttpCall['query']
+  readonly body: Body
+  /** The service secret that the asker holds: what must stay secret in the answer is sealed under it. */
+  readonly secret: string
+}
+
+/** What is answered; 204 without a body. */
+export interface InternalReply<Body> {
+  readonly body: Body
+  readonly headers?: Answer['headers']
+}
+
+/** An exchange and its answer. */
+export interface InternalEndpoint<
+  Path extends string = string,
+  Question extends Form = Form,
+  Reply extends Form = Form,
+> {
+  readonly exchange: Exchange<Path, Question, Reply>
+  /** @throws Refused, Unavailable */
+  handle(
+    request: InternalRequest<Path, Question extends z.ZodType ? z.output<Question> : undefined>,
+  ): Promise<InternalReply<Reply extends z.ZodType ? z.input<Reply> : undefined>>
+}
+
+/** The endpoint that answers an exchange. */
+export const answering = <const Path extends string, Question extends Form, Reply extends Form>(
+  exchange: Exchange<Path, Question, Reply>,
+  handle: InternalEndpoint<Path, Question, Reply>['handle'],
+): InternalEndpoint => ({ exchange, handle })

@@ -1,0 +1,25 @@
+/** GET /internal/principals/{username} and GET /internal/feed: what principal records and their feed are followed by. */
+
+import { installationHeader } from '../../../shared/internal-api/answers.ts'
+import { feedExchange } from '../../../shared/internal-api/feed.ts'
+import { principalExchange } from '../../../shared/internal-api/principal.ts'
+import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { InstalledPrincipal } from '../../../shared/protocol/principal/instance-id.ts'
+import { answering, type InternalEndpoint } from './endpoint.ts'
+
+export interface PrincipalEndpointPorts {
+  /** The record as the database has it now. */
+  principal(username: string): Promise<InstalledPrincipal>
+  /** Which installation the database is: whose feed there is to follow. */
+  installationId(): Promise<string>
+}
+
+export const principalEndpoints = ({ principal, installationId }: PrincipalEndpointPorts): InternalEndpoint[] => [
+  answering(principalExchange, async ({ path }) => {
+    const { installationId, record } = await principal(path.username)
+    const headers = { [installationHeader]: installationId }
+    if (!record) throw new Refused('not-found', 'There is no such user.', { headers })
+    return { body: record, headers }
+  }),
+  answering(feedExchange, async () => ({ body: { installationId: await installationId() } })),
+]

@@ -1,0 +1,18 @@
+/** A user's Digest secret, by `?username=` or `?userhash=`. 404: there is none. */
+import { z } from 'zod'
+import { defineExchange } from './exchange.ts'
+
+/** What H(A1) is sealed for (`sealing.ts`): it belongs to this user alone. */
+export const digestSecretPurpose = (userId: string): string => `digest-secret ${userId}`
+
+export const digestSecretExchange = defineExchange({
+  method: 'GET',
+  path: '/digest-secrets',
+  question: undefined,
+  answer: z.strictObject({
+    username: z.string(),
+    userId: z.string(),
+    version: z.number().int(),
+    ha1Sealed: z.string(),
+  }),
+})

@@ -1,0 +1,14 @@
+/** Refusals by a limit at a deal server, for the audit log. Answered when all of them are written down. */
+import { z } from 'zod'
+import { limitRefusalSchema } from '../protocol/login-throttle/limit-refusals.ts'
+import { defineExchange } from './exchange.ts'
+
+/** So many are told of at once. */
+export const maxRefusalsAtOnce = 200
+
+export const limitRefusalsExchange = defineExchange({
+  method: 'POST',
+  path: '/limit-refusals',
+  question: z.strictObject({ refusals: z.array(limitRefusalSchema).min(1).max(maxRefusalsAtOnce) }),
+  answer: undefined,
+})

@@ -1,0 +1,17 @@
+/** Whose password it is: deal servers keep none. 401 `invalid-credentials`: nobody's. */
+import { z } from 'zod'
+import { defineExchange } from './exchange.ts'
+
+/** What the credential is sealed for (`sealing.ts`). */
+export const passwordPurpose = 'verify-password'
+
+/** What is sealed, as JSON. */
+export const presentedPasswordSchema = z.strictObject({ username: z.string(), password: z.string() })
+
+/** The answer is a `ProvedUser`. */
+export const passwordExchange = defineExchange({
+  method: 'POST',
+  path: '/verify-password',
+  question: z.strictObject({ credential: z.string().max(16_384), clientAddress: z.string() }),
+  answer: z.strictObject({ username: z.string(), userId: z.string(), version: z.number().int() }),
+})

@@ -1,0 +1,11 @@
+/** A principal record as the database has it now. 404: there never was such a user. */
+import { principalRecordSchema } from '../protocol/principal/record.ts'
+import { defineExchange } from './exchange.ts'
+
+/** The header field `installationHeader` of the answer, also of a 404, says of which installation it is true. */
+export const principalExchange = defineExchange({
+  method: 'GET',
+  path: '/principals/:username',
+  question: undefined,
+  answer: principalRecordSchema,
+})

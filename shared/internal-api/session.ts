@@ -1,0 +1,21 @@
+/** A session, by the hash of its key. Nothing in it is secret: a hash opens nothing. */
+import { z } from 'zod'
+import { knownSessionSchema } from '../protocol/authentication/session/session-times.ts'
+import { defineExchange } from './exchange.ts'
+
+const questionSchema = z.strictObject({
+  /** SHA-256 (base64url) of the session key. */
+  keyHash: z.string().max(100),
+  /** True for an action, which moves the last-action time; false to look only. */
+  isAction: z.boolean(),
+})
+
+export type SessionQuestion = z.infer<typeof questionSchema>
+
+export const sessionExchange = defineExchange({
+  method: 'POST',
+  path: '/sessions',
+  question: questionSchema,
+  /** Null for a session that does not exist, has ended, or is over. */
+  answer: z.strictObject({ session: knownSessionSchema.nullable() }),
+})
