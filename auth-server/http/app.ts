@@ -1,6 +1,6 @@
 /**
- * The HTTP surface of the auth server: every endpoint over the one pipeline, the documents that describe them, and what deal servers
- * ask. Knows neither how callers prove who they are nor what stores the users.
+ * The HTTP surface of the auth server: every endpoint over the one pipeline, the documents that describe them, and what
+ * deal servers ask. Knows neither how callers prove who they are nor what stores the users.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Cors } from '../../shared/platform/http/cors.ts'

@@ -42,6 +42,7 @@ export interface LoginsPorts {
   readonly tokens: Tokens
 }
 
+/** All that can be done with logins. */
 export type Logins = ReturnType<typeof createLogins>
 
 /** How users log in, stay logged in and log out, by tokens and by cookie. */

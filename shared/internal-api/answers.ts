@@ -1,7 +1,7 @@
 /**
- * How the auth server proves to the deal server that an answer at `/internal` is its own, and to this very request: HMAC-SHA256 over the
- * request's nonce, the status, the header fields that mean something and the body, under a key derived from SERVICE_SECRET (HKDF-SHA256,
- * RFC 5869). Both sides use this one file.
+ * How the auth server proves to the deal server that an answer at `/internal` is its own, and to this very request:
+ * HMAC-SHA256 over the request's nonce, the status, the header fields that mean something and the body, under a key
+ * derived from SERVICE_SECRET (HKDF-SHA256, RFC 5869). Both sides use this one file.
  */
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { createBoundedCache } from '../platform/cache/bounded-cache.ts'

@@ -5,6 +5,7 @@ import { defineExchange } from './exchange.ts'
 /** What H(A1) is sealed for (`sealing.ts`): it belongs to this user alone. */
 export const digestSecretPurpose = (userId: string): string => `digest-secret ${userId}`
 
+/** Reads a Digest secret. */
 export const digestSecretExchange = defineExchange({
   method: 'GET',
   path: '/digest-secrets',

@@ -1,6 +1,7 @@
 /**
- * What a deal server asks an auth server below `/internal`. Each exchange is one file of this folder, which client and endpoint both read:
- * method, path, the form of the question and of the answer. How both are proved: `requests.ts`, `answers.ts`; what is sealed: `sealing.ts`.
+ * What a deal server asks an auth server below `/internal`. Each exchange is one file of this folder, which client and
+ * endpoint both read: method, path, the form of the question and of the answer. How both are proved: `requests.ts`,
+ * `answers.ts`; what is sealed: `sealing.ts`.
  */
 import type { z } from 'zod'
 import type { PathParameters } from '../platform/http/server/routes.ts'

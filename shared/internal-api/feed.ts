@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { installationIdSchema } from '../protocol/principal/instance-id.ts'
 import { defineExchange } from './exchange.ts'
 
+/** Reads the id of the installation. */
 export const feedExchange = defineExchange({
   method: 'GET',
   path: '/feed',

@@ -6,6 +6,7 @@ import { defineExchange } from './exchange.ts'
 /** So many are told of at once. */
 export const maxRefusalsAtOnce = 200
 
+/** Reports refusals, 1 to `maxRefusalsAtOnce`. */
 export const limitRefusalsExchange = defineExchange({
   method: 'POST',
   path: '/limit-refusals',

@@ -1,6 +1,6 @@
 /**
- * How the deal server proves itself at the auth server's `/internal`: HMAC-SHA256 under SERVICE_SECRET over method, path, time, nonce and
- * body digest. The secret never travels. Both sides use this one file.
+ * How the deal server proves itself at the auth server's `/internal`: HMAC-SHA256 under SERVICE_SECRET over method,
+ * path, time, nonce and body digest. The secret never travels. Both sides use this one file.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { type Clock, unixSeconds } from '../platform/clock.ts'
@@ -16,7 +16,10 @@ export interface InternalRequest {
 /** `Authorization: Keyhold-Internal time=…, nonce=…, mac=…` */
 export const internalSchemeName = 'keyhold-internal'
 
-/** How far the clocks of the two servers may be apart, in seconds: the time of a request may be so far from now, either way. */
+/**
+ * How far the clocks of the two servers may be apart, in seconds: the time of a request may be so far from now, either
+ * way.
+ */
 export const internalToleranceSeconds = 90
 
 /** Who signed a request: one that holds this secret, at this time. */
@@ -40,8 +43,8 @@ export function signInternalRequest(
 }
 
 /**
- * The asker, by the one of the secrets under which the credential (what follows the scheme's name) signs this request, not too long ago.
- * Undefined when there is none. Whether the nonce was used before is another matter.
+ * The asker, by the one of the secrets under which the credential (what follows the scheme's name) signs this request,
+ * not too long ago. Undefined when there is none. Whether the nonce was used before is another matter.
  */
 export function askerOfInternalRequest(
   request: InternalRequest,

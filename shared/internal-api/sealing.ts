@@ -1,6 +1,7 @@
 /**
- * Encrypts what the two servers tell each other at `/internal` and must stay secret even where nothing but SERVICE_SECRET protects the
- * way: AES-256-GCM under a key derived from it (HKDF-SHA256, RFC 5869). Opens only for the purpose it was sealed for.
+ * Encrypts what the two servers tell each other at `/internal` and must stay secret even where nothing but
+ * SERVICE_SECRET protects the way: AES-256-GCM under a key derived from it (HKDF-SHA256, RFC 5869). Opens only for the
+ * purpose it was sealed for.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 

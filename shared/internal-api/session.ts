@@ -10,8 +10,10 @@ const questionSchema = z.strictObject({
   isAction: z.boolean(),
 })
 
+/** Which session, and what for. */
 export type SessionQuestion = z.infer<typeof questionSchema>
 
+/** Reads a session, or uses it. */
 export const sessionExchange = defineExchange({
   method: 'POST',
   path: '/sessions',

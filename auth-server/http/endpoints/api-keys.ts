@@ -1,4 +1,6 @@
-/** /api-keys: made, listed and revoked by their owners, and by holders of `api-key.manage` (CONTRACT sections 2 and 9). */
+/**
+ * /api-keys: made, listed and revoked by their owners, and by holders of `api-key.manage` (CONTRACT sections 2 and 9).
+ */
 import { z } from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
@@ -14,6 +16,7 @@ import { defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
 import { apiKeySchema, creationSchema, newApiKeySchema, representApiKey } from './api-key-schemas.ts'
 import { proofProblems } from './proving-password.ts'
 
+/** What the endpoints of API keys need. */
 export interface ApiKeysEndpointPorts {
   readonly apiKeys: ApiKeysForCallers
   readonly requireRecentProof: RequireRecentProof
@@ -139,6 +142,7 @@ const revokeApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
     handle: ({ caller, path }) => apiKeys.revoke(path.id.toLowerCase(), reachOf(caller)),
   })
 
+/** The endpoints of API keys. */
 export const apiKeysEndpoints = (ports: ApiKeysEndpointPorts): Endpoint[] => [
   createApiKey(ports),
   listApiKeys(ports),

@@ -5,6 +5,7 @@ import type { AuditPage } from '../../audit/read-entries.ts'
 import { component, pageOf, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 
+/** What the endpoint needs. */
 export interface AuditEndpointPorts {
   /** The origin that clients see. */
   readonly origin: string
@@ -41,6 +42,7 @@ const entrySchema = z.object({
   }),
 })
 
+/** GET /audit. The number of the last entry is the cursor of the next page. */
 export const auditEndpoint = ({ origin, readEntries }: AuditEndpointPorts) =>
   defineEndpoint({
     method: 'GET',

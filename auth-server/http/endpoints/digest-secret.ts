@@ -8,6 +8,7 @@ import { component } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 import { proofProblems, provingPassword } from './proving-password.ts'
 
+/** What the endpoint needs. */
 export interface DigestSecretEndpointPorts {
   readonly digestSecrets: Pick<DigestSecrets, 'renewFor'>
   readonly requireRecentProof: RequireRecentProof
@@ -22,6 +23,7 @@ const response = component(
   }),
 )
 
+/** PUT /users/{username}/digest-secret. */
 export const digestSecretEndpoint = ({ digestSecrets, requireRecentProof }: DigestSecretEndpointPorts) =>
   defineEndpoint({
     method: 'PUT',

@@ -1,6 +1,6 @@
 /**
- * The public keys, for everybody: JWK Sets (RFC 7517 §5) by purpose, and each key as PEM. They are those of the folder at that moment: another
- * auth server may have noticed a new key before, and sign with it.
+ * The public keys, for everybody: JWK Sets (RFC 7517 §5) by purpose, and each key as PEM. They are those of the folder
+ * at that moment: another auth server may have noticed a new key before, and sign with it.
  */
 import { z } from 'zod'
 import type { Answer } from '../../../shared/platform/http/answer.ts'
@@ -38,6 +38,7 @@ const jwkSet = component(
 
 const ofKeys = { method: 'GET', tag: 'keys', caller: 'none', status: 200, ...cacheable } as const
 
+/** The public documents of a key ring. */
 export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
   definePublicEndpoint({
     ...ofKeys,

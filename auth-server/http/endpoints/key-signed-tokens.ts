@@ -39,6 +39,7 @@ const response = component(
   }),
 )
 
+/** POST /key-signed-tokens. */
 export const keySignedTokenEndpoint = ({ logInKeySigned }: { readonly logInKeySigned: LogInKeySigned }) =>
   defineCredentialEndpoint({
     method: 'POST',

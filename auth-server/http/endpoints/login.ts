@@ -9,11 +9,13 @@ import { nameCaller } from '../pipeline/name-caller.ts'
 import { password } from '../pipeline/own-credential.ts'
 import { noCache, tokenPair } from './tokens.ts'
 
+/** What the endpoint needs. */
 export interface LoginEndpointPorts {
   readonly logIn: LogIn
   readonly audit: Audit
 }
 
+/** POST /login. */
 export const loginEndpoint = ({ logIn, audit }: LoginEndpointPorts) =>
   defineCredentialEndpoint({
     method: 'POST',

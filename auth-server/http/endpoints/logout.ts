@@ -7,12 +7,14 @@ import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { token } from '../pipeline/own-credential.ts'
 import { noCache } from './tokens.ts'
 
+/** What the endpoint needs. */
 export interface LogoutEndpointPorts {
   readonly logOut: LogOut
   readonly endToken: EndToken
   readonly audit: Audit
 }
 
+/** POST /logout. A token of an API key belongs to no login: it ends alone. */
 export const logoutEndpoint = ({ logOut, endToken, audit }: LogoutEndpointPorts) =>
   defineCredentialEndpoint({
     method: 'POST',

@@ -4,6 +4,7 @@ import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { component, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 
+/** What the endpoint needs. */
 export interface MePorts {
   /** The user's roles. */
   rolesOf(username: string): Promise<readonly string[]>
@@ -20,6 +21,7 @@ const response = component(
   }),
 )
 
+/** GET /me. */
 export const meEndpoint = ({ rolesOf }: MePorts) =>
   defineEndpoint({
     method: 'GET',

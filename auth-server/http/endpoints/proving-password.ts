@@ -1,4 +1,6 @@
-/** What requests bring that make a credential which lasts: a proof that the user is there (`logins/recent-proof.ts`). */
+/**
+ * What requests bring that make a credential which lasts: a proof that the user is there (`logins/recent-proof.ts`).
+ */
 import { z } from 'zod'
 
 /** The caller's own password. */

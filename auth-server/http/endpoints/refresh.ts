@@ -18,6 +18,7 @@ export interface RefreshEndpointPorts {
   readonly guesses: Pick<Guesses, 'judge'>
 }
 
+/** POST /refresh. */
 export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
   defineCredentialEndpoint({
     method: 'POST',
@@ -35,9 +36,9 @@ export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
   })
 
 /**
- * A refresh with its entries: the new pair or the refusal, and before it, when a used token comes back, that the login ends. What
- * belongs to no login that is known is refused without an entry. Each failure counts for the client's address; a token that is right
- * is never refused by that, since its client could lose its login by waiting.
+ * A refresh with its entries: the new pair or the refusal, and before it, when a used token comes back, that the login
+ * ends. What belongs to no login that is known is refused without an entry. Each failure counts for the client's
+ * address; a token that is right is never refused by that, since its client could lose its login by waiting.
  *
  * @throws Refused as `Refresh`, `too-many-attempts`; Unavailable
  */

@@ -1,4 +1,7 @@
-/** PUT /users/{username}/password: one's own with the old one, that of others with the right to (CONTRACT sections 2 and 9). */
+/**
+ * PUT /users/{username}/password: one's own with the old one, that of others with the right to (CONTRACT sections 2 and
+ * 9).
+ */
 import { z } from 'zod'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
@@ -9,6 +12,7 @@ import { defineEndpoint } from '../pipeline/endpoint.ts'
 
 const schema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })
 
+/** PUT /users/{username}/password. */
 export const userPasswordEndpoint = ({ passwords }: { readonly passwords: PasswordChanges }) =>
   defineEndpoint({
     method: 'PUT',

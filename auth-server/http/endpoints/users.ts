@@ -10,6 +10,7 @@ import { component, pageOf } from '../pipeline/description.ts'
 import { defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
 import { representUser, userComponent } from './user.ts'
 
+/** What the endpoints need. */
 export interface UsersEndpointPorts {
   readonly users: UsersForCallers
   readonly lists: Lists

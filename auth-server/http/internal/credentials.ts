@@ -12,6 +12,7 @@ import type { StoredSessions } from '../../logins/use-session.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'
 import { answering, type InternalEndpoint } from './endpoint.ts'
 
+/** What the endpoints need. */
 export interface CredentialEndpointPorts {
   readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
   readonly digestSecrets: Pick<DigestSecrets, 'find'>
@@ -21,6 +22,7 @@ export interface CredentialEndpointPorts {
   readonly secrets: readonly string[]
 }
 
+/** The endpoints about credentials. */
 export const credentialEndpoints = (ports: CredentialEndpointPorts): InternalEndpoint[] => [
   apiKeyEndpoint(ports),
   answering(apiKeyUsedExchange, async ({ path }) => {

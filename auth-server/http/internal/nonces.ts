@@ -1,6 +1,6 @@
 /**
- * Nonces of requests to `/internal`: each is good once, on whichever auth server. They are remembered in the cache that auth servers share,
- * and in this process, which is what counts while there is no such cache, or it does not answer.
+ * Nonces of requests to `/internal`: each is good once, on whichever auth server. They are remembered in the cache that
+ * auth servers share, and in this process, which is what counts while there is no such cache, or it does not answer.
  */
 
 import { type InternalAsker, internalToleranceSeconds } from '../../../shared/internal-api/requests.ts'
@@ -8,6 +8,7 @@ import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
+/** What the nonces need. */
 export interface InternalNoncesPorts {
   /** The cache that auth servers share; undefined where it would be in this process. */
   readonly cache: Pick<Cache, 'putVersioned'> | undefined
@@ -19,7 +20,9 @@ export interface InternalNoncesPorts {
 /** Uses the nonce of a request; false when it was used before, or nobody can tell any more. */
 export type UseInternalNonce = (asker: Pick<InternalAsker, 'nonce' | 'time'>) => Promise<boolean>
 
-/** A request is accepted from so long before its time until so long after it: afterwards nothing of it need be known. */
+/**
+ * A request is accepted from so long before its time until so long after it: afterwards nothing of it need be known.
+ */
 const lifeSeconds = 2 * internalToleranceSeconds + 1
 
 /** A cache that did not answer is not asked for so long, in milliseconds: no request waits for it again at once. */
@@ -51,8 +54,8 @@ export function createInternalNonces({
 }
 
 /**
- * By the second in which they were signed. When there are too many, those of the earliest second are forgotten, and nothing that was
- * signed then or before is accepted any more: what was forgotten cannot come back.
+ * By the second in which they were signed. When there are too many, those of the earliest second are forgotten, and
+ * nothing that was signed then or before is accepted any more: what was forgotten cannot come back.
  */
 class OwnNonces {
   readonly #bySecond = new Map<number, Set<string>>()

@@ -1,6 +1,7 @@
 /**
- * The one way through `/internal`, which deal servers ask under SERVICE_SECRET (CONTRACT section 9): no caller of another kind gets an
- * answer, and none of it is part of the public documentation. Secrets in answers are sealed, so plain HTTP will do.
+ * The one way through `/internal`, which deal servers ask under SERVICE_SECRET (CONTRACT section 9): no caller of
+ * another kind gets an answer, and none of it is part of the public documentation. Secrets in answers are sealed, so
+ * plain HTTP will do.
  */
 
 import { internalMacHeader, keySetHeader, macOfInternalAnswer } from '../../../shared/internal-api/answers.ts'

@@ -1,4 +1,6 @@
-/** GET /internal/principals/{username} and GET /internal/feed: what principal records and their feed are followed by. */
+/**
+ * GET /internal/principals/{username} and GET /internal/feed: what principal records and their feed are followed by.
+ */
 
 import { installationHeader } from '../../../shared/internal-api/answers.ts'
 import { feedExchange } from '../../../shared/internal-api/feed.ts'
@@ -7,6 +9,7 @@ import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { InstalledPrincipal } from '../../../shared/protocol/principal/instance-id.ts'
 import { answering, type InternalEndpoint } from './endpoint.ts'
 
+/** What the endpoints need. */
 export interface PrincipalEndpointPorts {
   /** The record as the database has it now. */
   principal(username: string): Promise<InstalledPrincipal>
@@ -14,6 +17,7 @@ export interface PrincipalEndpointPorts {
   installationId(): Promise<string>
 }
 
+/** The endpoints about principals. */
 export const principalEndpoints = ({ principal, installationId }: PrincipalEndpointPorts): InternalEndpoint[] => [
   answering(principalExchange, async ({ path }) => {
     const { installationId, record } = await principal(path.username)

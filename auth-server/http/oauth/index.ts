@@ -5,8 +5,10 @@ import { metadataEndpoints, type OAuthMetadataSettings } from './metadata.ts'
 import { type OAuthRevokePorts, revokeEndpoint } from './revoke.ts'
 import { type OAuthTokenPorts, tokenEndpoint } from './token.ts'
 
+/** What the endpoints of OAuth need. */
 export type OAuthEndpointPorts = OAuthTokenPorts & OAuthRevokePorts & OAuthIntrospectPorts
 
+/** The endpoints of OAuth. */
 export const oauthEndpoints = (settings: OAuthMetadataSettings, ports: OAuthEndpointPorts): Endpoint[] => [
   tokenEndpoint(ports),
   revokeEndpoint(ports),

@@ -14,6 +14,7 @@ import { answerOfRefusal } from './oauth-answers.ts'
 import { type OAuthForm, oauthBody, ofOAuth, readOAuthForm, text } from './oauth-endpoint.ts'
 import { authenticateAt, type ClientAtEndpointPorts, decodedBasic, presentedClient } from './presented-client.ts'
 
+/** What the endpoint needs. */
 export interface OAuthIntrospectPorts extends ClientAtEndpointPorts {
   readLiveToken(token: string): Promise<LiveToken | undefined>
 }
@@ -37,6 +38,7 @@ const response = component(
     .meta({ description: 'RFC 7662 §2.2. An inactive token is `{"active": false}` and nothing else.' }),
 )
 
+/** POST /oauth/introspect. */
 export const introspectEndpoint = (ports: OAuthIntrospectPorts) =>
   defineCredentialEndpoint({
     ...ofOAuth,

@@ -38,6 +38,7 @@ const schema = z
   })
   .meta({ description: 'RFC 8414 §2.' })
 
+/** The metadata, at each path where clients look for it (RFC 8414 §3.1). */
 export function metadataEndpoints(settings: OAuthMetadataSettings): PublicEndpoint[] {
   const body = JSON.stringify(metadataOf(settings))
   return pathsFor(settings).map((path) =>

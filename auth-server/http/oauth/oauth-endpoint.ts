@@ -39,7 +39,9 @@ export const oauthBody = (members: z.ZodRawShape): BodyReader<OAuthForm> => ({
   }),
 })
 
-/** The credential of a client, which stands in the form or beside it: `handle` authenticates it (`presented-client.ts`). */
+/**
+ * The credential of a client, which stands in the form or beside it: `handle` authenticates it (`presented-client.ts`).
+ */
 export const client: OwnCredential<undefined> = {
   kind: 'client',
   find: () => undefined,

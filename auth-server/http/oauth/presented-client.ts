@@ -11,7 +11,8 @@ import { eventOf } from '../pipeline/audited.ts'
 import type { OAuthForm } from './oauth-endpoint.ts'
 
 /**
- * What a request says of its client; undefined for the public client of logins, which may name itself and proves nothing (RFC 6749 §2.1).
+ * What a request says of its client; undefined for the public client of logins, which may name itself and proves
+ * nothing (RFC 6749 §2.1).
  * @throws OAuthRefused `invalid_request` for several ways at once (RFC 6749 §2.3), `invalid_client`
  */
 export function presentedClient(call: HttpCall, form: OAuthForm): PresentedClient | undefined {

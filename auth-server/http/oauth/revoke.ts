@@ -12,6 +12,7 @@ import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
 import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from './presented-client.ts'
 
+/** What the endpoint needs. */
 export interface OAuthRevokePorts extends ClientAtEndpointPorts {
   readonly logOut: LogOut
   readonly endToken: EndToken
@@ -19,6 +20,7 @@ export interface OAuthRevokePorts extends ClientAtEndpointPorts {
   issueOfToken(token: string): Promise<TokenIssue | undefined>
 }
 
+/** POST /oauth/revoke. */
 export const revokeEndpoint = (ports: OAuthRevokePorts) =>
   defineCredentialEndpoint({
     ...ofOAuth,
@@ -36,8 +38,9 @@ export const revokeEndpoint = (ports: OAuthRevokePorts) =>
   })
 
 /**
- * Either token of a login ends that login, as a logout does: whoever has one of them is the public client of logins. So is who has a
- * key-signed token, which ends alone, as a token of an API key does. What is no token, or has ended, is no error (RFC 7009 §2.2).
+ * Either token of a login ends that login, as a logout does: whoever has one of them is the public client of logins. So
+ * is who has a key-signed token, which ends alone, as a token of an API key does. What is no token, or has ended, is no
+ * error (RFC 7009 §2.2).
  */
 async function revoke(call: HttpCall, form: OAuthForm, ports: OAuthRevokePorts): Promise<void> {
   const presented = presentedClient(call, form)

@@ -11,6 +11,7 @@ import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
 import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from './presented-client.ts'
 
+/** What the endpoint needs. */
 export interface OAuthTokenPorts extends ClientAtEndpointPorts, RefreshEndpointPorts {
   readonly grantClientCredentials: GrantClientCredentials
 }
@@ -31,6 +32,7 @@ const response = component(
 
 type Grant = (call: HttpCall, form: OAuthForm, ports: OAuthTokenPorts) => Promise<z.output<typeof response.schema>>
 
+/** POST /oauth/token. */
 export const tokenEndpoint = (ports: OAuthTokenPorts) =>
   defineCredentialEndpoint({
     ...ofOAuth,

@@ -16,8 +16,9 @@ export interface AuditedWork {
 }
 
 /**
- * Runs `work`, then writes an entry with its outcome, before anybody is answered. A refusal is an entry too; a dependency that was away
- * is not: nothing was decided. @throws whatever `work` throws; Unavailable when the entry cannot be stored
+ * Runs `work`, then writes an entry with its outcome, before anybody is answered. A refusal is an entry too; a
+ * dependency that was away is not: nothing was decided. @throws whatever `work` throws; Unavailable when the entry
+ * cannot be stored
  */
 export async function audited<Result>(audit: Audit, about: AuditedWork, work: () => Promise<Result>): Promise<Result> {
   try {

@@ -6,7 +6,10 @@ import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
 
 /** How an endpoint reads its body, and what the documentation says of it. */
 export interface BodyReader<Body> {
-  /** @throws Refused `invalid-body`, `unsupported-media-type`, `invalid-value`, unless the endpoint has a form of its own */
+  /**
+   * @throws Refused `invalid-body`, `unsupported-media-type`, `invalid-value`, unless the endpoint has a form of its
+   * own
+   */
   read(call: HttpCall): Promise<Body>
   describe(): DescribedBody
 }

@@ -1,7 +1,7 @@
 /**
- * What an endpoint of the auth server says of itself, once: its route, its caller, its request and response, its right, its audit entry
- * and its documentation. `pipeline.ts` runs it in one order, `describe.ts` writes its part of the OpenAPI document, and a test walks its
- * refusals. An endpoint without a description does not compile.
+ * What an endpoint of the auth server says of itself, once: its route, its caller, its request and response, its right,
+ * its audit entry and its documentation. `pipeline.ts` runs it in one order, `describe.ts` writes its part of the
+ * OpenAPI document, and a test walks its refusals. An endpoint without a description does not compile.
  */
 import type { z } from 'zod'
 import type { Answer } from '../../../shared/platform/http/answer.ts'
@@ -77,7 +77,10 @@ interface Steps<Path extends string, Found, Body, Query, Checked, Response exten
    * @throws Refused 400, 422
    */
   check?(request: EndpointRequest<Path, Found, Body, Query>): Checked | Promise<Checked>
-  /** The entry that the outcome gets, refusals by `check` and by the right included. Undefined: `handle` writes what there is to write. */
+  /**
+   * The entry that the outcome gets, refusals by `check` and by the right included. Undefined: `handle` writes what
+   * there is to write.
+   */
   audit?(request: EndpointRequest<Path, Found, Body, Query>): AuditedAction | undefined
   /** @throws Refused, Unavailable */
   handle(request: EndpointRequest<Path, Found, Body, Query> & { readonly checked: Checked }): Handled<Response>

@@ -1,4 +1,7 @@
-/** Credentials that an endpoint takes instead of those of a scheme: they come in its body, its path or a token's own header line. */
+/**
+ * Credentials that an endpoint takes instead of those of a scheme: they come in its body, its path or a token's own
+ * header line.
+ */
 import type { Answer } from '../../../shared/platform/http/answer.ts'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import type { Authenticate } from '../../../shared/protocol/authentication/authenticate.ts'
@@ -6,7 +9,7 @@ import { bearerChallenge, bearerTokenOf, invalidTokenChallenge } from './bearer-
 
 /** How such a credential is found, and what a refusal of it carries. */
 export interface OwnCredential<Found> {
-  /** As the tests and the log of a failure name it. */
+  /** Tests read it: what a route can refuse depends on it. */
   readonly kind: 'password' | 'token' | 'client' | 'session'
   /** Browsers send it on their own, so the cross-site rule comes before anything of it is looked at. */
   readonly isSentByBrowsers?: boolean

@@ -1,6 +1,6 @@
 /**
- * The one way through the auth server, for every endpoint, in the order that CONTRACT section 4 promises. An endpoint fills `check` and
- * `handle`; it cannot leave a step out, nor change the order.
+ * The one way through the auth server, for every endpoint, in the order that CONTRACT section 4 promises. An endpoint
+ * fills `check` and `handle`; it cannot leave a step out, nor change the order.
  */
 
 import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
@@ -32,13 +32,13 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
   const run = async (call: HttpCall, endpoint: ClosedEndpoint): Promise<Answer> => {
     await call.readBody() // limits: 413
     requireSecureTransport(call.peer) // transport: 403
-    const identity = await identify(call, endpoint, ports) // find, verify, principal record: 400, 401, 429; cross-site: 403
+    const identity = await identify(call, endpoint, ports) // credential, record: 400, 401, 429; cross-site: 403
     const request = await parse(call, endpoint, identity.found) // parse and schema: 400, 415, 422
     const entry = entryOf(endpoint, request, identity.caller)
     const reply = await withEntry(ports.audit, entry, async () => {
       const checked = await endpoint.check?.(request) // values: 400, 422
       requireRight(endpoint, request, identity.caller) // right: 403
-      return endpoint.handle({ ...request, checked }) // existence, state: 404, 409; what only the work can tell: 400, 401, 403, 422, 429
+      return endpoint.handle({ ...request, checked }) // existence, state: 404, 409; and what only the work can tell
     })
     return answerOf(endpoint, reply)
   }
@@ -108,7 +108,10 @@ function answerOf(endpoint: ClosedEndpoint, reply: Awaited<ReturnType<ClosedEndp
   return 'body' in reply ? jsonAnswer(status, reply.body, headers) : emptyAnswer(status, headers)
 }
 
-/** @throws the refusal, with the challenge of the credential that it is about, unless the endpoint writes it in a form of its own */
+/**
+ * @throws the refusal, with the challenge of the credential that it is about, unless the endpoint writes it in a form
+ * of its own
+ */
 function answerOfRefusal(call: HttpCall, { caller }: ClosedEndpoint, error: unknown): Answer {
   const answer = caller === 'required' ? undefined : caller.refusal?.(call, error)
   if (answer) return answer

@@ -1,6 +1,6 @@
 /**
- * DELETE /sessions/{key}: `{key}` is a session key, which is then the credential; `current`; or the public id of a session or token
- * login of the caller's own. POST stands for it where browsers have no DELETE.
+ * DELETE /sessions/{key}: `{key}` is a session key, which is then the credential; `current`; or the public id of a
+ * session or token login of the caller's own. POST stands for it where browsers have no DELETE.
  */
 
 import type { Answer } from '../../../../shared/platform/http/answer.ts'
@@ -22,6 +22,7 @@ import type { ReturnOrigins } from './return-to.ts'
 import { endingBody, isOverriddenDelete } from './session-forms.ts'
 import { goesOn } from './sessions.ts'
 
+/** What ending a session needs. */
 export interface EndSessionPorts {
   readonly presented: Authentication['presented']
   readonly refuseCrossSite: RefuseCrossSite
@@ -150,8 +151,8 @@ async function end(call: HttpCall, { caller, id, username }: Target, ports: EndS
 }
 
 /**
- * What a browser has kept of this origin, which is Keyhold's alone. Not `"cookies"`: that would reach every application below the same
- * registrable domain and end sessions elsewhere (Clear Site Data §3.1).
+ * What a browser has kept of this origin, which is Keyhold's alone. Not `"cookies"`: that would reach every application
+ * below the same registrable domain and end sessions elsewhere (Clear Site Data §3.1).
  */
 const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as const
 

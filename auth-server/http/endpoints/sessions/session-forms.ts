@@ -50,7 +50,10 @@ export const endingBody = (origins: ReturnOrigins): BodyReader<{ readonly return
   describe: () => ({ schema: jsonSchemaOf(endingSchema), required: false, mediaTypes: [formType] }),
 })
 
-/** True when a POST stands for DELETE: by the header field that proxies know, or by a field of a form. @throws Refused `invalid-body` */
+/**
+ * True when a POST stands for DELETE: by the header field that proxies know, or by a field of a form. @throws Refused
+ * `invalid-body`
+ */
 export async function isOverriddenDelete(call: HttpCall): Promise<boolean> {
   const header = call.header('x-http-method-override')
   if (header !== undefined) return header.trim().toUpperCase() === 'DELETE'

@@ -31,6 +31,7 @@ const session = component(
 /** What a form is answered with that says where the browser goes on. */
 export const goesOn = { description: 'The browser goes on to `return_to`.', headers: ['Location', 'Set-Cookie'] }
 
+/** What signing in needs. */
 export interface SignInPorts {
   readonly startSession: StartSession
   readonly audit: Audit
@@ -71,6 +72,7 @@ export const signInEndpoint = ({ startSession, audit, cookie, origins }: SignInP
     },
   })
 
+/** What the list of one's own logins needs. */
 export interface OwnLoginsPorts {
   readonly loginLists: LoginLists
   readonly lists: Lists

@@ -10,6 +10,7 @@ import { eventOf } from '../../pipeline/audited.ts'
 import { defineEndpoint, type Endpoint } from '../../pipeline/endpoint.ts'
 import { loginComponent, loginPage, noSuchLogin, representLogin } from './login-view.ts'
 
+/** What the endpoints need. */
 export interface UserSessionsPorts {
   readonly users: Pick<Users, 'read'>
   readonly loginLists: LoginLists
@@ -99,6 +100,7 @@ const endLogin = ({ endByPublicId, audit }: UserSessionsPorts) =>
     },
   })
 
+/** What administrators do with the logins of a user. */
 export const userSessionsEndpoints = (ports: UserSessionsPorts): Endpoint[] => [
   listLogins(ports),
   endLogins(ports),
