@@ -102,8 +102,13 @@ async function issue(
   const exp = iat + ports.keySignedTokenTtlSeconds
   const address = include.includes('ip') ? clientAddress : null
   const issued = ports.issueKeySignedToken({
-    ...{ iat, exp, jti: ports.ids.uuid(), gen: generation },
-    ...{ sub, address, passwordHash },
+    iat,
+    exp,
+    jti: ports.ids.uuid(),
+    gen: generation,
+    sub,
+    address,
+    passwordHash,
   })
   return { ...issued, expiresAt: exp }
 }

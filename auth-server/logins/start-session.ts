@@ -67,7 +67,13 @@ async function start(
   const keyHash = sessionKeyHash(key)
   const expiresAt = createdAt + sessionMaxTtlSeconds * 1000
   const started = await sessionStore.start({
-    ...{ id, keyHash, userId, passwordHash, createdAt, expiresAt, clientAddress },
+    id,
+    keyHash,
+    userId,
+    passwordHash,
+    createdAt,
+    expiresAt,
+    clientAddress,
     userAgent: storedUserAgent(userAgent),
   })
   if (!started) return undefined

@@ -48,8 +48,13 @@ export async function recoverAdmin(ports: RecoverAdminPorts, username: string): 
   }
   const target = existing ?? username
   await createChainedLog(ports).record({
-    ...{ actor: null, action: 'user.recovered', target, outcome: 'succeeded' },
-    ...{ scheme: null, address: null, requestId: null },
+    actor: null,
+    action: 'user.recovered',
+    target,
+    outcome: 'succeeded',
+    scheme: null,
+    address: null,
+    requestId: null,
   })
   return { username: target, password, created: existing === undefined }
 }

@@ -33,17 +33,26 @@ interface SealedColumn {
 const columns: readonly SealedColumn[] = [
   {
     name: 'API key secrets',
-    ...{ table: 'auth.api_keys', column: 'secret_sealed', id: 'id', detail: "''" },
+    table: 'auth.api_keys',
+    column: 'secret_sealed',
+    id: 'id',
+    detail: "''",
     place: (id) => apiKeySecretPlace(id),
   },
   {
     name: 'Digest secrets',
-    ...{ table: 'auth.digest_secrets', column: 'ha1_sealed', id: 'user_id', detail: "''" },
+    table: 'auth.digest_secrets',
+    column: 'ha1_sealed',
+    id: 'user_id',
+    detail: "''",
     place: (id) => digestSecretPlace(id),
   },
   {
     name: 'refresh tokens',
-    ...{ table: 'auth.login_families', column: 'successor_sealed', id: 'id', detail: 'counter::text' },
+    table: 'auth.login_families',
+    column: 'successor_sealed',
+    id: 'id',
+    detail: 'counter::text',
     place: (id, counter) => refreshTokenPlace(id, Number(counter)),
   },
 ]

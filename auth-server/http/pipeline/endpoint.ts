@@ -1,6 +1,6 @@
 /**
  * What an endpoint of the auth server says of itself, once: its route, its caller, its request and response, its right,
- * its audit entry and its documentation. `pipeline.ts` runs it in one order, `describe.ts` writes its part of the
+ * its audit entry and its documentation. `pipeline.ts` runs it in one order, `routes.ts` writes its part of the
  * OpenAPI document, and a test walks its refusals. An endpoint without a description does not compile.
  */
 import type { z } from 'zod'
