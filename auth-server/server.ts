@@ -14,6 +14,7 @@ import type { Log } from '../shared/platform/log/log.ts'
 import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.ts'
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
+import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { createSessionCookie } from '../shared/protocol/authentication/session/session-cookie.ts'
 import { createGuesses } from '../shared/protocol/login-throttle/count-attempts.ts'
@@ -111,7 +112,7 @@ function createParts(config: AuthConfig, resources: AuthResources) {
   const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secrets: resources.serviceSecrets })
   const publishedKeys = () => keyRing.publishedKeys()
   const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys })
-  keyRing.onChange(() => void publisher.flush())
+  keyRing.onChange(() => void publisher.publish())
   const tokens = createTokens(config, { keyRing, secretsKeys, clock, ids })
   const common = { database, cache, clock, ids, publisher, guesses, hashing, sealing }
   return {

@@ -8,6 +8,7 @@ import { type AppOptions, createApp, type Route } from '../../shared/platform/ht
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
+import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { createEndpoints, type EndpointPorts } from './endpoints/index.ts'
 import { type OAuthEndpointPorts, oauthEndpoints } from './oauth/index.ts'
@@ -54,7 +55,7 @@ export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
   const app = createApp({
     routes: [...documented, ...openApi, ...internalRoutes],
     problems,
-    schemes,
+    ...authenticationOptions(schemes),
     otherProblemForm: oauthProblemForm,
     transport,
     origin,

@@ -1,9 +1,7 @@
 /** API keys as the auth server tells of them, held in memory alone: what signed requests are verified with. */
 
-import { apiKeyExchange, apiKeySecretPurpose, apiKeyUsedExchange } from '../../shared/internal-api/api-key.ts'
-import { questionOf } from '../../shared/internal-api/exchange.ts'
-import { openInternally } from '../../shared/internal-api/sealing.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
+import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
@@ -11,6 +9,8 @@ import type { Principals } from '../../shared/protocol/authentication/authentica
 import { holdCredentials } from '../../shared/protocol/authentication/credential-cache.ts'
 import { reportUses } from '../../shared/protocol/authentication/signed-request/report-uses.ts'
 import { type SigningKey, signingKeyOf } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
+import { apiKeyExchange, apiKeySecretPurpose, apiKeyUsedExchange } from '../../shared/protocol/internal-api/api-key.ts'
+import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import type { AuthClient } from './auth-client.ts'
 
 export interface ApiKeyStore {

@@ -1,8 +1,8 @@
-import { questionOf } from '../../shared/internal-api/exchange.ts'
-import { passwordExchange, passwordPurpose } from '../../shared/internal-api/password.ts'
-import { sealInternally } from '../../shared/internal-api/sealing.ts'
+import { sealInternally } from '../../shared/platform/crypto/internal-sealing.ts'
 import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { BasicPorts } from '../../shared/protocol/authentication/basic/basic.ts'
+import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
+import { passwordExchange, passwordPurpose } from '../../shared/protocol/internal-api/password.ts'
 import type { AuthClient, InternalAnswer } from './auth-client.ts'
 
 export interface AskForPasswordsPorts {

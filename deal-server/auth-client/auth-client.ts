@@ -1,21 +1,22 @@
 /** What the deal server asks of the auth server over the network: its public documents, and everything at `/internal`. Every call has a deadline, and a shorter one where the auth server is frozen. */
 
-import {
-  type AnsweredInternalRequest,
-  installationHeader,
-  isInternalAnswer,
-  keySetHeader,
-} from '../../shared/internal-api/answers.ts'
-import { questionOf } from '../../shared/internal-api/exchange.ts'
-import { feedExchange } from '../../shared/internal-api/feed.ts'
-import { principalExchange } from '../../shared/internal-api/principal.ts'
-import { signInternalRequest } from '../../shared/internal-api/requests.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import { frozenAfterMs } from '../../shared/platform/concurrency/liveness.ts'
 import { type Traced, traceparent } from '../../shared/platform/http/trace.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import { type InstalledPrincipal, installationIdSchema } from '../../shared/protocol/principal/instance-id.ts'
+import {
+  type AnsweredInternalRequest,
+  installationHeader,
+  isInternalAnswer,
+  keySetHeader,
+} from '../../shared/protocol/internal-api/answers.ts'
+import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
+import { feedExchange } from '../../shared/protocol/internal-api/feed.ts'
+import { principalExchange } from '../../shared/protocol/internal-api/principal.ts'
+import { signInternalRequest } from '../../shared/protocol/internal-api/requests.ts'
+import { installationIdSchema } from '../../shared/protocol/principal/instance-id.ts'
+import type { InstalledPrincipal } from '../../shared/protocol/principal/record.ts'
 import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 
 export interface AuthClient {
@@ -27,7 +28,7 @@ export interface AuthClient {
   document(path: string): Promise<unknown>
   /**
    * Asks below `/internal`; a body goes as JSON. @throws Unavailable when nothing answers, or something that is not JSON, or that is
-   * not proved to be the auth server's answer to this very question (`shared/internal-api/answers.ts`)
+   * not proved to be the auth server's answer to this very question (`shared/protocol/internal-api/answers.ts`)
    */
   ask(question: InternalQuestion): Promise<InternalAnswer>
   /** From now on it is not asked any more. */
@@ -45,7 +46,7 @@ export interface InternalQuestion {
   readonly deadlineMs?: number
 }
 
-/** What the auth server answered; never secret by itself (`shared/internal-api/sealing.ts`). */
+/** What the auth server answered; never secret by itself (`shared/platform/crypto/internal-sealing.ts`). */
 export interface InternalAnswer {
   readonly status: number
   /** Undefined without a body. */

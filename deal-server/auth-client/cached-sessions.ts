@@ -3,8 +3,6 @@
  * principal record, so what is held here is no staler than that. The auth server alone moves the last-action time.
  */
 
-import { questionOf } from '../../shared/internal-api/exchange.ts'
-import { type SessionQuestion, sessionExchange } from '../../shared/internal-api/session.ts'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
@@ -19,6 +17,8 @@ import {
   knownSessionSchema,
   sessionCacheKey,
 } from '../../shared/protocol/authentication/session/session-times.ts'
+import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
+import { type SessionQuestion, sessionExchange } from '../../shared/protocol/internal-api/session.ts'
 import type { AuthClient } from './auth-client.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 

@@ -1,13 +1,13 @@
-import { digestSecretExchange, digestSecretPurpose } from '../../shared/internal-api/digest-secret.ts'
-import { questionOf } from '../../shared/internal-api/exchange.ts'
-import { openInternally } from '../../shared/internal-api/sealing.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
+import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
 import { holdCredentials } from '../../shared/protocol/authentication/credential-cache.ts'
 import type { DigestPorts, DigestSecret } from '../../shared/protocol/authentication/digest/digest.ts'
 import type { DigestCredential } from '../../shared/protocol/authentication/digest/digest-credential.ts'
+import { digestSecretExchange, digestSecretPurpose } from '../../shared/protocol/internal-api/digest-secret.ts'
+import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import type { AuthClient } from './auth-client.ts'
 
 export interface DigestSecretsPorts {

@@ -1,12 +1,20 @@
 /** What deal servers verify signed requests, Digest, Basic and sessions with. */
 
-import { apiKeyExchange, apiKeySecretPurpose, apiKeyUsedExchange } from '../../../shared/internal-api/api-key.ts'
-import { digestSecretExchange, digestSecretPurpose } from '../../../shared/internal-api/digest-secret.ts'
-import { passwordExchange, passwordPurpose, presentedPasswordSchema } from '../../../shared/internal-api/password.ts'
-import { openInternally, sealInternally } from '../../../shared/internal-api/sealing.ts'
-import { sessionExchange } from '../../../shared/internal-api/session.ts'
+import { openInternally, sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { BasicPorts } from '../../../shared/protocol/authentication/basic/basic.ts'
+import {
+  apiKeyExchange,
+  apiKeySecretPurpose,
+  apiKeyUsedExchange,
+} from '../../../shared/protocol/internal-api/api-key.ts'
+import { digestSecretExchange, digestSecretPurpose } from '../../../shared/protocol/internal-api/digest-secret.ts'
+import {
+  passwordExchange,
+  passwordPurpose,
+  presentedPasswordSchema,
+} from '../../../shared/protocol/internal-api/password.ts'
+import { sessionExchange } from '../../../shared/protocol/internal-api/session.ts'
 import type { ApiKeys } from '../../api-keys/api-keys.ts'
 import type { StoredSessions } from '../../logins/use-session.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'

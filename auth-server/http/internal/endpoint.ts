@@ -1,9 +1,9 @@
 /** What an endpoint below `/internal` says of itself: its exchange, and what answers it. */
 import type { z } from 'zod'
-import type { Exchange } from '../../../shared/internal-api/exchange.ts'
 import type { Answer } from '../../../shared/platform/http/answer.ts'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import type { PathParameters } from '../../../shared/platform/http/server/routes.ts'
+import type { Exchange } from '../../../shared/protocol/internal-api/exchange.ts'
 
 type Form = z.ZodType | undefined
 

@@ -1,7 +1,7 @@
 /** What deal servers ask: the table of contents. */
 
-import { limitRefusalsExchange } from '../../../shared/internal-api/limit-refusals.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { limitRefusalsExchange } from '../../../shared/protocol/internal-api/limit-refusals.ts'
 import type { NoteRefusal } from '../../../shared/protocol/login-throttle/limit-refusals.ts'
 import { type CredentialEndpointPorts, credentialEndpoints } from './credentials.ts'
 import { answering } from './endpoint.ts'

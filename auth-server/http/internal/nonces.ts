@@ -3,10 +3,10 @@
  * auth servers share, and in this process, which is what counts while there is no such cache, or it does not answer.
  */
 
-import { type InternalAsker, internalToleranceSeconds } from '../../../shared/internal-api/requests.ts'
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { type InternalAsker, internalToleranceSeconds } from '../../../shared/protocol/internal-api/requests.ts'
 
 /** What the nonces need. */
 export interface InternalNoncesPorts {

@@ -4,12 +4,6 @@
  * plain HTTP will do.
  */
 
-import { internalMacHeader, keySetHeader, macOfInternalAnswer } from '../../../shared/internal-api/answers.ts'
-import {
-  askerOfInternalRequest,
-  type InternalAsker,
-  internalSchemeName,
-} from '../../../shared/internal-api/requests.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
@@ -17,6 +11,12 @@ import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
+import { internalMacHeader, keySetHeader, macOfInternalAnswer } from '../../../shared/protocol/internal-api/answers.ts'
+import {
+  askerOfInternalRequest,
+  type InternalAsker,
+  internalSchemeName,
+} from '../../../shared/protocol/internal-api/requests.ts'
 import type { InternalEndpoint } from './endpoint.ts'
 import type { UseInternalNonce } from './nonces.ts'
 

@@ -2,11 +2,11 @@
  * GET /internal/principals/{username} and GET /internal/feed: what principal records and their feed are followed by.
  */
 
-import { installationHeader } from '../../../shared/internal-api/answers.ts'
-import { feedExchange } from '../../../shared/internal-api/feed.ts'
-import { principalExchange } from '../../../shared/internal-api/principal.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
-import type { InstalledPrincipal } from '../../../shared/protocol/principal/instance-id.ts'
+import { installationHeader } from '../../../shared/protocol/internal-api/answers.ts'
+import { feedExchange } from '../../../shared/protocol/internal-api/feed.ts'
+import { principalExchange } from '../../../shared/protocol/internal-api/principal.ts'
+import type { InstalledPrincipal } from '../../../shared/protocol/principal/record.ts'
 import { answering, type InternalEndpoint } from './endpoint.ts'
 
 /** What the endpoints need. */

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { formType, readForm } from '../../../shared/platform/http/content/form-body.ts'
-import { isOfSignature } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { DescribedAnswer } from '../../../shared/platform/http/operation.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
@@ -53,7 +52,7 @@ export const client: OwnCredential<undefined> = {
 /** @throws OAuthRefused `invalid_request` for what is no form */
 export async function readOAuthForm(call: HttpCall): Promise<OAuthForm> {
   // Whatever stands in a URL ends up in logs (RFC 6749 §2.3.1).
-  if ([...call.query.keys()].some((name) => !isOfSignature(name))) {
+  if ([...call.query.keys()].some((name) => !call.isCredentialParameter(name))) {
     throw new OAuthRefused('invalid_request', 'Send all parameters in the body, none in the URL.')
   }
   const fields = await readForm(call).catch((error: unknown) => {

@@ -8,13 +8,6 @@ import { z } from 'zod'
 /** The form of an installation's id. */
 export const installationIdSchema = z.uuid()
 
-/** A principal in one installation. */
-export interface InstalledPrincipal {
-  readonly installationId: string
-  /** Undefined: there never was such a user. */
-  readonly record: PrincipalRecord | undefined
-}
-
 /**
  * A key or channel of this installation. The braces put all of them on one node of a Redis Cluster, so that one incarnation answers for
  * the records and for the feed.

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type ApiKeyStorePorts, createApiKeyStore } from '../../../deal-server/auth-client/api-key-store.ts'
 import type { InternalAnswer, InternalQuestion } from '../../../deal-server/auth-client/auth-client.ts'
-import { apiKeySecretPurpose, type InternalApiKey } from '../../../shared/internal-api/api-key.ts'
-import { sealInternally } from '../../../shared/internal-api/sealing.ts'
+import { sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { apiKeySecretPurpose, type InternalApiKey } from '../../../shared/protocol/internal-api/api-key.ts'
 import type { PrincipalRecord } from '../../../shared/protocol/principal/record.ts'
 import { eventually } from '../../support/eventually.ts'
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { createAuthClient } from '../../../deal-server/auth-client/auth-client.ts'
-import { internalMacHeader } from '../../../shared/internal-api/answers.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { internalMacHeader } from '../../../shared/protocol/internal-api/answers.ts'
 import { proved, provedFetch } from '../../support/worlds/internal-answers.ts'
 
 const installationId = randomUUID()

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createHeldSessions } from '../../../deal-server/auth-client/cached-sessions.ts'
-import type { SessionQuestion } from '../../../shared/internal-api/session.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type KnownSession, sessionCacheKey } from '../../../shared/protocol/authentication/session/session-times.ts'
+import type { SessionQuestion } from '../../../shared/protocol/internal-api/session.ts'
 
 const idleTtlSeconds = 100
 const hash = 'hash'

@@ -5,12 +5,12 @@
 
 import type { Answer } from '../../../../shared/platform/http/answer.ts'
 import type { HttpCall } from '../../../../shared/platform/http/call.ts'
-import { callerProblems } from '../../../../shared/platform/openapi/problem-answers.ts'
 import { Refused } from '../../../../shared/platform/problems/errors.ts'
 import type { Authenticate, Authentication, Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
 import type { RefuseCrossSite } from '../../../../shared/protocol/authentication/cross-site.ts'
 import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
 import { isSessionKey, sessionKeyHash } from '../../../../shared/protocol/authentication/session/session-times.ts'
+import { callerProblems } from '../../../../shared/protocol/openapi/caller-problems.ts'
 import type { Audit } from '../../../audit/audit.ts'
 import type { SessionOwner } from '../../../logins/session-store.ts'
 import { requireOwnAccount } from '../../../users/own-account.ts'

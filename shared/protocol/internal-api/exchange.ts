@@ -4,7 +4,7 @@
  * `answers.ts`; what is sealed: `sealing.ts`.
  */
 import type { z } from 'zod'
-import type { PathParameters } from '../platform/http/server/routes.ts'
+import type { PathParameters } from '../../platform/http/server/routes.ts'
 
 type Form = z.ZodType | undefined
 

@@ -1,6 +1,6 @@
 /** Which installation the auth server belongs to: whose feed and cache a deal server follows. */
 import { z } from 'zod'
-import { installationIdSchema } from '../protocol/principal/instance-id.ts'
+import { installationIdSchema } from '../principal/instance-id.ts'
 import { defineExchange } from './exchange.ts'
 
 /** Reads the id of the installation. */

@@ -1,6 +1,6 @@
 /** A session, by the hash of its key. Nothing in it is secret: a hash opens nothing. */
 import { z } from 'zod'
-import { knownSessionSchema } from '../protocol/authentication/session/session-times.ts'
+import { knownSessionSchema } from '../authentication/session/session-times.ts'
 import { defineExchange } from './exchange.ts'
 
 const questionSchema = z.strictObject({

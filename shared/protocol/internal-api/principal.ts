@@ -1,5 +1,5 @@
 /** A principal record as the database has it now. 404: there never was such a user. */
-import { principalRecordSchema } from '../protocol/principal/record.ts'
+import { principalRecordSchema } from '../principal/record.ts'
 import { defineExchange } from './exchange.ts'
 
 /** The header field `installationHeader` of the answer, also of a 404, says of which installation it is true. */

@@ -1,6 +1,6 @@
 /** Refusals by a limit at a deal server, for the audit log. Answered when all of them are written down. */
 import { z } from 'zod'
-import { limitRefusalSchema } from '../protocol/login-throttle/limit-refusals.ts'
+import { limitRefusalSchema } from '../login-throttle/limit-refusals.ts'
 import { defineExchange } from './exchange.ts'
 
 /** So many are told of at once. */

@@ -4,7 +4,7 @@
  * derived from SERVICE_SECRET (HKDF-SHA256, RFC 5869). Both sides use this one file.
  */
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import { createBoundedCache } from '../platform/cache/bounded-cache.ts'
+import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 
 /** The header field that carries the MAC, in base64url. */
 export const internalMacHeader = 'keyhold-internal-mac'

@@ -3,7 +3,7 @@
  * path, time, nonce and body digest. The secret never travels. Both sides use this one file.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { type Clock, unixSeconds } from '../platform/clock.ts'
+import { type Clock, unixSeconds } from '../../platform/clock.ts'
 
 /** What is signed. */
 export interface InternalRequest {
