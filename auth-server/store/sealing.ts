@@ -2,7 +2,7 @@
  * Encrypts what must be recoverable before it goes into the database: AES-256-GCM under `SECRETS_KEY`. What is sealed opens only for
  * the purpose and the row it was sealed for, so that values cannot be exchanged between rows.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { seal, unseal } from '../../shared/platform/crypto/seal.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { SecretsKeys } from './secrets-keys.ts'
 
@@ -24,34 +24,24 @@ export interface Sealing {
   open(sealed: string, place: SealedPlace): string
 }
 
-const nonceBytes = 12
-const tagBytes = 16
-
 /** Sealing under these keys: the first seals, all open. Sealed form: `1.<key id>.<base64url of nonce, ciphertext, tag>`. */
 export function createSealing(keys: SecretsKeys): Sealing {
   const sealingKeys = new Map(keys.map((key) => [key.id, key.derive('sealing')]))
   const current = keys[0].id
   return {
     seal(text, place) {
-      const nonce = randomBytes(nonceBytes)
-      const cipher = createCipheriv('aes-256-gcm', keyOf(current), nonce).setAAD(additionalData(place))
-      const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      const sealed = seal(text, { key: keyOf(current), associatedData: associatedData(place) })
       return `1.${current}.${sealed.toString('base64url')}`
     },
     open(text, place) {
       const [version, keyId, body, ...rest] = text.split('.')
       if (version !== '1' || keyId === undefined || body === undefined || rest.length > 0) throw cannotOpen(place)
-      const sealed = Buffer.from(body, 'base64url')
-      if (sealed.length < nonceBytes + tagBytes) throw cannotOpen(place)
-      const decipher = createDecipheriv('aes-256-gcm', keyOf(keyId), sealed.subarray(0, nonceBytes), {
-        authTagLength: tagBytes,
+      const opened = unseal(Buffer.from(body, 'base64url'), {
+        key: keyOf(keyId),
+        associatedData: associatedData(place),
       })
-      decipher.setAAD(additionalData(place)).setAuthTag(sealed.subarray(-tagBytes))
-      try {
-        return decipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
-      } catch {
-        throw cannotOpen(place)
-      }
+      if (opened === undefined) throw cannotOpen(place)
+      return opened
     },
   }
 
@@ -64,6 +54,6 @@ export function createSealing(keys: SecretsKeys): Sealing {
 
 const missingKey = 'a stored secret was sealed under a key that is not in SECRETS_KEY'
 
-const additionalData = ({ purpose, row }: SealedPlace) => Buffer.from(JSON.stringify(['keyhold', purpose, row]))
+const associatedData = ({ purpose, row }: SealedPlace): string => JSON.stringify(['keyhold', purpose, row])
 
 const cannotOpen = ({ purpose }: SealedPlace) => new Error(`a stored ${purpose} cannot be opened with SECRETS_KEY`)

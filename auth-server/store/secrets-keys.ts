@@ -1,4 +1,5 @@
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHmac } from 'node:crypto'
+import { deriveKey } from '../../shared/platform/crypto/derive-key.ts'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 
 /** One key of `SECRETS_KEY`. The key itself is never used: every purpose has a key of its own, derived from it. */
@@ -31,6 +32,6 @@ function secretsKey(text: string): SecretsKey {
   }
   return {
     id: createHmac('sha256', key).update('keyhold key id').digest('base64url').slice(0, 8),
-    derive: (purpose) => Buffer.from(hkdfSync('sha256', key, '', `keyhold ${purpose}`, 32)),
+    derive: (purpose) => deriveKey(key, purpose),
   }
 }

@@ -5,8 +5,9 @@
  *
  * What it does not show is that an entry is the newest one: who can write to Redis can put back an older one that was true once.
  */
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../clock.ts'
+import { deriveKey } from '../crypto/derive-key.ts'
 import { createBoundedCache } from './bounded-cache.ts'
 import type { Versioned } from './cache.ts'
 import { lifetimeMs } from './versions.ts'
@@ -41,7 +42,7 @@ const messageForm = /^1 ([A-Za-z0-9_-]{16}) (\d{1,16}) (\d{1,16}) ([A-Za-z0-9_-]
 
 /** The seals of one process. @throws TypeError without a secret */
 export function createCacheSeals({ secrets, clock }: CacheSealsOptions): CacheSeals {
-  const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'keyhold cache 1', 32)))
+  const keys = secrets.map((secret) => deriveKey(secret, 'cache 1'))
   const [current] = keys
   if (!current) throw new TypeError('a cache needs a secret')
   const isRight = (text: string, mac: string): boolean => {

@@ -1,38 +1,25 @@
 /**
- * Encrypts what the two servers tell each other at `/internal` and must stay secret even where nothing but
- * SERVICE_SECRET protects the way: AES-256-GCM under a key derived from it (HKDF-SHA256, RFC 5869). Opens only for the
- * purpose it was sealed for.
+ * Encrypts secrets between servers that share SERVICE_SECRET, so that they stay secret even where nothing else protects the connection.
+ * A sealed text opens only for the purpose that it was sealed for.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { deriveKey } from './derive-key.ts'
+import { seal, unseal } from './seal.ts'
 
-const nonceBytes = 12
-const tagBytes = 16
+const keyOf = (secret: string): Buffer => deriveKey(secret, 'internal sealing')
 
-const keyOf = (secret: string) => Buffer.from(hkdfSync('sha256', secret, '', 'keyhold internal sealing', 32))
+/** Seals `text` for `purpose`. The result is base64url. */
+export const sealInternally = (text: string, { secret, purpose }: { secret: string; purpose: string }): string =>
+  seal(text, { key: keyOf(secret), associatedData: purpose }).toString('base64url')
 
-/** The sealed form of `text` (base64url). */
-export function sealInternally(text: string, { secret, purpose }: { secret: string; purpose: string }): string {
-  const nonce = randomBytes(nonceBytes)
-  const cipher = createCipheriv('aes-256-gcm', keyOf(secret), nonce).setAAD(Buffer.from(purpose))
-  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url')
-}
-
-/** The text; undefined when it was changed, sealed for another purpose, or under none of these secrets. */
+/** Opens a sealed text. Answers undefined when it was changed, or sealed for another purpose or under none of the `secrets`. */
 export function openInternally(
   sealed: string,
   { secrets, purpose }: { secrets: readonly string[]; purpose: string },
 ): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url')
-  if (bytes.length < nonceBytes + tagBytes) return undefined
   for (const secret of secrets) {
-    const options = { authTagLength: tagBytes }
-    const decipher = createDecipheriv('aes-256-gcm', keyOf(secret), bytes.subarray(0, nonceBytes), options)
-    decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(-tagBytes))
-    try {
-      return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
-    } catch {
-      // Sealed under another of the secrets, or not at all.
-    }
+    const text = unseal(bytes, { key: keyOf(secret), associatedData: purpose })
+    if (text !== undefined) return text
   }
   return undefined
 }

@@ -3,8 +3,11 @@
  * HMAC-SHA256 over the request's nonce, the status, the header fields that mean something and the body, under a key
  * derived from SERVICE_SECRET (HKDF-SHA256, RFC 5869). Both sides use this one file.
  */
-import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
+import { deriveKey } from '../../platform/crypto/derive-key.ts'
+import { installationHeader } from '../principal/instance-id.ts'
+import { keySetHeader } from './published-keys.ts'
 
 /** The header field that carries the MAC, in base64url. */
 export const internalMacHeader = 'keyhold-internal-mac'
@@ -39,7 +42,7 @@ const keys = createBoundedCache<Buffer>({ maxEntries: 16, maxBytes: 64_000 })
 function keyOf(secret: string): Buffer {
   const known = keys.get(secret)
   if (known) return known
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'keyhold internal answers', 32))
+  const key = deriveKey(secret, 'internal answers')
   keys.set(secret, key)
   return key
 }

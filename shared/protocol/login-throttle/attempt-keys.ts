@@ -1,7 +1,8 @@
 /** Under which keys an attempt is counted. */
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { AttemptLimit, LimitedKey } from '../../platform/cache/cache.ts'
+import { deriveKey } from '../../platform/crypto/derive-key.ts'
 import { clientPrefix, sitePrefix } from '../../platform/http/client-prefix.ts'
 import { foldUsername, isUsername } from '../principal/record.ts'
 import type { Attempt } from './login-throttle.ts'
@@ -45,9 +46,7 @@ export function createAttemptKeys(limits: GuessLimits, secrets: readonly string[
     ...limits.perAccountEverywhere,
     count: Math.max(limits.perAccountEverywhere.count, perAccount.count),
   }
-  const hmacKeys = secrets.map((secret) =>
-    Buffer.from(hkdfSync('sha256', secret, '', 'keyhold limits on guessing', 32)),
-  )
+  const hmacKeys = secrets.map((secret) => deriveKey(secret, 'limits on guessing'))
   const names = (kind: string, parts: readonly string[]): string[] =>
     hmacKeys.map((hmacKey) => {
       const name = createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url')

@@ -3,7 +3,8 @@
  * somebody else or for another query is refused, so that a position that comes back is one that a store has made. What it holds is not
  * secret: the client has seen it in the page.
  */
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { deriveKey } from '../../crypto/derive-key.ts'
 import type { Position } from '../../pagination.ts'
 import { Refused } from '../../problems/errors.ts'
 
@@ -26,8 +27,7 @@ export interface Cursors {
 export const cursorPurpose = 'list cursors 1'
 
 /** A key for cursors from a secret that has other uses too (HKDF-SHA256, RFC 5869). */
-export const cursorKeyOf = (secret: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', secret, '', `keyhold ${cursorPurpose}`, 32))
+export const cursorKeyOf = (secret: string): Buffer => deriveKey(secret, cursorPurpose)
 
 const macBytes = 32
 

@@ -3,9 +3,10 @@
  * its own without having kept any. Which counts of a nonce were used is another matter (`digest-counts.ts`).
  */
 
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../../platform/clock.ts'
+import { deriveKey } from '../../../platform/crypto/derive-key.ts'
 import type { IdSource } from '../../../platform/ids.ts'
 
 /** A nonce that was issued under one of the secrets. */
@@ -44,7 +45,7 @@ const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** Nonces under these secrets. */
 export function createDigestNonces({ secrets, clock, ids }: DigestNonceOptions): DigestNonces {
-  const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'keyhold digest nonces', 32)))
+  const keys = secrets.map((secret) => deriveKey(secret, 'digest nonces'))
   const macOf = (content: Buffer, key: Buffer) =>
     createHmac('sha256', key).update(content).digest().subarray(0, macBytes)
   const right = createBoundedCache<DigestNonce>(remembered)
