@@ -1,6 +1,7 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { Refused } from '../../shared/platform/problems/errors.ts'
 import type { VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
@@ -79,13 +80,10 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
 }
 
 /** Ended tokens that have expired, for the slowest clock too. */
-export const createEndedTokenExpiry = (clock: Clock): HousekeepingJob => ({
-  name: 'revoked tokens',
-  removeBatch: async (drizzle, { limit }) => {
-    const expired = sql`ctid = any(array(
-      select ctid from ${endedTokens} where expires_at <= ${tokensAliveSince(clock)}::timestamptz
-      order by expires_at limit ${limit} for update skip locked))`
-    const rows = await drizzle.delete(endedTokens).where(expired).returning({ one: sql<number>`1` })
-    return rows.length
-  },
-})
+export const createEndedTokenExpiry = (clock: Clock): HousekeepingJob =>
+  expiryJob({
+    name: 'revoked tokens',
+    table: endedTokens,
+    expiresAt: endedTokens.expiresAt,
+    expiredBy: () => tokensAliveSince(clock),
+  })

@@ -3,6 +3,7 @@
  * Commands stay too, without their answers, so that a late duplicate never runs, not even when its deal is gone.
  */
 import { sql } from 'drizzle-orm'
+import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import {
   createDigestCountExpiry,
@@ -11,33 +12,31 @@ import {
 import { commands, deals, digestCounts, events, tasks, usedSignatures } from './schema.ts'
 
 /** Answers of commands that are no longer kept: what is left of the command says that it was carried out. */
-const expiredAnswers: HousekeepingJob = {
+const expiredAnswers = expiryJob({
   name: 'answers of commands',
-  removeBatch: async (drizzle, { now, limit }) => {
-    // Found before it is changed: the planner could run a subquery of `in` several times, each time with other rows.
-    const expired = sql`ctid = any(array(
-      select c.ctid from ${commands} c where c.outcome is not null and c.expires_at <= ${now}::timestamptz
-      order by c.expires_at limit ${limit} for update skip locked))`
+  table: commands,
+  expiresAt: commands.expiresAt,
+  condition: () => sql`${commands.outcome} is not null`,
+  remove: async (drizzle, isInBatch) => {
     const rows = await drizzle
       .update(commands)
       .set({ outcome: sql`null` })
-      .where(expired)
+      .where(isInBatch)
       .returning({ one: sql<number>`1` })
     return rows.length
   },
-}
+})
 
 /**
  * Deals that were deleted so long ago that they can no longer be restored, with their tasks. Their events and commands lose every name,
  * reason and amount: what stays is that they happened, when, and by whom.
  */
-const purgedDeals: HousekeepingJob = {
+const purgedDeals = expiryJob({
   name: 'deleted deals',
-  removeBatch: async (drizzle, { now, limit }) => {
-    const expired = sql`ctid = any(array(
-      select d.ctid from ${deals} d where d.purge_at <= ${now}::timestamptz
-      order by d.purge_at limit ${limit} for update skip locked))`
-    const purged = drizzle.$with('purged').as(drizzle.delete(deals).where(expired).returning({ id: deals.id }))
+  table: deals,
+  expiresAt: deals.purgeAt,
+  remove: async (drizzle, isInBatch) => {
+    const purged = drizzle.$with('purged').as(drizzle.delete(deals).where(isInBatch).returning({ id: deals.id }))
     // As an array, the ids are looked up: nobody can tell how many they are when a join is planned.
     const ids = sql`any(array(select id from ${purged}))`
     const ofTasks = drizzle
@@ -60,7 +59,7 @@ const purgedDeals: HousekeepingJob = {
     const rows = await drizzle.with(purged, ofTasks, ofEvents, ofCommands).select({ id: purged.id }).from(purged)
     return rows.length
   },
-}
+})
 
 /** The jobs of the deal server. */
 export const dealHousekeepingJobs: readonly HousekeepingJob[] = [
