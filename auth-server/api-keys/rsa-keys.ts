@@ -1,5 +1,6 @@
 import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
+import { Permits } from '../../shared/platform/concurrency/permits.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 
 const smallestBits = 2048
@@ -43,33 +44,25 @@ export interface RsaPair {
 
 const generate = promisify(generateKeyPair)
 
-/** So many pairs may be waited for. */
-const maxQueued = 8
+/** The largest number of pairs that are being made or waited for. */
+const maxPending = 8
 
 /**
  * Makes RSA pairs one at a time, off the event loop: a request waits for its pair, and no other request for it. (node-rsa would make it
  * on the event loop.) @throws Unavailable when too many wait
  */
 export function createRsaGenerator(): () => Promise<RsaPair> {
-  let last: Promise<unknown> = Promise.resolve()
-  let queued = 0
-  const make = () =>
-    generate('rsa', {
-      modulusLength: smallestBits,
-      publicExponent: Number(publicExponent),
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-      publicKeyEncoding: { type: 'spki', format: 'pem' },
-    })
+  const permits = new Permits(1)
   return async () => {
-    if (queued >= maxQueued) throw new Unavailable('key-generation')
-    queued += 1
-    try {
-      const made = last.then(make)
-      last = made.catch(() => undefined)
-      const { privateKey, publicKey } = await made
-      return { privateKeyPem: privateKey, publicKeyPem: publicKey }
-    } finally {
-      queued -= 1
-    }
+    if (permits.running + permits.waiting >= maxPending) throw new Unavailable('key-generation')
+    const { privateKey, publicKey } = await permits.run(() =>
+      generate('rsa', {
+        modulusLength: smallestBits,
+        publicExponent: Number(publicExponent),
+        privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+        publicKeyEncoding: { type: 'spki', format: 'pem' },
+      }),
+    )
+    return { privateKeyPem: privateKey, publicKeyPem: publicKey }
   }
 }

@@ -26,6 +26,7 @@ const reasons: Readonly<Record<string, string>> = {
   'deal-server/commands/keyed-queue.ts': 'under way',
   'shared/platform/embedded/embedded.ts': 'names of jobs',
   'shared/platform/postgres/postgres.ts': 'open connections',
+  'shared/platform/concurrency/permits.ts': 'under way',
   'shared/platform/postgres/postgres-session-pool.ts': 'under way',
   'shared/platform/postgres/postgres-session.ts': 'under way',
   'shared/platform/http/server/drain.ts': 'open connections',

@@ -1,79 +1,59 @@
-/** Sessions lent to one user at a time: for transactions, and for the statements of the query builder. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { Permits } from '../concurrency/permits.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import type { PostgresSession } from './postgres-session.ts'
 
+/** How a pool gets its sessions. */
 export interface SessionPoolOptions {
   readonly open: () => PostgresSession
-  /** How many sessions there may be. */
+  /** The largest number of sessions. */
   readonly size: number
-  /** How long somebody waits for a session; milliseconds. */
+  /** How long a caller waits for a session; milliseconds. */
   readonly waitTimeoutMs: number
 }
 
+/** Sessions for transactions and for statements of the query builder. Each is lent to one caller at a time. */
 export class SessionPool {
   readonly #options: SessionPoolOptions
-  readonly #idle: PostgresSession[] = []
+  readonly #permits: Permits
   readonly #lent = new Set<PostgresSession>()
-  readonly #waiting = new Set<(session: PostgresSession) => void>()
+  #idle: PostgresSession[] = []
 
   constructor(options: SessionPoolOptions) {
     this.#options = options
+    this.#permits = new Permits(options.size)
   }
 
   /**
    * Lends a session to `work` alone, until it settles.
    *
-   * @throws Unavailable when none becomes free in time
+   * @throws Unavailable when no session becomes free in time
    */
-  async lend<Result>(work: (session: PostgresSession) => Promise<Result>): Promise<Result> {
-    const session = this.#take() ?? (await this.#wait())
-    try {
-      return await work(session)
-    } finally {
-      this.#giveBack(session)
-    }
+  lend<Result>(work: (session: PostgresSession) => Promise<Result>): Promise<Result> {
+    const { waitTimeoutMs: timeoutMs } = this.#options
+    const onTimeout = () => unavailable(`no session became free within ${timeoutMs} ms`)
+    return this.#permits.run(() => this.#use(work), { timeoutMs, onTimeout })
   }
 
-  /** Waits for what is lent, no longer than somebody would wait for a session, then ends all sessions. */
+  /** Waits for lent sessions, at most as long as a caller waits for a session. Then ends all sessions. */
   async close(): Promise<void> {
-    const step = 5
-    for (let waited = 0; this.#lent.size > 0 && waited < this.#options.waitTimeoutMs; waited += step) {
-      await new Promise((resolve) => setTimeout(resolve, step))
+    const stepMs = 5
+    for (let waitedMs = 0; this.#lent.size > 0 && waitedMs < this.#options.waitTimeoutMs; waitedMs += stepMs) {
+      await pause(stepMs)
     }
     for (const session of this.#lent) session.discard()
     await Promise.all(this.#idle.map((session) => session.close()))
   }
 
-  #take(): PostgresSession | undefined {
-    let session = this.#idle.pop()
-    while (session?.lost) session = this.#idle.pop()
-    if (session === undefined && this.#lent.size < this.#options.size) session = this.#options.open()
-    if (session !== undefined) this.#lent.add(session)
-    return session
-  }
-
-  #wait(): Promise<PostgresSession> {
-    return new Promise((resolve, reject) => {
-      const serve = (session: PostgresSession): void => {
-        clearTimeout(timer)
-        resolve(session)
-      }
-      const timer = setTimeout(() => {
-        this.#waiting.delete(serve)
-        reject(unavailable(`no session became free within ${this.#options.waitTimeoutMs} ms`))
-      }, this.#options.waitTimeoutMs)
-      this.#waiting.add(serve)
-    })
-  }
-
-  #giveBack(session: PostgresSession): void {
-    this.#lent.delete(session)
-    if (!session.lost) this.#idle.push(session)
-    const [next] = this.#waiting
-    if (next === undefined) return
-    const free = this.#take()
-    if (free === undefined) return
-    this.#waiting.delete(next)
-    next(free)
+  async #use<Result>(work: (session: PostgresSession) => Promise<Result>): Promise<Result> {
+    this.#idle = this.#idle.filter(({ lost }) => !lost)
+    const session = this.#idle.pop() ?? this.#options.open()
+    this.#lent.add(session)
+    try {
+      return await work(session)
+    } finally {
+      this.#lent.delete(session)
+      if (!session.lost) this.#idle.push(session)
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { Permits } from '../../platform/concurrency/permits.ts'
 import { sitePrefix } from '../../platform/http/client-prefix.ts'
 import { Unavailable } from '../../platform/problems/errors.ts'
 
@@ -27,37 +28,29 @@ export interface HashingBounds {
   readonly maxQueued?: number
 }
 
-/** So many works at once and so many waiting, in order of arrival. All hashing of a process must share them. */
+/** Permits for a number of hashes at once, and a bounded queue in order of arrival. All hashing of a process must share them. */
 export function createHashingPermits({ concurrency, maxQueued = concurrency * 100 }: HashingBounds): HashingPermits {
-  const waiting: (() => void)[] = []
-  /** How many wait, by site. */
+  const permits = new Permits(concurrency)
+  /** How many hashes of each site wait. */
   const ofSite = new Map<string, number>()
   const maxOfSite = Math.ceil(maxQueued / 10)
-  let free = concurrency
   let refused = 0
-  const turn = async (site: string | undefined): Promise<void> => {
+  const withPermit: WithHashingPermit = async (work, address) => {
+    if (permits.running < concurrency) return permits.run(work)
+    const site = address === undefined ? undefined : sitePrefix(address)
     const before = site === undefined ? 0 : (ofSite.get(site) ?? 0)
-    if (waiting.length >= maxQueued || before >= maxOfSite) {
+    if (permits.waiting >= maxQueued || before >= maxOfSite) {
       refused += 1
       throw new Unavailable('hashing', { retryAfterSeconds: 1 })
     }
-    if (site !== undefined) ofSite.set(site, before + 1)
-    await new Promise<void>((resolve) => waiting.push(resolve))
-    if (site === undefined) return
-    const left = (ofSite.get(site) ?? 1) - 1
-    if (left > 0) ofSite.set(site, left)
-    else ofSite.delete(site)
+    if (site === undefined) return permits.run(work)
+    ofSite.set(site, before + 1)
+    return permits.run(() => {
+      const left = (ofSite.get(site) ?? 1) - 1
+      if (left > 0) ofSite.set(site, left)
+      else ofSite.delete(site)
+      return work()
+    })
   }
-  const withPermit: WithHashingPermit = async (work, address) => {
-    if (free > 0) free -= 1
-    else await turn(address === undefined ? undefined : sitePrefix(address))
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free += 1
-    }
-  }
-  return Object.assign(withPermit, { load: () => ({ running: concurrency - free, waiting: waiting.length, refused }) })
+  return Object.assign(withPermit, { load: () => ({ running: permits.running, waiting: permits.waiting, refused }) })
 }
