@@ -1,5 +1,6 @@
 /** The auth server's settings: one line each, defaults included. The only place of this server that reads the environment. */
 
+import { z } from 'zod'
 import {
   integer,
   listOf,
@@ -80,7 +81,7 @@ export const operatorSettings = {
   FORMER_SECRETS_KEYS: listOf('keys that SECRETS_KEY held formerly, for nothing but checks of the audit log', {
     expected: 'keys as in SECRETS_KEY, with commas between',
     fallback: [],
-    part: (key) => (isSecretsKey(key) ? key : undefined),
+    part: z.string().refine(isSecretsKey),
   }),
 }
 

@@ -1,34 +1,16 @@
-/** HTML that is safe by its type: whatever goes into it as text is escaped. */
-export class Markup {
-  readonly text: string
+import { html as honoHtml, raw } from 'hono/html'
+import type { HtmlEscapedString } from 'hono/utils/html'
 
-  constructor(text: string) {
-    this.text = text
-  }
-}
+/** HTML in which every text is escaped. A plain string is not assignable to it. */
+export type Markup = HtmlEscapedString
 
-/** What may stand in a place of a template: text, which is escaped, or markup, which is not. */
+/** The content of a place in a template: text, which gets escaped, or markup, which stays as it is. */
 export type Content = string | number | Markup | readonly Markup[]
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-const escapeText = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
-
-function textOf(content: Content): string {
-  if (content instanceof Markup) return content.text
-  if (typeof content === 'object') return content.map(({ text }) => text).join('')
-  return escapeText(String(content))
-}
-
-/** A template of HTML. Attributes must be quoted, and no place may stand in a script, a style or the name of anything. */
+/** A template of HTML. Attributes must be quoted. No place may stand in a script, a style or a name. */
 export const html = (parts: TemplateStringsArray, ...contents: readonly Content[]): Markup =>
-  new Markup(String.raw({ raw: parts }, ...contents.map(textOf)))
+  // hono/html answers a promise only when some content is a promise.
+  honoHtml(parts, ...contents) as Markup
 
-/** Nothing. */
-export const nothing = new Markup('')
+/** Empty markup. */
+export const nothing: Markup = raw('')

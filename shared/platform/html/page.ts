@@ -31,7 +31,7 @@ ${styles.map((name) => html`<link rel="stylesheet" href="${assetPath(base, name)
 ${body}
 </body>
 </html>
-`.text
+`.toString()
 
 /** Directives of a Content-Security-Policy (CSP Level 3) by name. */
 export type Policy = Readonly<Record<string, readonly string[]>>

@@ -1,29 +1,31 @@
 /**
- * The settings reader: one line a setting, every problem reported at once and by name. Only the `config.ts` of each
- * server uses it, and only there is the environment read.
+ * Settings from environment variables, one line for each setting. All problems are reported at once, by name. Only the `config.ts` of a
+ * server uses this file, and only there the environment is read.
  */
+import { z } from 'zod'
 
+/** One environment variable. */
 export interface Setting<Value> {
-  /** What it does, for the settings page. */
+  /** What the setting does, for the settings page. */
   readonly meaning: string
-  /** What a value must look like; said when one does not. */
+  /** The form of a valid value. It is named when a value is not valid. */
   readonly expected: string
-  /** Used when the variable is absent or empty. */
+  /** The value when the variable is absent or empty. */
   readonly fallback: Value
-  /** Undefined when the text is not as expected. */
-  parse(text: string): Value | undefined
+  /** Reads the text of the variable. Its error messages are never shown: a value may be a secret. */
+  readonly schema: z.ZodType<Value>
 }
 
 /** The values of these settings. */
 export type Values<Settings> = { [Name in keyof Settings]: Settings[Name] extends Setting<infer Value> ? Value : never }
 
-/** What is wrong with one variable; never its value, which may be a secret. */
+/** The problem of one variable; never its value, which may be a secret. */
 export interface SettingProblem {
   readonly variable: string
   readonly expected: string
 }
 
-/** Every problem of a configuration. The process ends with exit code 2 when it meets one. */
+/** All problems of a configuration. The process then ends with exit code 2. */
 export class InvalidSettings extends Error {
   override readonly name = 'InvalidSettings'
   readonly problems: readonly SettingProblem[]
@@ -34,38 +36,41 @@ export class InvalidSettings extends Error {
   }
 }
 
-/** Reads all `settings` from `environment`; a setting with a problem has its fallback among the values. */
+/** Reads all `settings` from `environment`. A setting with a problem has its fallback among the values. */
 export function readSettings<Settings extends Record<string, Setting<unknown>>>(
   settings: Settings,
   environment: Readonly<Record<string, string | undefined>>,
 ): { values: Values<Settings>; problems: SettingProblem[] } {
   const problems: SettingProblem[] = []
-  const values = Object.entries(settings).map(([variable, setting]) => {
+  const values = Object.entries(settings).map(([variable, { schema, expected, fallback }]) => {
     const text = environment[variable]?.trim()
-    if (text === undefined || text === '') return [variable, setting.fallback]
-    const value = setting.parse(text)
-    if (value === undefined) problems.push({ variable, expected: `expected ${setting.expected}` })
-    return [variable, value ?? setting.fallback]
+    if (text === undefined || text === '') return [variable, fallback]
+    const { success, data } = schema.safeParse(text)
+    if (!success) problems.push({ variable, expected: `expected ${expected}` })
+    return [variable, success ? data : fallback]
   })
   return { values: Object.fromEntries(values), problems }
 }
 
+/** A schema for text that `read` understands; `read` answers undefined for other text. */
+export const readBy = <Value extends string | object>(read: (text: string) => Value | undefined): z.ZodType<Value> =>
+  z.preprocess(
+    (text) => read(String(text)),
+    z.custom<Value>((value) => value !== undefined),
+  )
+
 /** A whole number within bounds. */
-export function integer(
+export const integer = (
   meaning: string,
-  bounds: { fallback: number; min: number; max: number; among?: readonly number[] },
-): Setting<number> {
-  const { fallback, min, max, among } = bounds
-  return {
-    meaning,
-    expected: among ? `one of ${among.join(', ')}` : `a whole number from ${min} to ${max}`,
-    fallback,
-    parse: (text) => {
-      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-      return value >= min && value <= max && (among?.includes(value) ?? true) ? value : undefined
-    },
-  }
-}
+  { fallback, min, max, among }: { fallback: number; min: number; max: number; among?: readonly number[] },
+): Setting<number> => ({
+  meaning,
+  expected: among ? `one of ${among.join(', ')}` : `a whole number from ${min} to ${max}`,
+  fallback,
+  schema: z.preprocess(wholeNumber, among ? z.literal(among) : z.number().min(min).max(max)),
+})
+
+const wholeNumber = (text: unknown): number => (/^\d{1,15}$/.test(String(text)) ? Number(text) : Number.NaN)
 
 /** A port; none when left out. */
 export const port = (meaning: string): Setting<number | undefined> => ({
@@ -78,7 +83,7 @@ export const flag = (meaning: string, fallback: boolean): Setting<boolean> => ({
   meaning,
   expected: 'true or false',
   fallback,
-  parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  schema: z.enum(['true', 'false']).transform((word) => word === 'true'),
 })
 
 /** One of a few words. */
@@ -90,73 +95,72 @@ export const oneOf = <Word extends string, Fallback extends Word | undefined>(
   meaning,
   expected: `one of ${words.join(', ')}`,
   fallback,
-  parse: (text) => words.find((word) => word === text),
+  schema: z.enum(words),
 })
 
-/** Text that `test` accepts. */
+/** A rule for text, and how it is described when a value breaks it. */
+export interface TextRule {
+  readonly expected: string
+  readonly test: (text: string) => boolean
+}
+
+/** Text that follows the rule; any text without one. */
 export const text = <Fallback extends string | undefined>(
   meaning: string,
   fallback: Fallback,
-  rule: { expected: string; test: (text: string) => boolean } = { expected: 'text', test: () => true },
-): Setting<string | Fallback> => ({
-  meaning,
-  expected: rule.expected,
-  fallback,
-  parse: (value) => (rule.test(value) ? value : undefined),
+  { expected, test }: TextRule = { expected: 'text', test: () => true },
+): Setting<string | Fallback> => ({ meaning, expected, fallback, schema: z.string().refine(test) })
+
+/** An http or https origin in the spelling of browsers: scheme, host and port, and nothing behind them. */
+export const originSchema = readBy((text) => {
+  if (!URL.canParse(text)) return undefined
+  const { protocol, username, search, hash, pathname, origin } = new URL(text)
+  return /^https?:$/.test(protocol) && pathname === '/' && !username && !search && !hash ? origin : undefined
 })
 
-/** An http or https origin: scheme, host and port, nothing behind them. Given back as browsers write it. */
+/** An http or https origin. */
 export const origin = (meaning: string): Setting<string | undefined> => ({
   meaning,
   expected: 'an origin such as https://auth.example.com',
   fallback: undefined,
-  parse: originOf,
+  schema: originSchema,
 })
-
-/** The origin in this text as browsers write it; undefined when it is none, or something stands behind it. */
-export function originOf(text: string): string | undefined {
-  if (!URL.canParse(text)) return undefined
-  const url = new URL(text)
-  if (!/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) return undefined
-  return url.pathname === '/' ? url.origin : undefined
-}
 
 /** A URL of one of the `protocols` (with colon). Kept as written. */
-export const url = (meaning: string, protocols: readonly string[]): Setting<string | undefined> => ({
+export const url = (meaning: string, protocols: readonly string[]): Setting<string | undefined> =>
+  text(meaning, undefined, {
+    expected: `a URL beginning with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+    test: (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
+  })
+
+const partsOf = (text: unknown): string[] =>
+  String(text)
+    .split(',')
+    .map((part) => part.trim())
+
+/** One or two secrets, comma-separated. The first is used; the second is still accepted while secrets are rotated. */
+export const secrets = (meaning: string, rule: TextRule): Setting<readonly string[] | undefined> => ({
   meaning,
-  expected: `a URL beginning with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+  expected: `${rule.expected}, or two of them with a comma between`,
   fallback: undefined,
-  parse: (value) => (URL.canParse(value) && protocols.includes(new URL(value).protocol) ? value : undefined),
+  schema: z.preprocess(partsOf, z.array(z.string().refine(rule.test)).max(2)),
 })
 
-/** One or two secrets, comma-separated: the first is used, the second is still accepted while secrets are rotated. */
-export const secrets = (meaning: string, rule: { expected: string; test: (secret: string) => boolean }) =>
-  ({
-    meaning,
-    expected: `${rule.expected}, or two of them with a comma between`,
-    fallback: undefined,
-    parse: (value: string): readonly string[] | undefined => {
-      const all = value.split(',').map((secret) => secret.trim())
-      return all.length <= 2 && all.every(rule.test) ? all : undefined
-    },
-  }) satisfies Setting<readonly string[] | undefined>
-
-/** A comma-separated list whose every part `part` reads, none twice. */
+/** A comma-separated list without repetitions; `part` reads each of its parts. */
 export const listOf = <Part>(
   meaning: string,
-  list: { expected: string; fallback: readonly Part[]; part: (text: string) => Part | undefined },
+  { expected, fallback, part }: { expected: string; fallback: readonly Part[]; part: z.ZodType<Part> },
 ): Setting<readonly Part[]> => ({
   meaning,
-  expected: list.expected,
-  fallback: list.fallback,
-  parse: (value) => {
-    const parts = value.split(',').map((text) => list.part(text.trim()))
-    const known = parts.filter((part) => part !== undefined)
-    return known.length === parts.length && new Set(known).size === parts.length ? known : undefined
-  },
+  expected,
+  fallback,
+  schema: z.preprocess(
+    partsOf,
+    z.array(part).refine((parts) => new Set(parts).size === parts.length),
+  ),
 })
 
-/** So many events in a time. */
+/** A number of events in a number of seconds. */
 export interface Rate {
   readonly count: number
   readonly seconds: number
@@ -167,8 +171,8 @@ export const rate = (meaning: string, fallback: Rate): Setting<Rate> => ({
   meaning,
   expected: 'count/seconds, such as 10/900',
   fallback,
-  parse: (value) => {
+  schema: readBy((value) => {
     const [, count, seconds] = /^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(value) ?? []
     return count === undefined ? undefined : { count: Number(count), seconds: Number(seconds) }
-  },
+  }),
 })

@@ -1,5 +1,6 @@
 /** Settings that both servers read. Each server's `config.ts` adds its own. */
 import { availableParallelism } from 'node:os'
+import { z } from 'zod'
 import { parseTrustedProxies, type TrustedProxies } from '../../platform/http/transport.ts'
 import { logLevels } from '../../platform/log/log.ts'
 import { isDatabaseUrl } from '../../platform/postgres/postgres-client.ts'
@@ -11,9 +12,10 @@ import {
   listOf,
   oneOf,
   origin,
-  originOf,
+  originSchema,
   port,
   rate,
+  readBy,
   type Setting,
   type SettingProblem,
   secrets,
@@ -27,7 +29,7 @@ const trustProxy: Setting<TrustedProxies> = {
   meaning: 'proxies whose forwarding headers are believed: how many hops, or their addresses as CIDRs',
   expected: 'a number of hops, or comma-separated CIDRs',
   fallback: { hops: 0 },
-  parse: parseTrustedProxies,
+  schema: readBy(parseTrustedProxies),
 }
 
 const isListenHost = (host: string) => /^[A-Za-z0-9.:-]{1,253}$/.test(host)
@@ -63,7 +65,7 @@ export const commonSettings = {
   AUTH_SCHEMES: listOf<SchemeName>('authentication schemes that are served and advertised', {
     expected: `some of ${schemeNames.join(',')}`,
     fallback: schemeNames,
-    part: (word) => schemeNames.find((name) => name === word),
+    part: z.enum(schemeNames),
   }),
   SIGNATURE_TTL: integer('how many seconds a signed request may be early or late', {
     fallback: 300,
@@ -93,7 +95,7 @@ export const commonSettings = {
   CORS_ORIGINS: listOf('origins whose scripts may call with credentials', {
     expected: 'comma-separated origins such as https://app.example.com',
     fallback: [],
-    part: originOf,
+    part: originSchema,
   }),
   METRICS_PORT: port('serve /metrics there and nowhere else'),
   TLS_CERT: text(
