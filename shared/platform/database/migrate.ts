@@ -1,30 +1,30 @@
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
-import { PgDialect, type PgSession } from 'drizzle-orm/pg-core'
 import type { Database } from './database.ts'
 import { translateDriverError } from './driver-errors.ts'
+import { applyMigrations } from './drizzle-internals.ts'
 
+/** The migrations of one server. */
 export interface MigrateOptions {
-  /** Folder that drizzle-kit generated. */
+  /** The folder that drizzle-kit generated. */
   readonly migrationsFolder: string
-  /** The server's own schema, which also keeps the journal of what has been applied. */
+  /** The server's own schema. It also keeps the journal of applied migrations. */
   readonly schema: string
-  /** How long to wait for another instance that is migrating, in milliseconds; 60,000 unless said. */
+  /** How long to wait while another instance migrates, in milliseconds; 60,000 when left out. */
   readonly waitTimeoutMs?: number
 }
 
 /**
- * Applies the migrations which `database` has not seen, all of them in one transaction. Instances that start together take
- * turns, so each migration is applied once.
+ * Applies the migrations that `database` does not have yet, in one transaction. Instances that start together take turns, so that each
+ * migration is applied once.
  *
- * @throws DatabaseError when a migration is refused, Unavailable when the database is away or another instance stays at it
+ * @throws DatabaseError when PostgreSQL refuses a migration, Unavailable when the database is away or another instance takes too long
  */
-export const migrateDatabase = async (database: Database, options: MigrateOptions): Promise<void> => {
+export async function migrateDatabase(database: Database, options: MigrateOptions): Promise<void> {
   const { migrationsFolder, schema, waitTimeoutMs = 60_000 } = options
   const migrations = readMigrationFiles({ migrationsFolder }).map(withoutSchemaConflict)
   const migrate = async (drizzle: Database['drizzle']): Promise<void> => {
-    const session = drizzle._.session as unknown as PgSession
     try {
-      await new PgDialect().migrate(migrations, session, { migrationsFolder, migrationsSchema: schema })
+      await applyMigrations(drizzle, migrations, { migrationsFolder, migrationsSchema: schema })
     } catch (error) {
       throw translateDriverError(error)
     }
@@ -32,7 +32,7 @@ export const migrateDatabase = async (database: Database, options: MigrateOption
   await database.exclusively(`migrations of ${schema}`, migrate, { waitTimeoutMs })
 }
 
-/** The journal's table has made the schema already when the generated `CREATE SCHEMA` comes to run. */
+/** The table of the journal creates the schema before the generated `CREATE SCHEMA` runs. */
 const withoutSchemaConflict = (migration: MigrationMeta): MigrationMeta => ({
   ...migration,
   sql: migration.sql.map((statement) =>

@@ -6,6 +6,7 @@ import { DrizzleQueryError } from 'drizzle-orm'
 import type { PgPreparedQuery, PgTransactionConfig, PreparedQueryConfig } from 'drizzle-orm/pg-core'
 import { DatabaseError, type Drizzle } from './database.ts'
 import { translateDriverError } from './driver-errors.ts'
+import { sessionOf } from './drizzle-internals.ts'
 
 type Transaction = Parameters<Parameters<Drizzle['transaction']>[0]>[0]
 type OnFailure = (error: unknown) => void
@@ -14,7 +15,7 @@ const translated = new WeakSet<object>()
 
 /** Makes `database`, its transactions and their savepoints reject with translated errors. Returns the same object. */
 export const translateErrors = (database: Drizzle): Drizzle => {
-  translateStatements(database._.session)
+  translateStatements(sessionOf(database))
   translateTransaction(database)
   return database
 }
@@ -73,7 +74,7 @@ const attempt = async <Result>(
   work: (transaction: Transaction) => Promise<Result>,
   outcome: Outcome,
 ): Promise<Result> => {
-  translateStatements(transaction._.session, (failure) => {
+  translateStatements(sessionOf(transaction), (failure) => {
     outcome.failure ??= failure
   })
   translateTransaction(transaction)
