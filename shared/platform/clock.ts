@@ -1,12 +1,12 @@
-/** The only source of time. Passed in everywhere, so that tests can move it. */
+/** The only source of time. It is passed in everywhere, so that tests can move it. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch: for whatever is stored, signed or shown. */
+  /** Milliseconds since the Unix epoch: for times that are stored, signed or shown. */
   now(): number
-  /** Milliseconds that never jump or run backwards: for ages and durations within this process. */
+  /** Milliseconds that never jump or go back: for ages and durations within this process. */
   monotonic(): number
 }
 
-/** The machine's own clocks. */
+/** The clocks of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

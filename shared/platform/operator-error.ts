@@ -1,7 +1,7 @@
-/** What whoever runs a program can put right: the message says what in one line, and is all that is shown of it. */
+/** An error that the operator of a program can correct. Only its message is shown: one line that says what is wrong. */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError'
-  /** With which exit code a program ends because of it: 2 when it was told something wrong, 1 when something is away. */
+  /** The exit code of the program: 2 for wrong input or settings, 1 for a missing dependency. */
   readonly exitCode: 1 | 2
 
   constructor(message: string, { cause, exitCode = 2 }: { cause?: unknown; exitCode?: 1 | 2 } = {}) {
@@ -10,11 +10,11 @@ export class OperatorError extends Error {
   }
 }
 
-/** Whether the operating system has refused something: a folder that cannot be written, a full disk, a port that is taken. */
+/** True for an error of the operating system: a folder that cannot be written, a full disk, a port that is in use. */
 export const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error && 'code' in error
 
-/** Does something with the files of a setting. @throws OperatorError that names it, when the system refuses */
+/** Runs `work` with the files of a setting. @throws OperatorError that names the setting, when the system refuses */
 export async function withFilesOf<Result>(setting: string, path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

@@ -2,16 +2,16 @@ import type { Clock } from '../clock.ts'
 import { type BoundedCache, createBoundedCache } from './bounded-cache.ts'
 import { type AttemptVerdict, attemptLifeMs, type LimitedKey } from './cache.ts'
 
-/** What is known of one key. Times are those of `clock.monotonic()`. */
+/** The counts of one key. Times are those of `clock.monotonic()`. */
 interface Counted {
   failures: number
-  /** When the window of these failures ends. */
+  /** The end of the window of these failures. */
   windowEndsAtMs: number
-  /** Ids of attempts in flight, and until when each counts. */
+  /** Ids of attempts in flight, each with the time until which it counts. */
   readonly inFlight: Map<string, number>
 }
 
-/** Failures and attempts in flight, counted in this process. Beyond `maxKeys` the key longest not used is forgotten. */
+/** Counts failures and attempts in flight in this process. Beyond `maxKeys`, the least recently used key is removed. */
 export class AttemptCounts {
   readonly #clock: Clock
   readonly #keys: BoundedCache<Counted>

@@ -1,6 +1,6 @@
 /**
- * The tables in memory that last, made in this one place: each is bounded in entries and in bytes, whatever clients put into it. Beyond
- * either bound, the entry longest not used goes; an entry larger than the whole table is not kept.
+ * All lasting tables in memory are made here. Each is bounded in entries and in bytes, so that clients cannot make it grow without end.
+ * Beyond either bound, the least recently used entry is removed. An entry larger than the whole table is not kept.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
@@ -8,24 +8,24 @@ import type { Clock } from '../clock.ts'
 /** How large a table may become. */
 export interface BoundedCacheOptions {
   readonly maxEntries: number
-  /** So many bytes of keys and values, as `bytesOf` counts them. */
+  /** The largest number of bytes of all keys and values, as `bytesOf` counts them. */
   readonly maxBytes: number
-  /** How long an entry is kept at most, in milliseconds; without it, as long as there is room. */
+  /** The longest life of an entry, in milliseconds; without limit when left out. */
   readonly ttlMs?: number
-  /** What times are measured by; needed for entries that expire. */
+  /** The clock for entries that expire. */
   readonly clock?: Pick<Clock, 'monotonic'>
 }
 
-/** A table by text. */
+/** A table whose keys are texts. */
 export interface BoundedCache<Value extends object | string | number | boolean> {
   get(key: string): Value | undefined
   has(key: string): boolean
-  /** `ttlMs` in place of the table's. */
+  /** `ttlMs` replaces the one of the table. */
   set(key: string, value: Value, entry?: { readonly ttlMs: number }): void
   delete(key: string): void
   clear(): void
   readonly size: number
-  /** How many bytes its keys and values take, as `bytesOf` counts them. */
+  /** The bytes of all keys and values, as `bytesOf` counts them. */
   readonly bytes: number
 }
 
@@ -78,13 +78,13 @@ class BoundedLru<Value extends object | string | number | boolean> implements Bo
   }
 }
 
-/** What an object, or an entry of a table, costs by itself. */
+/** The cost of an object, or of an entry of a table, without its content. */
 const objectBytes = 48
 
-/** What is counted for an object of a class, such as a key: most of it is not on the heap of JavaScript. */
+/** The cost of an object of a class, such as a key. Most of it is not on the heap of JavaScript. */
 const foreignBytes = 1024
 
-/** About how many bytes a value takes in memory, rather more than fewer: two for each character. */
+/** Estimates the bytes of a value in memory, more rather than fewer: two for each character. */
 export function bytesOf(value: unknown): number {
   if (typeof value === 'string') return 24 + 2 * value.length
   if (typeof value !== 'object' || value === null) return 8

@@ -1,9 +1,9 @@
 /**
- * What shows of an entry or a message in Redis that a server of this installation has written it: an HMAC-SHA256 (RFC 2104), cut to 128 bits,
- * under a key derived from SERVICE_SECRET (HKDF-SHA256, RFC 5869). It covers the key or the channel too, so that what was written for one is
- * good for no other, the version, and a time: an entry is good no longer than it was to stay, a message is good once, and for a short while.
+ * Seals prove that one of our own servers wrote an entry or a message in Redis. A seal is an HMAC-SHA256 (RFC 2104), cut to 128 bits, under
+ * a key derived from SERVICE_SECRET (HKDF-SHA256, RFC 5869). It covers the value, the version, the key or channel, so that a value is valid
+ * for no other one, and a time: an entry is valid no longer than its time to live, a message is valid once and for a short time.
  *
- * What it does not show is that an entry is the newest one: who can write to Redis can put back an older one that was true once.
+ * A seal does not prove that an entry is the newest one: a person who can write to Redis can put back an older entry.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../clock.ts'
@@ -12,28 +12,31 @@ import { createBoundedCache } from './bounded-cache.ts'
 import type { Versioned } from './cache.ts'
 import { lifetimeMs } from './versions.ts'
 
+/** The secrets and the clock of seals. */
 export interface CacheSealsOptions {
-  /** SERVICE_SECRET: the first seals, all open. */
+  /** SERVICE_SECRET: the first secret seals, all of them open. */
   readonly secrets: readonly string[]
   readonly clock: Pick<Clock, 'now'>
 }
 
+/** Seals and opens entries and messages. */
 export interface CacheSeals {
-  /** The text that stands in Redis for the value of an entry. */
+  /** The text that is stored in Redis for the value of an entry. */
   sealEntry(key: string, entry: Versioned, ttlSeconds: number): string
-  /** The value; `expired` when its time is over, `forged` when no server of this installation has written this here. */
+  /** The value; `expired` after its time to live, `forged` when none of our own servers wrote it under this key. */
   openEntry(key: string, stored: Versioned): Opened
-  /** The text that travels for a message. */
+  /** The text that is sent for a message. */
   sealMessage(channel: string, message: string): string
-  /** The message; `forged` also when it is an old one that was heard before or comes too late. */
+  /** The message; `forged` also when it is old, was received before or comes too late. */
   openMessage(channel: string, text: string): Opened
 }
 
+/** The result of opening a seal. */
 export type Opened = { readonly value: string } | 'expired' | 'forged'
 
-/** Two servers' clocks may be apart by so much, as at `/internal`, in milliseconds. */
+/** The largest difference between the clocks of two servers, as for internal requests, in milliseconds. */
 const clockToleranceMs = 90_000
-/** The last messages of so many senders are remembered: one for each process and channel. */
+/** The last message number of this many senders is kept. A sender is one process on one channel. */
 const maxSenders = 1_000
 const macBytes = 16
 
@@ -50,7 +53,7 @@ export function createCacheSeals({ secrets, clock }: CacheSealsOptions): CacheSe
     return presented.length === macBytes && keys.some((key) => timingSafeEqual(presented, macOf(key, text)))
   }
   const sender = randomBytes(12).toString('base64url')
-  const isNews = createOrder()
+  const isNew = createOrder()
   let sent = 0
   return {
     sealEntry: (key, { version, value }, ttlSeconds) => {
@@ -75,12 +78,12 @@ export function createCacheSeals({ secrets, clock }: CacheSealsOptions): CacheSe
       const value = text.slice(head.length)
       if (!isRight(messageText(channel, `${from} ${number} ${at}`, value), mac)) return 'forged'
       if (Math.abs(clock.now() - Number(at)) > clockToleranceMs) return 'forged'
-      return isNews(`${channel} ${from}`, Number(number)) ? { value } : 'forged'
+      return isNew(`${channel} ${from}`, Number(number)) ? { value } : 'forged'
     },
   }
 }
 
-/** Senders number their messages: none is heard twice, nor after a later one. */
+/** True for a message with a higher number than all before: senders number their messages, and a copy or a late one is refused. */
 function createOrder(): (sender: string, number: number) => boolean {
   const last = createBoundedCache<number>({ maxEntries: maxSenders, maxBytes: 1_000_000 })
   return (sender, number) => {
@@ -90,7 +93,7 @@ function createOrder(): (sender: string, number: number) => boolean {
   }
 }
 
-// The length of what comes first keeps two lists of parts from being one text.
+// The length before the first part makes sure that no two lists of parts give the same text.
 const entryText = (key: string, head: string, value: string): string => `entry ${key.length}:${key} ${head} ${value}`
 const messageText = (channel: string, head: string, message: string): string =>
   `message ${channel.length}:${channel} ${head} ${message}`

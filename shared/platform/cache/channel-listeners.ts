@@ -1,16 +1,13 @@
-/** Hears a message, and how long it was on its way at most, in milliseconds. */
-export type Listener = (message: string, heldUpMs: number) => void
+/** Gets a message and the longest time that it may have travelled, in milliseconds. */
+export type Listener = (message: string, maxDelayMs: number) => void
 
-/** One `subscribe` call: a listener and whether it still wants messages. */
+/** One `subscribe` call: a listener, and whether it is still subscribed. */
 interface Subscription {
   readonly listener: Listener
   active: boolean
 }
 
-/**
- * Who listens to which channel in this process. A listener that throws does not keep a message from the others; what it threw
- * goes to `onListenerError`.
- */
+/** The listeners of each channel in this process. If a listener throws, `onListenerError` gets the error, and the others get the message. */
 export class ChannelListeners {
   readonly #channels = new Map<string, Set<Subscription>>()
   readonly #onListenerError: (error: unknown) => void
@@ -24,7 +21,7 @@ export class ChannelListeners {
     return [...this.#channels.keys()]
   }
 
-  /** Adds a listener; one function added twice hears everything twice. The returned function removes it again. */
+  /** Adds a listener. A function that is added twice gets every message twice. The returned function removes the listener. */
   add(channel: string, listener: Listener): () => void {
     const subscription: Subscription = { listener, active: true }
     const present = this.#channels.get(channel) ?? new Set()
@@ -36,17 +33,17 @@ export class ChannelListeners {
     }
   }
 
-  /** Fixes who hears a message now; the returned function delivers it to those of them that have not left by then. */
+  /** Fixes the recipients of a message now. The returned function delivers it to those that are still subscribed then. */
   addressees(channel: string): Listener {
     const present = [...(this.#channels.get(channel) ?? [])]
-    return (message, heldUpMs) => {
-      for (const { active, listener } of present) if (active) this.#deliver(listener, message, heldUpMs)
+    return (message, maxDelayMs) => {
+      for (const { active, listener } of present) if (active) this.#deliver(listener, message, maxDelayMs)
     }
   }
 
-  #deliver(listener: Listener, message: string, heldUpMs: number): void {
+  #deliver(listener: Listener, message: string, maxDelayMs: number): void {
     try {
-      listener(message, heldUpMs)
+      listener(message, maxDelayMs)
     } catch (error) {
       this.#onListenerError(error)
     }

@@ -7,16 +7,17 @@ import { ChannelListeners, type Listener } from './channel-listeners.ts'
 import { firstOfWindow, type NumberWindow, useInWindow } from './number-window.ts'
 import { assertVersion, lifetimeMs } from './versions.ts'
 
+/** The bounds of a cache in memory. */
 export interface MemoryCacheOptions {
-  /** How many entries are kept, 64 MB at most; beyond, the one longest not used goes. 50 000 when left out. */
+  /** The largest number of entries, within 64 MB; 50,000 when left out. Beyond it, the least recently used entry is removed. */
   readonly maxEntries?: number
-  /** Hears what a listener of a channel threw. */
+  /** Called with the errors that listeners of channels throw. */
   readonly onListenerError?: (error: unknown) => void
 }
 
 /**
- * The cache inside this process, for a set-up without Redis. Both servers must be given the same object; another object is another
- * incarnation. All times are measured by `clock.monotonic()`.
+ * The cache inside this process, for a set-up without Redis. Both servers must get the same object; another object is another run of the
+ * cache. All times are measured by `clock.monotonic()`.
  */
 export function createMemoryCache(clock: Clock, options: MemoryCacheOptions = {}): Cache {
   return new MemoryCache(clock, options)
@@ -26,7 +27,7 @@ interface MemoryEntry extends Versioned {
   readonly expiresAtMs: number
 }
 
-let incarnations = 0
+let runs = 0
 
 class MemoryCache implements Cache {
   readonly #clock: Clock
@@ -34,7 +35,7 @@ class MemoryCache implements Cache {
   readonly #attempts: AttemptCounts
   readonly #numbers: BoundedCache<{ readonly window: NumberWindow; readonly expiresAtMs: number }>
   readonly #listeners: ChannelListeners
-  readonly #incarnation = `memory-${++incarnations}`
+  readonly #runId = `memory-${++runs}`
   #closed = false
 
   constructor(clock: Clock, options: MemoryCacheOptions) {
@@ -94,7 +95,7 @@ class MemoryCache implements Cache {
 
   async moment(): Promise<CacheMoment> {
     this.#assertOpen()
-    return `${this.#incarnation}:${this.#clock.monotonic()}`
+    return `${this.#runId}:${this.#clock.monotonic()}`
   }
 
   async publish(
@@ -140,10 +141,10 @@ class MemoryCache implements Cache {
     return undefined
   }
 
-  /** How long ago a moment was, in milliseconds; undefined when it is one of another incarnation. */
+  /** The age of a moment, in milliseconds; undefined when it belongs to another run of the cache. */
   #ageOf(moment: CacheMoment): number | undefined {
-    const [incarnation, milliseconds] = moment.split(':')
-    return incarnation === this.#incarnation ? this.#clock.monotonic() - Number(milliseconds) : undefined
+    const [runId, milliseconds] = moment.split(':')
+    return runId === this.#runId ? this.#clock.monotonic() - Number(milliseconds) : undefined
   }
 
   #assertOpen(): void {

@@ -1,7 +1,7 @@
-/** So many numbers, the highest one and those before it, are told apart: one that comes further behind is refused. */
+/** The highest number and the 63 before it are tracked one by one. A number further behind is refused. */
 export const windowWidth = 64
 
-/** Which of the last numbers were used. */
+/** The used ones among the last numbers. */
 export interface NumberWindow {
   readonly highest: number
   /** Bit i: `highest - i` was used. */
@@ -12,8 +12,8 @@ export interface NumberWindow {
 export const firstOfWindow = (number: number): NumberWindow => ({ highest: number, used: 1n })
 
 /**
- * The window once `number` is used; undefined when it was used before, or is too far behind the highest one. It may be as far ahead as it
- * likes: nothing above the highest one was used.
+ * The window after the use of `number`; undefined when it was used before, or is too far behind the highest one. It may be any distance
+ * ahead: no number above the highest one was used.
  */
 export function useInWindow({ highest, used }: NumberWindow, number: number): NumberWindow | undefined {
   const ahead = number - highest

@@ -2,31 +2,32 @@ import type { Clock } from '../clock.ts'
 import type { Log } from '../log/log.ts'
 import type { Metrics, ServerName } from '../metrics/metrics.ts'
 
-/** What was found in the cache without the HMAC of a server of this installation, and was not believed. */
+/** A forgery: an entry or a message in the cache without a valid HMAC of our own servers. It is not used. */
 export type Forgery = 'entry' | 'message'
 
+/** Counts and logs forgeries. */
 export interface ForgeryReport {
-  /** One was found. */
+  /** Notes one forgery. */
   readonly note: (forgery: Forgery) => void
-  /** Counts them among a server's metrics. */
+  /** Adds the counts to the metrics of a server. */
   observe(metrics: Metrics, server: ServerName): void
 }
 
-/** At most one line in so many milliseconds. */
+/** The shortest time between two log lines, in milliseconds. */
 const logEveryMs = 60_000
 
-/** The report of one process: a count for the metrics, and now and then a line in the log. */
+/** The report of one process: counts for the metrics, and at most one log line in a minute. */
 export function reportForgeries({ log, clock }: { log: Pick<Log, 'warn'>; clock: Clock }): ForgeryReport {
   const counts = { entry: 0, message: 0 }
-  let saidAt = Number.NEGATIVE_INFINITY
+  let loggedAt = Number.NEGATIVE_INFINITY
   return {
     note: (forgery) => {
       counts[forgery] += 1
-      if (clock.monotonic() - saidAt < logEveryMs) return
-      saidAt = clock.monotonic()
+      if (clock.monotonic() - loggedAt < logEveryMs) return
+      loggedAt = clock.monotonic()
       log.warn(
         { forgery, ...counts },
-        'Redis holds what no server with this SERVICE_SECRET wrote; it is not believed, the auth server is asked instead',
+        'Redis holds data that was not written with this SERVICE_SECRET. The server ignores it and asks the auth server',
       )
     },
     observe: (metrics, server) =>

@@ -1,4 +1,4 @@
-/** @throws RangeError unless `version` is a whole number that both JavaScript and Lua compare exactly */
+/** Checks a version. @throws RangeError unless it is a whole number that both JavaScript and Lua compare exactly */
 export function assertVersion(version: number): void {
   if (!Number.isSafeInteger(version) || version < 0) throw new RangeError('a version must be a whole number below 2^53')
 }

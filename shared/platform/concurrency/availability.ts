@@ -1,16 +1,18 @@
 /**
- * Whether a server that this one depends on can be reached. While it cannot, callers are refused at once and one probe alone knocks, so
- * that an outage costs nobody a time-out and the server is not met by a crowd when it is back.
+ * Tracks whether a dependency can be reached. During an outage, calls fail at once and a single probe checks for its return: callers do not
+ * wait for time-outs, and the dependency does not get all waiting requests at once when it is back.
  */
 import type { Unavailable } from '../problems/errors.ts'
 
+/** The probe of a dependency. */
 export interface AvailabilityOptions {
-  /** Resolves when the server answers. */
+  /** Resolves when the dependency answers. */
   readonly probe: () => Promise<void>
   /** Pause between two probes; milliseconds. */
   readonly probeIntervalMs: number
 }
 
+/** The state of one dependency. */
 export class Availability {
   readonly #options: AvailabilityOptions
   #reason: Unavailable | undefined
@@ -20,19 +22,19 @@ export class Availability {
     this.#options = options
   }
 
-  /** @throws Unavailable while the server cannot be reached */
+  /** @throws Unavailable while the dependency cannot be reached */
   check(): void {
     if (this.#reason !== undefined) throw this.#reason
   }
 
-  /** Refuses callers from now on, until a probe has been answered. */
+  /** Starts an outage. It ends when a probe is answered. */
   suspend(reason: Unavailable): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
     void this.#probeUntilAnswered()
   }
 
-  /** Refuses callers for good. */
+  /** Refuses all callers from now on. */
   stop(reason: Unavailable): void {
     this.#stopped = true
     this.#reason = reason

@@ -1,14 +1,15 @@
 /**
- * Gathers what concurrent callers ask for into one statement: the calls of one turn of the event loop go together, and while `maxInFlight`
- * batches are under way, whatever comes meanwhile forms the next one. A lone caller waits for nobody.
+ * Gathers the calls of concurrent callers into batches, such as one statement for each batch. Calls of one turn of the event loop form a
+ * batch. While `maxInFlight` batches run, new calls form the next batch. A single caller does not wait for others.
  */
 
+/** How batches are formed and run. */
 export interface GatherOptions<Item, Result> {
-  /** One result per item, in order. */
+  /** Runs a batch. Answers one result for each item, in order. */
   run(items: readonly Item[]): Promise<readonly Result[]>
-  /** True for an error of one item that spoiled its batch: the items are then run one by one, and each gets its own error. */
+  /** True for an error that one item caused. The items are then run one by one, so that each gets its own result or error. */
   spoiltByOne(error: unknown): boolean
-  /** Two items with one key never share a batch. */
+  /** Two items with the same key never share a batch. */
   key?(item: Item): string
   readonly maxItems: number
   readonly maxInFlight: number
@@ -20,7 +21,7 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
-/** A function that asks for one item and is answered from a batch. */
+/** A function for one item, answered from a batch. */
 export function gather<Item, Result>(options: GatherOptions<Item, Result>): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
   let inFlight = 0

@@ -1,16 +1,16 @@
 /**
- * Tells a server that is frozen from one that is only slow with what it was asked. While somebody waits for an answer and none comes, not even
- * another caller's, it is asked something light; when that has no answer either, it is frozen. Silence is counted in ticks and not read from
- * a clock: a process that was itself held up must not blame the server.
+ * Distinguishes a frozen server from a slow one. If callers wait and no answer arrives, not even to another caller, it sends a light
+ * probe. If the probe is not answered either, the server is frozen. Silence is counted in timer ticks and not read from a clock: a process
+ * that was itself paused must not blame the server.
  */
 export interface LivenessOptions {
-  /** Whether somebody waits for an answer now. */
+  /** True while a caller waits for an answer. */
   readonly isAwaited: () => boolean
-  /** Asks something that a server answers at once, however busy it is; resolves when it has answered. */
+  /** Sends a request that a busy server still answers at once. Resolves when it has answered. */
   readonly probe: () => Promise<unknown>
-  /** Nothing was heard for `frozenAfterMs`: called once, until `watch` is called again. */
+  /** Called when no answer has arrived for `frozenAfterMs`; once, until `watch` is called again. */
   readonly onFrozen: () => void
-  /** Nobody waits any more. */
+  /** Called when no caller waits any more. */
   readonly onRest?: () => void
 }
 
@@ -18,9 +18,10 @@ const tickMs = 100
 const probeAfterTicks = 3
 const frozenAfterTicks = 10
 
-/** A server that owes an answer and has said nothing for so long is frozen, in milliseconds. */
+/** A server that owes an answer is frozen after this time without any answer, in milliseconds. */
 export const frozenAfterMs = tickMs * frozenAfterTicks
 
+/** Watches one server while callers wait for it. */
 export class Liveness {
   readonly #options: LivenessOptions
   #timer: NodeJS.Timeout | undefined
@@ -31,7 +32,7 @@ export class Liveness {
     this.#options = options
   }
 
-  /** Somebody waits from now on. Cheap. */
+  /** Starts to watch, since a caller waits. Cheap. */
   watch(): void {
     if (this.#timer !== undefined) return
     this.#silentTicks = 0
@@ -39,7 +40,7 @@ export class Liveness {
     this.#timer.unref()
   }
 
-  /** The server has answered somebody. */
+  /** Notes that the server has answered a caller. */
   heard(): void {
     this.#wasHeard = true
   }
@@ -63,7 +64,7 @@ export class Liveness {
     this.#options.onFrozen()
   }
 
-  /** One that fails says nothing: whoever waits hears of that by himself. */
+  /** A failed probe counts as no answer. Waiting callers get their own errors. */
   #probe(): void {
     this.#options.probe().then(
       () => this.heard(),

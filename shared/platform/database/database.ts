@@ -4,39 +4,40 @@
  */
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 
-/** What both of Drizzle's drivers are, seen by repositories. */
+/** Drizzle as repositories see it: the common type of both drivers. */
 export type Drizzle = PgDatabase<PgQueryResultHKT>
 
+/** A PostgreSQL database. */
 export interface Database {
   /**
-   * Query builder for whatever is not on the hot path. Rejects like `query`, its transactions and savepoints too. What `execute`
-   * and writes without `returning` resolve to differs between engines: do not look at it.
+   * Query builder for everything that is not on the hot path. It rejects like `query`, and so do its transactions and savepoints. The
+   * results of `execute` and of writes without `returning` differ between engines: do not use them.
    */
   readonly drizzle: Drizzle
 
   /**
-   * Runs one statement, prepared once per text and then reused. Statements of concurrent callers are pipelined.
-   * Parameters are text, number, boolean or null, and reach PostgreSQL as text: composite values go as JSON text and are cast in
+   * Runs one statement. Each text is prepared once and then reused. Statements of concurrent callers are pipelined.
+   * Parameters are text, number, boolean or null, and reach PostgreSQL as text. Pass composite values as JSON text and cast them in
    * SQL (`$1::text::jsonb`).
-   * Columns of type json and jsonb come parsed; other types differ between engines, so hot statements select JSON or text.
+   * Columns of type json and jsonb come parsed. Other types differ between engines, so hot statements select JSON or text.
    *
-   * @throws DatabaseError for whatever PostgreSQL refuses (its SQLSTATE and constraint, never a parameter)
+   * @throws DatabaseError when PostgreSQL refuses the statement (with SQLSTATE and constraint, never with a parameter)
    * @throws Unavailable when the database cannot be reached or does not answer in time; a write may then have taken effect or not
    */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>
 
   /**
-   * Runs `work` in one transaction on a connection of its own; rolls back when it throws. Serialization failures (40001) and
-   * deadlocks (40P01) are retried up to three times, so `work` may run more than once. What `work` throws comes out unchanged.
-   * Inside, use `transaction` alone: where one session serves everybody, `query` would wait for ever for the transaction to end.
+   * Runs `work` in one transaction on a connection of its own, and rolls back when `work` throws. Serialization failures (40001) and
+   * deadlocks (40P01) are retried up to three times, so `work` may run more than once. Errors of `work` are thrown unchanged.
+   * Use only `transaction` inside `work`: on an engine with a single session, `query` would wait for the transaction for ever.
    */
   transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result>
 
   /**
-   * Runs `work` while no other instance runs work of the same name on this database: migrations, maintenance. It gets a session
-   * of its own without time limits; transactions are its own to open, and nothing is retried.
+   * Runs `work` while no other instance runs work of the same name on this database: migrations, maintenance. `work` gets a session
+   * of its own without time limits. It opens its transactions itself, and nothing is retried.
    *
-   * @throws Unavailable when another instance stays at it for longer than `waitTimeoutMs` milliseconds (60,000)
+   * @throws Unavailable when another instance takes longer than `waitTimeoutMs` milliseconds (60,000)
    */
   exclusively<Result>(
     name: string,
@@ -45,26 +46,26 @@ export interface Database {
   ): Promise<Result>
 
   /**
-   * Like `exclusively` when no instance is at work of that name; otherwise answers false at once, and `work` does not run.
+   * Like `exclusively` if no other instance runs work of this name. Otherwise answers false at once, and `work` does not run.
    *
    * @throws Unavailable when the database cannot be reached
    */
   exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean>
 
-  /** Resolves when the database answers, rejects with Unavailable otherwise. */
+  /** Resolves when the database answers. @throws Unavailable when it does not */
   ping(): Promise<void>
 
-  /** False where one session serves everybody (the embedded engine): a second transaction waits for the first. */
+  /** False on an engine with a single session (the embedded one): a second transaction waits for the first. */
   readonly concurrentSessions: boolean
 
-  /** Waits for statements under way, then lets go of the connections. */
+  /** Waits for running statements, then closes the connections. */
   close(): Promise<void>
 }
 
-/** What a statement takes for `$1`, `$2` and so on, for a column of any type. */
+/** A value for `$1`, `$2` and so on, for a column of any type. */
 export type Parameter = string | number | boolean | null
 
-/** What PostgreSQL refused, without the parameters that Drizzle's and the drivers' own errors carry. */
+/** A statement that PostgreSQL refused, without the parameters that the errors of Drizzle and of the drivers carry. */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   /** SQLSTATE, five characters, such as `23505` for a unique violation. */

@@ -1,21 +1,21 @@
 /**
- * Housekeeping: removes what has expired, in the background and in small batches, in one instance of a server at a time. Knows nothing
- * of what is removed: that is said by the jobs.
+ * Housekeeping removes expired rows, in the background and in small batches, in one instance of a server at a time. It knows no table: the
+ * jobs do.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, rfc3339 } from '../clock.ts'
 import type { Log } from '../log/log.ts'
 import type { Database, Drizzle } from './database.ts'
 
-/** One kind of thing that expires. */
+/** Removes one kind of expired rows. */
 export interface HousekeepingJob {
   /** In the log: `commands`. */
   readonly name: string
-  /** Removes, in one statement, at most `limit` of what has expired by `now` (RFC 3339). Answers how many it removed. */
+  /** Removes, in one statement, at most `limit` rows that have expired by `now` (RFC 3339). Answers how many it removed. */
   removeBatch(drizzle: Drizzle, bounds: { readonly now: string; readonly limit: number }): Promise<number>
 }
 
-/** What housekeeping works with. */
+/** The database, the clock, the log and the jobs of a housekeeping. */
 export interface HousekeepingPorts {
   readonly database: Pick<Database, 'exclusivelyIfFree'>
   readonly clock: Clock
@@ -25,32 +25,32 @@ export interface HousekeepingPorts {
   readonly jobs: readonly HousekeepingJob[]
 }
 
-/** How often, and how much at once. Times in milliseconds. */
+/** How often housekeeping runs and how large a batch is. Times in milliseconds. */
 export interface HousekeepingOptions {
-  /** From the end of a run to the next; 5 minutes. */
+  /** From the end of a run to the next one; 5 minutes when left out. */
   readonly intervalMs?: number
-  /** From the start to the first run; half a minute. */
+  /** From the start to the first run; half a minute when left out. */
   readonly firstAfterMs?: number
-  /** So many rows a statement; 1,000. */
+  /** Rows for each statement; 1,000 when left out. */
   readonly batchSize?: number
 }
 
-/** The housekeeping of one process. Nothing here ever rejects: what failed is logged, and tried again at the next run. */
+/** The housekeeping of one process. It never rejects: a failure is logged, and the next run tries again. */
 export interface Housekeeping {
-  /** Runs from time to time from now on. */
+  /** Starts to run at intervals. */
   start(): void
-  /** Runs no more, and waits for the batch under way. */
+  /** Stops, and waits for the running batch. */
   stop(): Promise<void>
-  /** Runs now, or joins the run under way. False when another instance is at it, or the database does not answer. */
+  /** Runs now, or joins the current run. False when another instance runs, or the database does not answer. */
   runOnce(): Promise<boolean>
-  /** How much each job has removed since this process started. */
+  /** The number of rows that each job has removed since this process started. */
   removed(): ReadonlyMap<string, number>
 }
 
-/** Lets others have the database between two batches. */
+/** Leaves the database to other callers between two batches. */
 const pauseBetweenBatchesMs = 10
 
-/** Housekeeping that has not been started. */
+/** Creates housekeeping. `start` starts it. */
 export function createHousekeeping(ports: HousekeepingPorts, options: HousekeepingOptions = {}): Housekeeping {
   return new Runner(ports, { intervalMs: 300_000, firstAfterMs: 30_000, batchSize: 1000, ...options })
 }
@@ -107,22 +107,22 @@ class Runner implements Housekeeping {
         for (const job of jobs) await this.#do(job, drizzle)
       })
     } catch (err) {
-      log.warn({ err, housekeeping: name }, 'housekeeping did not run')
+      log.warn({ err, housekeeping: name }, 'Housekeeping did not run')
       return false
     }
   }
 
-  /** One job that fails keeps no other from running. */
+  /** A job that fails does not stop the others. */
   async #do(job: HousekeepingJob, drizzle: Drizzle): Promise<void> {
     const { clock, log, name: housekeeping } = this.#ports
     const before = this.#removed.get(job.name) ?? 0
     try {
       await this.#removeAll(job, drizzle, rfc3339(clock.now()))
     } catch (err) {
-      log.warn({ err, housekeeping, job: job.name }, 'housekeeping failed')
+      log.warn({ err, housekeeping, job: job.name }, 'Housekeeping failed')
     }
     const count = (this.#removed.get(job.name) ?? 0) - before
-    if (count > 0) log.info({ housekeeping, job: job.name, count }, 'removed what had expired')
+    if (count > 0) log.info({ housekeeping, job: job.name, count }, 'Removed expired rows')
   }
 
   async #removeAll(job: HousekeepingJob, drizzle: Drizzle, now: string): Promise<void> {

@@ -3,8 +3,8 @@ import { Unavailable } from '../problems/errors.ts'
 import { DatabaseError } from './database.ts'
 
 /**
- * Does what must be done with a database before a server can begin. All of a start goes through it: a database may go away at any
- * statement. @throws OperatorError that names its setting, when it is away or refuses
+ * Runs the work that a server does with its database at its start. All of that work goes through this function: the database may go away
+ * at any statement. @throws OperatorError that names the setting, when the database is away or refuses
  */
 export async function prepareDatabase<Result>(setting: string, work: () => Promise<Result>): Promise<Result> {
   try {
@@ -18,7 +18,7 @@ export async function prepareDatabase<Result>(setting: string, work: () => Promi
   }
 }
 
-/** What a driver said of a connection, or PostgreSQL of a statement: hosts, codes and names, never a value (`driver-errors.ts`). */
+/** The driver's message about a connection, or PostgreSQL's about a statement: hosts, codes, names, never a value (`driver-errors.ts`). */
 export function reasonOf(error: Unavailable | DatabaseError): string {
   const { cause } = error
   return cause instanceof Error ? cause.message : error.message

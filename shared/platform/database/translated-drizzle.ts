@@ -1,6 +1,6 @@
 /**
- * Makes a Drizzle database reject with the errors of the port. Done once where the database is opened, at the two places that
- * everything passes (a session prepares each statement, a transaction is committed), so that no repository can forget it.
+ * Makes a Drizzle database reject with the errors of the port. It is done once, where the database is opened, in the two functions that
+ * every call passes: one prepares a statement, the other runs a transaction. So no repository can forget it.
  */
 import { DrizzleQueryError } from 'drizzle-orm'
 import type { PgPreparedQuery, PgTransactionConfig, PreparedQueryConfig } from 'drizzle-orm/pg-core'
@@ -14,13 +14,13 @@ type OnFailure = (error: unknown) => void
 const translated = new WeakSet<object>()
 
 /** Makes `database`, its transactions and their savepoints reject with translated errors. Returns the same object. */
-export const translateErrors = (database: Drizzle): Drizzle => {
+export function translateErrors(database: Drizzle): Drizzle {
   translateStatements(sessionOf(database))
   translateTransaction(database)
   return database
 }
 
-const translateStatements = (session: Drizzle['_']['session'], onFailure: OnFailure = () => {}): void => {
+function translateStatements(session: Drizzle['_']['session'], onFailure: OnFailure = () => {}): void {
   if (translated.has(session)) return
   translated.add(session)
   const prepareQuery = session.prepareQuery.bind(session)
@@ -28,16 +28,16 @@ const translateStatements = (session: Drizzle['_']['session'], onFailure: OnFail
     translateStatement(prepareQuery<T>(...statement), onFailure)
 }
 
-const translateStatement = <T extends PreparedQueryConfig>(
+function translateStatement<T extends PreparedQueryConfig>(
   prepared: PgPreparedQuery<T>,
   onFailure: OnFailure,
-): PgPreparedQuery<T> => {
+): PgPreparedQuery<T> {
   const execute = prepared.execute.bind(prepared)
   prepared.execute = async (placeholders) => {
     try {
       return await execute(placeholders)
     } catch (error) {
-      // Drizzle wraps whatever its driver throws; anything else was thrown by the mapping of a column.
+      // Drizzle wraps all errors of its driver. Other errors come from the mapping of a column.
       const failure = error instanceof DrizzleQueryError ? translateDriverError(error) : error
       onFailure(failure)
       throw failure
@@ -46,7 +46,7 @@ const translateStatement = <T extends PreparedQueryConfig>(
   return prepared
 }
 
-const translateTransaction = (database: Drizzle): void => {
+function translateTransaction(database: Drizzle): void {
   const transact = database.transaction.bind(database)
   database.transaction = async <Result>(
     work: (transaction: Transaction) => Promise<Result>,
@@ -61,19 +61,19 @@ const translateTransaction = (database: Drizzle): void => {
   }
 }
 
-/** What is known when Drizzle's `transaction` rejects. */
+/** The errors of a transaction that Drizzle has rejected. */
 interface Outcome {
-  /** What the callback threw: its own business, whatever it looks like. */
+  /** The error of the callback, which is thrown unchanged. */
   thrown?: unknown
-  /** The first statement's failure, which made PostgreSQL abort the transaction. */
+  /** The first failure of a statement. It made PostgreSQL abort the transaction. */
   failure?: unknown
 }
 
-const attempt = async <Result>(
+async function attempt<Result>(
   transaction: Transaction,
   work: (transaction: Transaction) => Promise<Result>,
   outcome: Outcome,
-): Promise<Result> => {
+): Promise<Result> {
   translateStatements(sessionOf(transaction), (failure) => {
     outcome.failure ??= failure
   })
@@ -86,7 +86,7 @@ const attempt = async <Result>(
   }
 }
 
-const failureOf = (error: unknown, outcome: Outcome): unknown => {
+function failureOf(error: unknown, outcome: Outcome): unknown {
   if ('thrown' in outcome && error === outcome.thrown) return error
   const own = translateDriverError(error)
   const rolledBackInstead = own instanceof DatabaseError && own.sqlState === '25P02'

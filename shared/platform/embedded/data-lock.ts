@@ -1,11 +1,10 @@
 /**
  * The exclusive lock of a data folder, among the processes of one machine (one process-id namespace).
  *
- * Each process that wants the folder first puts down a claim, a file with a name never used again, and then looks for the claims
- * of others. It has the lock when it sees no other claim of a live process; else it withdraws its own and tries again. Of two
- * processes the one whose claim came later sees the earlier one, so never do both have the lock. What a killed process or a
- * reboot leaves behind may be removed by anybody at any time, since nobody can put down a claim of the same name: that is why there
- * is no one lock file, whose removal would need a lock of its own, and that lock a way to survive its holder in turn.
+ * Every process creates a claim file with a unique name, and then reads the claims of the others. It holds the lock if no other running process has a
+ * claim. Otherwise it removes its own claim and tries again. Of two processes, the one with the later claim sees the earlier claim, so
+ * that they never both hold the lock. Any process can delete stale claims safely at any time, because names are never reused. A single lock file would
+ * not work: deleting a stale one safely would need a lock again.
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,16 +14,16 @@ import { type Clock, rfc3339, systemClock } from '../clock.ts'
 import { OperatorError } from '../operator-error.ts'
 import { isRunning, processStart } from './process-identity.ts'
 
-/** What a claim says of its process. */
+/** The content of a claim: its process. */
 export interface LockHolder {
   readonly pid: number
-  /** When it asked for the lock; RFC 3339. */
+  /** The time at which it asked for the lock; RFC 3339. */
   readonly startedAt: string
-  /** Tells the process from a later one with the same id; empty where the system does not say. */
+  /** Distinguishes the process from a later one with the same id; empty if the system does not provide it. */
   readonly processStart: string
 }
 
-/** Another process that is alive has the data folder open. */
+/** The error when another running process has the data folder open. */
 export class DataFolderLocked extends OperatorError {
   override readonly name = 'DataFolderLocked'
   readonly holder: LockHolder
@@ -35,19 +34,19 @@ export class DataFolderLocked extends OperatorError {
   }
 }
 
-const CLAIM = 'keyhold.lock.'
-const DRAFT = 'keyhold.draft.'
-/** Who tries changes the name of its claim each time. A name seen so often belongs to the holder. */
-const SIGHTINGS_OF_A_HOLDER = 10
-const LONGEST_PAUSE_MS = 40
+const claimPrefix = 'keyhold.lock.'
+const draftPrefix = 'keyhold.draft.'
+/** A waiting process changes the name of its claim at every attempt. A name that is seen this often belongs to the holder. */
+const sightingsOfHolder = 10
+const longestPauseMs = 40
 
 /**
- * Creates `folder` (mode 0700) if need be and takes its lock; call it before anything in there is opened. Resolves to the
- * function that lets go. A process that ends without calling that is recognised as gone by the next one.
+ * Creates `folder` (mode 0700) if needed and takes its lock. Call it before you open files of the folder. Answers the function that
+ * releases the lock. If a process ends without a release, the next process detects that.
  *
- * @throws DataFolderLocked when a live process holds it
+ * @throws DataFolderLocked when a running process holds the lock
  */
-export const lockDataFolder = async (folder: string, clock: Clock = systemClock): Promise<() => Promise<void>> => {
+export async function lockDataFolder(folder: string, clock: Clock = systemClock): Promise<() => Promise<void>> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const own: LockHolder = {
     pid: process.pid,
@@ -56,37 +55,37 @@ export const lockDataFolder = async (folder: string, clock: Clock = systemClock)
   }
   const sightings = new Map<string, number>()
   for (;;) {
-    const claim = putDown(folder, own)
+    const claim = writeClaim(folder, own)
     const others = claimsOfOthers(folder, claim)
     if (others.size === 0) return async () => remove(folder, claim)
     remove(folder, claim)
     for (const [name, holder] of others) {
       const times = (sightings.get(name) ?? 0) + 1
-      if (times === SIGHTINGS_OF_A_HOLDER) throw new DataFolderLocked(folder, holder)
+      if (times === sightingsOfHolder) throw new DataFolderLocked(folder, holder)
       sightings.set(name, times)
     }
-    await pause(randomInt(1, LONGEST_PAUSE_MS))
+    await pause(randomInt(1, longestPauseMs))
   }
 }
 
-/** The claim is there with all its content or not at all. */
-const putDown = (folder: string, own: LockHolder): string => {
+/** Writes a claim under a draft name and renames it, so that other processes see it with its whole content or not at all. */
+function writeClaim(folder: string, own: LockHolder): string {
   const id = randomUUID()
   try {
-    writeFileSync(join(folder, DRAFT + id), JSON.stringify(own), { mode: 0o600 })
-    renameSync(join(folder, DRAFT + id), join(folder, CLAIM + id))
+    writeFileSync(join(folder, draftPrefix + id), JSON.stringify(own), { mode: 0o600 })
+    renameSync(join(folder, draftPrefix + id), join(folder, claimPrefix + id))
   } catch (error) {
-    remove(folder, DRAFT + id)
+    remove(folder, draftPrefix + id)
     throw error
   }
-  return CLAIM + id
+  return claimPrefix + id
 }
 
-/** The claims of live processes, by name; those of processes that are gone are removed. */
-const claimsOfOthers = (folder: string, own: string): Map<string, LockHolder> => {
+/** The claims of other running processes, by name. Removes the claims of processes that have ended. */
+function claimsOfOthers(folder: string, own: string): Map<string, LockHolder> {
   const claims = new Map<string, LockHolder>()
   for (const name of readdirSync(folder)) {
-    if (!name.startsWith(CLAIM) || name === own) continue
+    if (!name.startsWith(claimPrefix) || name === own) continue
     const content = read(join(folder, name))
     if (content === undefined) continue
     const holder = parseHolder(content)
@@ -98,8 +97,8 @@ const claimsOfOthers = (folder: string, own: string): Map<string, LockHolder> =>
 
 const remove = (folder: string, claim: string): void => rmSync(join(folder, claim), { force: true })
 
-/** Undefined when it was withdrawn meanwhile. */
-const read = (file: string): string | undefined => {
+/** The content of a claim; undefined when it has been removed meanwhile. */
+function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
@@ -108,8 +107,8 @@ const read = (file: string): string | undefined => {
   }
 }
 
-/** Undefined for what no live process has put down, such as the empty file that a power cut leaves. */
-const parseHolder = (content: string): LockHolder | undefined => {
+/** The process of a claim; undefined for invalid content, such as the empty file after a power cut. */
+function parseHolder(content: string): LockHolder | undefined {
   try {
     const { pid, startedAt, processStart: start } = JSON.parse(content) as Partial<LockHolder>
     if (typeof pid !== 'number' || !Number.isInteger(pid) || pid <= 0) return undefined

@@ -1,8 +1,8 @@
 /**
- * The database port on the PostgreSQL engine embedded in this process (PGlite). There is one engine per folder and process; all
- * servers of the process share it. It is one session: a second transaction waits for the first, and so does every statement
- * issued outside a transaction that is open. Code inside a transaction that waits for such a statement, its own or that of the
- * other server, waits for ever. Its data survives a killed process, not a power cut.
+ * The database port on the PostgreSQL engine that is embedded in this process (PGlite). There is one engine for each folder and process; all
+ * servers of the process share it. It is a single session: during a transaction, all other transactions and statements wait. Code inside
+ * a transaction that waits for a statement outside it, its own or one of the other server, waits for ever. Data survives a killed
+ * process, but not a power cut.
  */
 import { PGlite, type PGliteOptions, types } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/pglite'
@@ -13,22 +13,23 @@ import { retryConflicts } from '../database/transaction-retry.ts'
 import { translateErrors } from '../database/translated-drizzle.ts'
 import { OperatorError } from '../operator-error.ts'
 
+/** The engine of one folder. */
 export interface EmbeddedEngine {
-  /** A view of the engine for one server. Closing it leaves the engine running. */
+  /** A database on the engine for one server. Closing it leaves the engine running. */
   database(): Database
-  /** Waits for what is under way, then stops the engine; every view rejects with Unavailable from then on. */
+  /** Waits for running statements, then stops the engine. After that, all its databases reject with Unavailable. */
   close(): Promise<void>
 }
 
 /**
- * Starts the engine over `folder`, which nobody else may have open: take the lock of the data folder first. Without a folder it
- * keeps everything in memory. Takes seconds on an empty folder, `options.loadDataDir` (a dump of a prepared one) saves most of them.
- * @throws OperatorError when the engine does not start over what is in the folder
+ * Starts the engine on `folder`. No other process may have the folder open: take the lock of the data folder first. Without a folder, all
+ * data is in memory. An empty folder takes seconds; `options.loadDataDir` (a dump of a prepared folder) saves most of them.
+ * @throws OperatorError when the engine does not start with the content of the folder
  */
-export const openEmbeddedEngine = async (
+export async function openEmbeddedEngine(
   folder?: string,
   options: Pick<PGliteOptions, 'loadDataDir'> = {},
-): Promise<EmbeddedEngine> => {
+): Promise<EmbeddedEngine> {
   const engine = await startEngine(folder ?? 'memory://', options)
   const exclusive = new Map<string, Promise<unknown>>()
   return {
@@ -48,14 +49,14 @@ async function startEngine(folder: string, options: PGliteOptions): Promise<PGli
   }
 }
 
-/** Parameters arrive as text: PGlite must not rewrite or refuse them by the type of the column. */
+/** Parameters are texts. PGlite must not convert or refuse them because of the type of a column. */
 const serializers = Object.fromEntries(Object.values(types).map((type) => [type, String]))
 
 class EmbeddedDatabase implements Database {
   readonly concurrentSessions = false
   readonly drizzle: Drizzle
   readonly #engine: PGlite
-  /** By name: the last work that was asked for and has not ended, which the next one waits for. */
+  /** The last exclusive work of each name that has not ended yet. The next work of that name waits for it. */
   readonly #exclusive: Map<string, Promise<unknown>>
   #closed = false
 

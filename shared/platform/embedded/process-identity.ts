@@ -1,12 +1,12 @@
-/** Tells a process from a later one that was given the same id. */
+/** Distinguishes a process from a later one with the same id. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 /**
- * When the process of this id began, as a token to compare: on Linux the boot and the clock tick of that boot, elsewhere what
- * `ps` says. Undefined when there is no such process, or it has ended and only awaits its parent; empty when the system does not say.
+ * The start of the process with this id, as a token to compare: on Linux the boot and the clock tick of that boot, elsewhere the start time
+ * from `ps`. Undefined when there is no such process, or it has ended and waits for its parent. Empty when the system does not provide it.
  */
-export const processStart = (pid: number): string | undefined => {
+export function processStart(pid: number): string | undefined {
   if (!exists(pid)) return undefined
   try {
     return process.platform === 'linux' ? startOnLinux(pid) : startFromPs(pid)
@@ -15,13 +15,13 @@ export const processStart = (pid: number): string | undefined => {
   }
 }
 
-/** Whether the process that began at `start` is still there. In doubt, it is. */
-export const isRunning = (pid: number, start: string): boolean => {
+/** True while the process that began at `start` runs. Also true in doubt. */
+export function isRunning(pid: number, start: string): boolean {
   const current = processStart(pid)
   return current !== undefined && (current === start || current === '' || start === '')
 }
 
-const exists = (pid: number): boolean => {
+function exists(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
@@ -29,8 +29,8 @@ const exists = (pid: number): boolean => {
   }
 }
 
-/** proc(5): the second field is the command in parentheses and may hold anything, the third the state, the 22nd the start. */
-const startOnLinux = (pid: number): string | undefined => {
+/** Fields of proc(5): the 2nd is the command in parentheses, with arbitrary characters; the 3rd is the state, the 22nd the start. */
+function startOnLinux(pid: number): string | undefined {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   const [state = '', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   if (state === 'Z' || state === 'X') return undefined

@@ -1,4 +1,4 @@
-/** The files that pages load: our own and those of Swagger UI, read once. Nothing comes from elsewhere, so that pages work offline. */
+/** The files that pages load: our own and those of Swagger UI, each read once. No file comes from another host: pages work offline. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ interface Asset {
   readonly contentType: string
   readonly body: string
   readonly etag: string
-  /** Changes with the content: part of the URL, so that browsers may keep the file for ever. */
+  /** Changes with the content. It is part of the URL, so that browsers may keep the file for ever. */
   readonly version: string
 }
 
@@ -26,7 +26,7 @@ const places = {
   'swagger-ui-bundle.js': swaggerUiFolder,
 } as const
 
-/** One of the files. */
+/** The name of a file that pages load. */
 export type AssetName = keyof typeof places
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -53,7 +53,7 @@ const isAssetName = (name: string): name is AssetName => Object.hasOwn(places, n
 /** The path of a file for pages whose assets are served below `base`. */
 export const assetPath = (base: string, name: AssetName): string => `${base}/assets/${name}?v=${assetOf(name).version}`
 
-/** Answers the file that the path names; for ever when the URL names this version of it. @throws Refused `not-found` */
+/** Answers the file that the path names. It is cacheable for ever if the URL names its version. @throws Refused `not-found` */
 export function answerAsset(call: HttpCall): Answer {
   const name = call.pathParameters.file ?? ''
   if (!isAssetName(name)) throw new Refused('not-found', 'There is no such file.')

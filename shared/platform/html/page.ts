@@ -1,21 +1,21 @@
-/** What all pages share: their frame and the header fields that keep foreign content out of them. */
+/** The frame of all pages, and the header fields that keep foreign content out of them. */
 import type { Answer } from '../http/answer.ts'
 import { answerCacheable } from '../http/cacheable.ts'
 import type { HttpCall } from '../http/call.ts'
 import { type AssetName, assetPath } from './assets.ts'
 import { html, type Markup } from './markup.ts'
 
-/** What one page has of its own. */
+/** The parts in which pages differ. */
 export interface Page {
   readonly title: string
-  /** Where assets are served: `<base>/assets`. */
+  /** Assets are served below `<base>/assets`. */
   readonly base: string
   readonly styles: readonly AssetName[]
   readonly scripts?: readonly AssetName[]
   readonly body: Markup
 }
 
-/** The whole document. Its only scripts and styles are files of this server. */
+/** Renders the whole document. All its scripts and styles are files of this server. */
 export const renderPage = ({ title, base, styles, scripts = [], body }: Page): string =>
   html`<!doctype html>
 <html lang="en">
@@ -36,7 +36,7 @@ ${body}
 /** Directives of a Content-Security-Policy (CSP Level 3) by name. */
 export type Policy = Readonly<Record<string, readonly string[]>>
 
-/** Everything is forbidden that a page does not need. */
+/** Forbids everything that pages do not need. */
 const basePolicy: Policy = {
   'default-src': ["'none'"],
   'style-src': ["'self'"],
@@ -46,11 +46,11 @@ const basePolicy: Policy = {
   'frame-ancestors': ["'none'"],
 }
 
-/** A page that is rendered already. */
+/** A rendered page. */
 export interface RenderedPage {
   readonly text: string
   readonly cacheControl: string
-  /** Beside or instead of what every page is allowed. */
+  /** Directives that are added to the policy of all pages, or replace a directive of it. */
   readonly policy?: Policy
   readonly headers?: Answer['headers']
 }
@@ -59,8 +59,8 @@ export interface RenderedPage {
 export const htmlType = 'text/html; charset=utf-8'
 
 /**
- * Answers a page. The referrer policy keeps paths from other sites, and yet lets forms say their origin: with `no-referrer` or
- * `same-origin` a browser sends `Origin: null` from one server's page to the other server (Fetch §3.2).
+ * Answers a page. The referrer policy hides paths from other sites, and still lets forms send their origin: with `no-referrer` or
+ * `same-origin`, a browser sends `Origin: null` from a page of one server to the other server (Fetch §3.2).
  */
 export const answerPage = (call: HttpCall, { text, cacheControl, policy = {}, headers = {} }: RenderedPage): Answer =>
   answerCacheable(call, {

@@ -6,9 +6,9 @@ const fullPipePauseMs = 10
 const lastAttempts = 100
 
 /**
- * Writes to a file descriptor, which nobody waits for and which ends nothing: what a full pipe does not take yet is tried again, what a
- * closed pipe or a full disk does not take is lost, and so is what comes while too much waits. (pino's own destination ends the process on
- * a full disk, and tries for ever at its end.)
+ * Non-blocking log output to a file descriptor. It retries on a full pipe. It drops text on a closed pipe, on a full disk and when
+ * 16 MiB wait already. It never ends the process. (The destination of pino itself ends the process on a full disk, and retries for ever
+ * when the process ends.)
  */
 export function createOutput(descriptor = 1): DestinationStream {
   let waiting = ''
@@ -32,7 +32,7 @@ export function createOutput(descriptor = 1): DestinationStream {
   }
   const sendLast = () => {
     isEnding = true
-    writeAtOnce(descriptor, Buffer.from(waiting))
+    writeSynchronously(descriptor, Buffer.from(waiting))
     waiting = ''
   }
   process.on('exit', sendLast)
@@ -46,8 +46,8 @@ export function createOutput(descriptor = 1): DestinationStream {
   }
 }
 
-/** What there is to say when the process ends. */
-function writeAtOnce(descriptor: number, bytes: Buffer): void {
+/** Writes the rest synchronously when the process ends. Gives up after 100 attempts on a full pipe. */
+function writeSynchronously(descriptor: number, bytes: Buffer): void {
   const pause = new Int32Array(new SharedArrayBuffer(4))
   let rest = bytes
   for (let attempt = 0; rest.length > 0 && attempt < lastAttempts; attempt += 1) {

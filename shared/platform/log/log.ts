@@ -3,10 +3,10 @@ import pretty from 'pino-pretty'
 import { Unavailable } from '../problems/errors.ts'
 import { createOutput } from './log-output.ts'
 
-/** What servers write to: pino, as `createLog` opens it. */
+/** The log of a server: a pino logger from `createLog`. */
 export type Log = Logger
 
-/** From the most to the least that is said. */
+/** The values of LOG_LEVEL, from the most to the least output. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
 /** LOG_LEVEL and LOG_FORMAT. */
@@ -16,7 +16,7 @@ export interface LogSettings {
   readonly format: 'json' | 'pretty' | undefined
 }
 
-/** Members that are never written, wherever in a log entry they stand: the last line of defence, not the first. */
+/** Names of members whose values are never logged, at any depth. This is the last line of defence, not the first. */
 const secretMembers = [
   'authorization',
   'cookie',
@@ -31,8 +31,8 @@ const secretMembers = [
 ].map((name) => name.toLowerCase())
 
 /**
- * The process's log. Errors are written with name, code and stack, those of dependencies that are away without the stack; a database error
- * carries no parameter (see `DatabaseError`).
+ * Opens the log of the process. An error is logged with its name, code and stack, an error of a missing dependency without the stack. A
+ * database error carries no parameter (see `DatabaseError`).
  */
 export function createLog(settings: LogSettings, destination?: DestinationStream): Log {
   const usePretty = (settings.format ?? (process.stdout.isTTY ? 'pretty' : 'json')) === 'pretty'
@@ -53,7 +53,7 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
   )
 }
 
-/** Of what is away, names, codes and words say all there is: with stacks it would fill the log for as long as it is away. */
+/** Leaves out the stack when a dependency is missing: stacks would fill the log for the whole outage. */
 function serializeError(error: Error): unknown {
   const entry = pino.stdSerializers.errWithCause(error)
   return error instanceof Unavailable ? withoutStack(entry) : entry
@@ -69,14 +69,14 @@ function withoutStack(entry: ErrorEntry): ErrorEntry {
 
 const secretMember = new RegExp(`"(?:${secretMembers.join('|')})":`, 'i')
 
-/** Looks at the finished line: pino's own redaction names paths of a known depth and costs more than the rest of a log entry. */
+/** Checks the finished line: the redaction of pino needs paths of a known depth, and costs more than the rest of a log entry. */
 function withoutSecrets(line: string): string {
   if (!secretMember.test(line)) return line
   const censor = (name: string, value: unknown) => (secretMembers.includes(name.toLowerCase()) ? '[redacted]' : value)
   return `${JSON.stringify(JSON.parse(line, censor))}\n`
 }
 
-/** Writes all lines of one turn of the event loop at once: a write costs more than a line. */
+/** Writes all lines of one turn of the event loop together: a write costs more than a line. */
 export function onceATurn(stream: DestinationStream): DestinationStream {
   let lines = ''
   const flush = () => {

@@ -1,10 +1,10 @@
 /**
- * What a process tells Prometheus. One registry for the process: where both servers run in one, the label `server` tells them apart. Names
- * follow Prometheus's conventions (base units, `_total`, `_seconds`); no label ever has a value that a client could choose.
+ * The Prometheus metrics of a process. A process has one registry; where both servers run in one process, the label `server` separates
+ * them. Names follow the conventions of Prometheus (base units, `_total`, `_seconds`). No label has a value that a client can choose.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Which server of the process a measure is of: the value of the label `server`. */
+/** The server that a value belongs to: the value of the label `server`. */
 export type ServerName = string
 
 /** One value, with the labels beside `server`. */
@@ -13,29 +13,29 @@ export interface Reading {
   readonly value: number
 }
 
-/** What is measured and how it reads. */
+/** The description of a metric. */
 export interface Measured {
-  /** Behind `keyhold_`. */
+  /** Without the prefix `keyhold_`. */
   readonly name: string
   readonly help: string
   /** The labels beside `server`. */
   readonly labels?: readonly string[]
 }
 
-/** The metrics of a process. Asking twice for one name gives the same one. */
+/** The metrics of a process. A second call with the same name gives the same metric. */
 export interface Metrics {
-  /** What `/metrics` answers, in Prometheus's text format. */
+  /** The body of `/metrics`, in the text format of Prometheus. */
   text(): Promise<string>
   readonly contentType: string
   counter(measured: Measured): Counter
   histogram(measured: Measured & { readonly buckets: readonly number[] }): Histogram
-  /** A value that is looked up whenever it is asked for; a reading that fails is left out. */
+  /** A value that is read when the metrics are read. A reading that fails is left out. */
   gauge(measured: Measured, server: ServerName, read: () => readonly Reading[] | Promise<readonly Reading[]>): void
-  /** A total that is kept elsewhere and only grows. */
+  /** A total that is counted elsewhere and only grows. */
   total(measured: Measured, server: ServerName, read: () => readonly Reading[]): void
 }
 
-/** The metrics of one process, with those of Node.js itself. */
+/** Creates the metrics of a process, including those of Node.js itself. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

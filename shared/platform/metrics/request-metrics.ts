@@ -1,10 +1,10 @@
 import type { AnsweredRequest } from '../http/server/routes.ts'
 import type { Metrics, ServerName } from './metrics.ts'
 
-/** From the fastest answer to a request that is about to be cut off, in seconds. */
+/** From the fastest answer to a request near its time limit, in seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Methods that have a label of their own; clients can send any other. */
+/** Methods with a label of their own. All others share a label, since clients can send any method. */
 const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** Counts and times requests by method, route and status. */

@@ -1,5 +1,4 @@
-/** How metrics are read: `/metrics` beside everything else, or on a listener of its own (METRICS_PORT). */
-
+/** Serves `/metrics`, either beside the other routes or on a listener of its own (METRICS_PORT). */
 import type { Clock } from '../clock.ts'
 import { type ListenOptions, listen } from '../http/server/listen.ts'
 import { createApp, type Route } from '../http/server/routes.ts'
@@ -26,7 +25,7 @@ export const metricsRoute = (metrics: Metrics): Route => ({
 
 const headersOf = ({ contentType }: Metrics) => ({ 'content-type': contentType, 'cache-control': 'no-store' })
 
-/** Serves nothing but `/metrics` there, over plain HTTP. Resolves to what ends it; @throws OperatorError when the system refuses */
+/** Serves only `/metrics` there, over plain HTTP. Answers the function that stops it. @throws OperatorError when the system refuses */
 export async function listenForMetrics(
   metrics: Metrics,
   place: Omit<ListenOptions, 'app' | 'certificate'> & { readonly clock: Clock },

@@ -1,4 +1,4 @@
-/** How a postgres.js client of one connection is made. */
+/** Creates postgres.js clients of one connection. */
 import type { Socket } from 'node:net'
 import postgres from 'postgres'
 import { isLoopbackHost } from '../loopback.ts'
@@ -7,23 +7,25 @@ import { type ServerAddress, type SslMode, sslModeOf } from './postgres-socket.t
 /** A postgres.js client of one connection. */
 export type PostgresClient = postgres.Sql
 
+/** The limits and the socket of a client. */
 export interface PostgresClientOptions {
-  /** How long a caller waits at most; the server's own limits are derived from it. Milliseconds. */
+  /** The longest wait of a caller, in milliseconds. The limits of the PostgreSQL server are derived from it. */
   readonly answerTimeoutMs: number
-  /** Gives the connected socket; asked again whenever postgres.js wants to reconnect. */
+  /** Opens the socket. postgres.js calls it again when it wants to reconnect. */
   readonly openSocket: () => Promise<Socket>
   /** Called when an established connection has ended. */
   readonly onClose: () => void
 }
 
-/** postgres.js takes a function that opens the socket; its types leave that out. */
+/** The option `socket` of postgres.js, a function that opens the socket, is missing in its types. */
 type Options = postgres.Options<Record<string, postgres.PostgresType>> & { socket: () => Promise<Socket> }
 
 /**
- * A client that has not connected yet. Its statements end at four fifths of the time a caller waits, so that a slow statement
- * is told from a silent server. `fetch_types` stays off: postgres.js leaves a rejection unhandled when a connection ends meanwhile.
+ * Creates a client that connects later. PostgreSQL ends its statements after four fifths of the longest wait of a caller, so that a slow
+ * statement differs from a silent server. `fetch_types` stays off: if a connection ends meanwhile, postgres.js leaves a rejection
+ * unhandled.
  */
-export const createClient = (url: string, options: PostgresClientOptions): PostgresClient => {
+export function createClient(url: string, options: PostgresClientOptions): PostgresClient {
   const settings: Options = {
     max: 1,
     socket: options.openSocket,
@@ -46,11 +48,11 @@ export const createClient = (url: string, options: PostgresClientOptions): Postg
 }
 
 /**
- * Refuses what cannot be the address of one PostgreSQL server, without repeating it: it may hold a password.
+ * Checks that `url` is the address of one PostgreSQL server.
  *
- * @throws TypeError
+ * @throws TypeError that does not repeat `url`: it may contain a password
  */
-export const checkUrl = (url: string): void => {
+export function checkUrl(url: string): void {
   if (!URL.canParse(url)) throw new TypeError('the database URL is not a valid URL of one server')
   const { protocol } = new URL(url)
   if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
@@ -59,8 +61,8 @@ export const checkUrl = (url: string): void => {
   sslModeOf(url)
 }
 
-/** Whether `checkUrl` takes it. */
-export const isDatabaseUrl = (url: string): boolean => {
+/** True if `checkUrl` accepts it. */
+export function isDatabaseUrl(url: string): boolean {
   try {
     checkUrl(url)
     return true
@@ -69,14 +71,14 @@ export const isDatabaseUrl = (url: string): boolean => {
   }
 }
 
-/** True when what goes to this database stays on this machine, or is encrypted for a host whose certificate is verified. */
-export const isVerifiedDatabaseUrl = (url: string): boolean => {
+/** True if data for this database stays on this machine, or is encrypted for a host with a verified certificate. */
+export function isVerifiedDatabaseUrl(url: string): boolean {
   const host = decodeURIComponent(new URL(url).hostname)
   return host.startsWith('/') || isLoopbackHost(host) || sslModeOf(url) === 'verify-full'
 }
 
-/** Where the client's server is. */
-export const addressOf = (client: PostgresClient, sslMode: SslMode): ServerAddress => {
+/** The address of the client's server. */
+export function addressOf(client: PostgresClient, sslMode: SslMode): ServerAddress {
   const { path } = client.options
   const [host = 'localhost'] = client.options.host
   const [port = 5432] = client.options.port

@@ -1,6 +1,6 @@
 /**
- * Drizzle over sessions that are lent. Drizzle's driver is given the three functions of a postgres.js client that it uses,
- * instead of a client: each statement borrows a session, each transaction keeps one.
+ * Drizzle on lent sessions. The driver of Drizzle gets an object with the three functions of a postgres.js client that it uses, instead of
+ * a client. Each statement borrows a session; each transaction keeps one. `../database/drizzle-internals.ts` explains the pinned version.
  */
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { DatabaseError, type Drizzle } from '../database/database.ts'
@@ -14,8 +14,8 @@ export type Lend = <Result>(work: (session: PostgresSession) => Promise<Result>)
 type Arguments = Parameters<PostgresClient['unsafe']>
 type Work<Result> = (client: unknown) => Promise<Result>
 
-/** A query builder whose statements and transactions run on borrowed sessions, and reject with the errors of the port. */
-export const drizzleOver = (lend: Lend): Drizzle => {
+/** A query builder whose statements and transactions run on borrowed sessions and reject with the errors of the port. */
+export function drizzleOver(lend: Lend): Drizzle {
   const client = {
     options: { parsers: {}, serializers: {} },
     unsafe: (...statement: Arguments) => unsafe(lend, statement),
@@ -25,12 +25,12 @@ export const drizzleOver = (lend: Lend): Drizzle => {
 }
 
 /** Gives a client of postgres.js the parsers and serializers that Drizzle's driver expects. */
-export const adaptToDrizzle = (client: PostgresClient): void => {
+export function adaptToDrizzle(client: PostgresClient): void {
   drizzle(client)
 }
 
-/** As of postgres.js: a promise of rows as objects, or of rows as arrays once `values()` has been called in the same tick. */
-const unsafe = (lend: Lend, statement: Arguments) => {
+/** Like `unsafe` of postgres.js: a promise of rows as objects, or of rows as arrays if `values()` is called in the same tick. */
+function unsafe(lend: Lend, statement: Arguments) {
   let asArrays = false
   const rows = Promise.resolve().then(() =>
     lend((session) =>
@@ -47,15 +47,15 @@ const unsafe = (lend: Lend, statement: Arguments) => {
   return Object.assign(rows, { values })
 }
 
-const command = async (session: PostgresSession, text: string): Promise<string> => {
+async function command(session: PostgresSession, text: string): Promise<string> {
   const result = await session.run((client) => client.unsafe(text))
   return result.command
 }
 
-const transact = async <Result>(session: PostgresSession, work: Work<Result>): Promise<Result> => {
+async function transact<Result>(session: PostgresSession, work: Work<Result>): Promise<Result> {
   await command(session, 'begin')
   const result = await orElse(work(transactionClient(session)), async () => {
-    // A session that cannot roll back must not be lent again with the transaction open.
+    // A session with an open transaction must not be lent again: end it if it cannot roll back.
     await command(session, 'rollback').catch(() => session.discard())
   })
   if ((await command(session, 'commit')) !== 'COMMIT') {
@@ -67,7 +67,7 @@ const transact = async <Result>(session: PostgresSession, work: Work<Result>): P
   return result
 }
 
-const transactionClient = (session: PostgresSession) => {
+function transactionClient(session: PostgresSession) {
   let savepoints = 0
   const client = {
     unsafe: (...statement: Arguments) => unsafe((work) => work(session), statement),
@@ -84,8 +84,8 @@ const transactionClient = (session: PostgresSession) => {
   return client
 }
 
-/** The result of `work`; when it rejects, `undo` comes first and the reason stays that of `work`. */
-const orElse = async <Result>(work: Promise<Result>, undo: () => Promise<void>): Promise<Result> => {
+/** The result of `work`. If `work` rejects, runs `undo` first and then throws the error of `work`. */
+async function orElse<Result>(work: Promise<Result>, undo: () => Promise<void>): Promise<Result> {
   try {
     return await work
   } catch (error) {

@@ -4,53 +4,50 @@ import { unavailable } from '../database/driver-errors.ts'
 import { drizzleOver } from './postgres-drizzle.ts'
 import type { PostgresSession } from './postgres-session.ts'
 
-const POLL_INTERVAL_MS = 100
+const pollIntervalMs = 100
 
+/** A lock and the longest wait for it. */
 export interface ExclusiveOptions {
-  /** The name of the lock, in this database. */
+  /** The name of the lock in this database. */
   readonly name: string
-  /** How long to wait for whoever holds it, in milliseconds. */
+  /** The longest wait for another holder, in milliseconds. */
   readonly waitTimeoutMs: number
 }
 
 type Work<Result> = (drizzle: Drizzle) => Promise<Result>
 
 /**
- * Takes a session advisory lock on `session` and runs `work` on that same session, free of time limits: should the connection
- * end, the lock and what `work` had open end together. The lock lasts until the session is closed.
+ * Takes a session advisory lock on `session` and runs `work` on the same session, without time limits. If the connection ends, the lock
+ * and the open transactions of `work` end together. The lock lasts until the session is closed.
  *
- * @throws Unavailable when the lock stays taken
+ * @throws Unavailable when another session keeps the lock
  */
-export const runExclusively = async <Result>(
+export async function runExclusively<Result>(
   session: PostgresSession,
   { name, waitTimeoutMs }: ExclusiveOptions,
   work: Work<Result>,
-): Promise<Result> => {
-  // Asked for again and again instead of waited for: a statement that waits would meet the time limits of the session.
-  for (let waitedMs = 0; !(await tryLock(session, name)); waitedMs += POLL_INTERVAL_MS) {
-    if (waitedMs >= waitTimeoutMs) throw unavailable(`somebody else has held "${name}" for ${waitTimeoutMs} ms`)
-    await pause(POLL_INTERVAL_MS)
+): Promise<Result> {
+  // Polls for the lock: a statement that waits for it would exceed the time limits of the session.
+  for (let waitedMs = 0; !(await tryLock(session, name)); waitedMs += pollIntervalMs) {
+    if (waitedMs >= waitTimeoutMs) throw unavailable(`another session has held "${name}" for ${waitTimeoutMs} ms`)
+    await pause(pollIntervalMs)
   }
-  return runFree(session, work)
+  return runWithoutTimeLimits(session, work)
 }
 
-/** The same without waiting: false, and `work` does not run, when the lock is taken. */
-export const runExclusivelyIfFree = async (
-  session: PostgresSession,
-  name: string,
-  work: Work<void>,
-): Promise<boolean> => {
+/** Like `runExclusively`, without waiting. Answers false, and `work` does not run, if another session has the lock. */
+export async function runExclusivelyIfFree(session: PostgresSession, name: string, work: Work<void>): Promise<boolean> {
   if (!(await tryLock(session, name))) return false
-  await runFree(session, work)
+  await runWithoutTimeLimits(session, work)
   return true
 }
 
-const runFree = async <Result>(session: PostgresSession, work: Work<Result>): Promise<Result> => {
+async function runWithoutTimeLimits<Result>(session: PostgresSession, work: Work<Result>): Promise<Result> {
   await session.liftTimeLimits()
   return work(drizzleOver((borrow) => borrow(session)))
 }
 
-const tryLock = async (session: PostgresSession, name: string): Promise<boolean> => {
+async function tryLock(session: PostgresSession, name: string): Promise<boolean> {
   const text = "select pg_try_advisory_lock(hashtext('keyhold'), hashtext($1)) as locked"
   const [row] = await session.run((client) => client.unsafe<{ locked: boolean }[]>(text, [name]))
   return row?.locked === true

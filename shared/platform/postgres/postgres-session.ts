@@ -1,8 +1,7 @@
 /**
- * One session with a PostgreSQL server: one postgres.js client of one connection, which lives once. When its connection ends,
- * for whatever reason, the session is lost for good and whoever held it opens another. postgres.js's own reconnecting is never used:
- * it would send a queue of statements through one failed attempt after the other, and statements of a broken transaction to the next
- * connection.
+ * One session with a PostgreSQL server: one postgres.js client of one connection. When the connection ends, for any reason, the session is
+ * lost, and its user opens another one. The reconnecting of postgres.js is never used: it would send a queue of statements through one failed
+ * attempt after the other, and statements of a broken transaction to the next connection.
  */
 import type { Socket } from 'node:net'
 import { sqlStateOf, translateDriverError, unavailable } from '../database/driver-errors.ts'
@@ -10,25 +9,27 @@ import type { Unavailable } from '../problems/errors.ts'
 import { addressOf, createClient, type PostgresClient } from './postgres-client.ts'
 import { openSocket, sslModeOf } from './postgres-socket.ts'
 
+/** The address, the limits and the observers of a session. */
 export interface PostgresSessionOptions {
   readonly url: string
-  /** A session with statements under way and without any answer for so long is given up; milliseconds. */
+  /** A session that waits for answers is closed after this time without any answer; milliseconds. */
   readonly answerTimeoutMs: number
   /** Adapts the new client, such as its parsers. */
   readonly prepare: (client: PostgresClient) => void
-  /** Told when the session was lost because the server could not be reached, does not take sessions, or fell silent. */
+  /** Called when the session is lost because the server cannot be reached, takes no sessions, or is silent. */
   readonly onUnreachable: (reason: Unavailable) => void
-  /** Told when a statement begins. */
+  /** Called when a statement begins. */
   readonly onAsked?: () => void
-  /** Told when the server has answered one, in whatever way. */
+  /** Called when the server has answered a statement, with a result or an error. */
   readonly onAnswered?: () => void
-  /** Told when the session has ended. */
+  /** Called when the session has ended. */
   readonly onLost?: () => void
 }
 
-/** Silence is counted in ticks and not read from a clock: a process that was itself held up must not blame the server. */
-const TICKS = 10
+/** Silence is counted in timer ticks and not read from a clock: a process that was itself paused must not blame the server. */
+const ticks = 10
 
+/** One session. It is never reused after its connection has ended. */
 export class PostgresSession {
   readonly #client: PostgresClient
   readonly #options: PostgresSessionOptions
@@ -49,34 +50,34 @@ export class PostgresSession {
       onClose: () => this.#lose(unavailable('the connection was closed')),
     })
     options.prepare(this.#client)
-    this.#timer = setInterval(() => this.#tick(), options.answerTimeoutMs / TICKS).unref()
+    this.#timer = setInterval(() => this.#tick(), options.answerTimeoutMs / ticks).unref()
   }
 
-  /** True once the connection has ended; such a session rejects everything. */
+  /** True after the connection has ended. A lost session rejects all work. */
   get lost(): boolean {
     return this.#lost !== undefined
   }
 
-  /** True while somebody waits here for an answer that may not take as long as it likes. */
+  /** True while a caller waits for an answer that has a time limit. */
   get isAwaited(): boolean {
     return this.#underWay.size > 0 && !this.#patient
   }
 
-  /** The server was found to be frozen: ends the session, unless it is one that may take as long as it likes. */
+  /** Ends the session because the server is frozen, unless the session has no time limits. */
   giveUp(reason: Unavailable): void {
     if (!this.#patient) this.#lose(reason)
   }
 
-  /** From now on statements may take as long as they like. */
+  /** Removes the time limits of statements. */
   async liftTimeLimits(): Promise<void> {
     await this.run((client) => client.unsafe('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0'))
     this.#patient = true
   }
 
   /**
-   * Runs `work`, which issues statements on the client and nothing else.
+   * Runs `work`, which sends statements on the client and does nothing else.
    *
-   * @throws DatabaseError, Unavailable; the latter at once when the connection ends, whether or not the statement took effect
+   * @throws DatabaseError, Unavailable; the latter at once when the connection ends, whether the statement took effect or not
    */
   run<Result>(work: (client: PostgresClient) => PromiseLike<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -95,7 +96,7 @@ export class PostgresSession {
     })
   }
 
-  /** Waits for what is under way, then ends the session. */
+  /** Waits for running statements, then ends the session. */
   async close(): Promise<void> {
     while (this.#underWay.size > 0 && !this.lost) await new Promise((resolve) => setTimeout(resolve, 5))
     if (this.lost) return
@@ -104,7 +105,7 @@ export class PostgresSession {
     this.#lose(unavailable('closed'))
   }
 
-  /** Ends the session now; what is under way rejects with Unavailable. */
+  /** Ends the session now. Running statements reject with Unavailable. */
   discard(): void {
     this.#established = true
     this.#lose(unavailable('the session was given up'))
@@ -128,7 +129,7 @@ export class PostgresSession {
     const waiting = this.#underWay.size > 0 && !this.#answered && !this.#patient
     this.#answered = false
     this.#silentTicks = waiting ? this.#silentTicks + 1 : 0
-    if (this.#silentTicks < TICKS) return
+    if (this.#silentTicks < ticks) return
     this.#established = false
     this.#lose(unavailable(`no answer for ${this.#options.answerTimeoutMs} ms`))
   }
@@ -145,7 +146,7 @@ export class PostgresSession {
     if (!this.#established) this.#options.onUnreachable(reason)
   }
 
-  /** postgres.js asks for a socket again when it wants to reconnect: that is how a connection which never got ready ends. */
+  /** postgres.js calls this again when it wants to reconnect: the first connection has then ended before it was ready. */
   async #openSocket(): Promise<Socket> {
     if (this.#socket !== undefined) this.#lose(unavailable('the connection was closed before the server was ready'))
     if (this.#lost !== undefined) throw this.#lost

@@ -1,18 +1,20 @@
 /**
- * The socket to a PostgreSQL server, encrypted where the URL asks for it. postgres.js could do the encrypting itself, but then the
- * encrypted socket is out of reach: when a session is given up, the one below it breaks and the process with it (EBADF).
+ * Opens the socket to a PostgreSQL server, encrypted if the URL asks for it. postgres.js could encrypt itself, but then the encrypted
+ * socket cannot be reached: closing a session would break the socket below it, and with it the process (EBADF).
  */
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
+/** The supported values of `sslmode`. */
 export const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 
 /**
- * As libpq names them: `disable` and `prefer` may be plain text, `require` encrypts for any certificate, `verify-ca` wants a valid one,
- * `verify-full` a valid one for the host.
+ * The modes of libpq. `disable` and `prefer` allow plain text, `require` encrypts with any certificate, `verify-ca` needs a valid
+ * certificate, `verify-full` needs a valid certificate for the host.
  */
 export type SslMode = (typeof sslModes)[number]
 
+/** The address of a PostgreSQL server. */
 export interface ServerAddress {
   readonly host: string
   readonly port: number
@@ -24,9 +26,9 @@ export interface ServerAddress {
 /**
  * The parameter `sslmode` of a database URL; `disable` when there is none.
  *
- * @throws TypeError for a mode that is not supported, and for other parameters about TLS, which would change nothing
+ * @throws TypeError for an unsupported mode, and for other parameters about TLS, which would have no effect
  */
-export const sslModeOf = (url: string): SslMode => {
+export function sslModeOf(url: string): SslMode {
   const parameters = [...new URL(url).searchParams].filter(([name]) => /^ssl/i.test(name))
   const [[name, asked] = ['sslmode', 'disable'], ...others] = parameters
   const mode = sslModes.find((each) => each === asked)
@@ -37,10 +39,10 @@ export const sslModeOf = (url: string): SslMode => {
 }
 
 /**
- * Opens a socket. `onSocket` is told of each socket at once, before it is connected and again when it is encrypted: the last one
- * is the one to destroy. Rejects with the socket's error.
+ * Opens a socket. `onSocket` gets each socket at once: the plain one before it connects, and then the encrypted one. The last one is the
+ * one to destroy. Rejects with the error of the socket.
  */
-export const openSocket = async (address: ServerAddress, onSocket: (socket: Socket) => void): Promise<Socket> => {
+export async function openSocket(address: ServerAddress, onSocket: (socket: Socket) => void): Promise<Socket> {
   const { host, port, path, sslMode } = address
   const socket = path === undefined ? connect({ host, port, noDelay: true }) : connect(path)
   onSocket(socket)
@@ -55,15 +57,15 @@ export const openSocket = async (address: ServerAddress, onSocket: (socket: Sock
   return encrypted
 }
 
-/** PostgreSQL's SSLRequest (protocol, section 55.2.10): one byte answers it, S or N. */
-const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+/** The SSLRequest of PostgreSQL (protocol, section 55.2.10). The answer is one byte, S or N. */
+const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-const offersTls = async (socket: Socket, sslMode: SslMode): Promise<boolean> => {
-  socket.write(SSL_REQUEST)
+async function offersTls(socket: Socket, sslMode: SslMode): Promise<boolean> {
+  socket.write(sslRequest)
   const answer = String(await happens(socket, 'data'))
   if (answer === 'S') return true
   if (answer === 'N' && sslMode === 'prefer') return false
-  // More than one byte would be something slipped in before the encryption (CVE-2021-23222).
+  // Bytes behind the first one were inserted before the encryption began (CVE-2021-23222).
   throw new Error(
     answer === 'N' ? 'the server does not offer TLS' : 'the server gave no proper answer to the request for TLS',
   )
@@ -73,6 +75,6 @@ const happens = (socket: Socket, event: 'connect' | 'data' | 'secureConnect'): P
   new Promise((resolve, reject) => {
     socket.once(event, resolve)
     socket.once('close', () => reject(new Error('the connection was closed')))
-    // Stays: an error between two owners of the socket must not go unhandled.
+    // This listener stays: an error between two users of the socket must be handled.
     socket.on('error', reject)
   })

@@ -1,7 +1,7 @@
 /**
- * The database port on a PostgreSQL server. Hot statements are pipelined over a few sessions used in rotation; transactions
- * and the query builder borrow sessions of a pool. Nobody waits for a server that is known to be away, and no restart is needed
- * when it is back.
+ * The database port on a PostgreSQL server. Hot statements are pipelined over a few sessions, used in rotation; transactions and the query
+ * builder borrow sessions of a pool. While PostgreSQL is down, requests fail at once and a single probe checks for its return. No restart
+ * is needed.
  */
 import { Availability } from '../concurrency/availability.ts'
 import { frozenAfterMs, Liveness } from '../concurrency/liveness.ts'
@@ -15,33 +15,34 @@ import { runExclusively, runExclusivelyIfFree } from './postgres-exclusive.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { SessionPool } from './postgres-session-pool.ts'
 
+/** The sessions and the limits of a database. */
 export interface PostgresOptions {
-  /** Sessions over which hot statements are pipelined. */
+  /** The number of sessions for hot statements; 4 when left out. */
   readonly pipelines?: number
-  /** Sessions for transactions and the query builder. */
+  /** The number of sessions for transactions and the query builder; 8 when left out. */
   readonly sessions?: number
   /**
-   * How long a session waits for an answer while others have theirs, in milliseconds; a server that answers nobody is given up after
-   * `frozenAfterMs`. Single statements end at four fifths of it. A write which rejects with Unavailable may or may not have taken effect:
-   * only a statement that can be repeated may be retried.
+   * How long a session waits for an answer while other sessions get theirs, in milliseconds; 5,000 when left out. A server that answers no
+   * session at all is taken for frozen after `frozenAfterMs`. PostgreSQL ends single statements after four fifths of this time. A write
+   * that rejects with Unavailable may have taken effect or not: retry only statements that can be repeated.
    */
   readonly answerTimeoutMs?: number
 }
 
 /**
- * Opens the database at `url`. Connects when first used, so it does not reject while the server is away: `ping` tells.
+ * Opens the database at `url`. It connects at its first use and never fails because the server is away; use `ping` to check that.
  *
  * @throws TypeError when `url` is not the address of a PostgreSQL server
  */
-export const openPostgres = (url: string, options: PostgresOptions = {}): Database => {
+export function openPostgres(url: string, options: PostgresOptions = {}): Database {
   checkUrl(url)
   return new PostgresDatabase(url, options)
 }
 
-const PROBE_INTERVAL_MS = 250
+const probeIntervalMs = 250
 
-/** `simple` is missing in the types of postgres.js: without it, a statement that has no parameters is never prepared. */
-const PREPARED = { prepare: true, simple: false }
+/** Without `simple: false`, postgres.js never prepares a statement that has no parameters. Its types do not have the option. */
+const prepared = { prepare: true, simple: false }
 
 class PostgresDatabase implements Database {
   readonly concurrentSessions = true
@@ -53,20 +54,20 @@ class PostgresDatabase implements Database {
   readonly #pool: SessionPool
   readonly #liveness: Liveness
   readonly #sessions = new Set<PostgresSession>()
-  /** Asks whether the server lives while others wait. */
-  #light: PostgresSession | undefined
+  /** The session for probes. */
+  #probeSession: PostgresSession | undefined
   #next = 0
 
   constructor(url: string, { pipelines = 4, sessions = 8, answerTimeoutMs = 5000 }: PostgresOptions) {
     this.#url = url
     this.#answerTimeoutMs = answerTimeoutMs
     this.#pipelines = new Array(pipelines).fill(undefined)
-    this.#availability = new Availability({ probe: () => this.#knock(), probeIntervalMs: PROBE_INTERVAL_MS })
+    this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
     this.#liveness = new Liveness({
       isAwaited: () => [...this.#sessions].some((session) => session.isAwaited),
-      probe: () => this.#askLight(),
-      onFrozen: () => this.#giveUp(),
-      onRest: () => this.#restLight(),
+      probe: () => this.#select1(),
+      onFrozen: () => this.#onFrozen(),
+      onRest: () => this.#endProbes(),
     })
     this.#pool = new SessionPool({
       open: () => this.#open(adaptToDrizzle),
@@ -76,7 +77,7 @@ class PostgresDatabase implements Database {
     this.drizzle = drizzleOver(async (work) => {
       this.#availability.check()
       return this.#pool.lend((session) => {
-        // It may have gone away while others had the session.
+        // The server may have gone away while the caller waited for the session.
         this.#availability.check()
         return work(session)
       })
@@ -86,7 +87,7 @@ class PostgresDatabase implements Database {
   async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
     this.#availability.check()
     const values = parameters.map(parameterText)
-    return this.#pipeline().run((client) => client.unsafe<Row[]>(text, values, PREPARED))
+    return this.#pipeline().run((client) => client.unsafe<Row[]>(text, values, prepared))
   }
 
   transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result> {
@@ -111,7 +112,7 @@ class PostgresDatabase implements Database {
 
   async close(): Promise<void> {
     this.#availability.stop(unavailable('closed'))
-    this.#restLight()
+    this.#endProbes()
     await Promise.all([this.#pool.close(), ...this.#pipelines.map((session) => session?.close())])
   }
 
@@ -148,25 +149,25 @@ class PostgresDatabase implements Database {
     return session
   }
 
-  /** Whether the server is back. */
-  async #knock(): Promise<void> {
-    await this.#askLight()
-    this.#restLight()
+  /** Checks whether the server is back after an outage. */
+  async #probe(): Promise<void> {
+    await this.#select1()
+    this.#endProbes()
   }
 
-  /** On a session where nothing else is under way. */
-  async #askLight(): Promise<void> {
-    if (this.#light === undefined || this.#light.lost) this.#light = this.#open(() => {})
-    await this.#light.run((client) => client.unsafe('select 1'))
+  /** Runs a light statement on a session without other statements. */
+  async #select1(): Promise<void> {
+    if (this.#probeSession === undefined || this.#probeSession.lost) this.#probeSession = this.#open(() => {})
+    await this.#probeSession.run((client) => client.unsafe('select 1'))
   }
 
-  #restLight(): void {
-    this.#light?.discard()
-    this.#light = undefined
+  #endProbes(): void {
+    this.#probeSession?.discard()
+    this.#probeSession = undefined
   }
 
-  /** The server is frozen: nobody waits any more. */
-  #giveUp(): void {
+  /** Fails all waiting statements of a frozen server. */
+  #onFrozen(): void {
     const reason = unavailable(`no answer to anything for ${frozenAfterMs} ms`)
     this.#availability.suspend(reason)
     for (const session of [...this.#sessions]) session.giveUp(reason)
@@ -174,12 +175,12 @@ class PostgresDatabase implements Database {
 }
 
 /**
- * Parameters arrive as text: postgres.js must not rewrite them, as it would times, JSON and booleans by the type of the column.
+ * Parameters are texts. postgres.js must not convert them, as it does with times, JSON and booleans, because of the type of a column.
  *
- * Hot statements find rows by key, whatever the parameters, so each is planned once. Its plan must stay good while a table grows
- * from nothing: a sequential scan, which statistics of a small table favour, would be run until the next `analyze`.
+ * Hot statements find rows by key for all parameters, so each is planned once. The plan must stay good while a table grows from empty: the
+ * statistics of a small table favour a sequential scan, which would then be used until the next `analyze`.
  */
-const prepareForHotStatements = (client: PostgresClient): void => {
+function prepareForHotStatements(client: PostgresClient): void {
   client.options.serializers = {}
   Object.assign(client.options.connection, { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' })
 }

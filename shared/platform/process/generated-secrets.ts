@@ -6,9 +6,9 @@ import { OperatorError, withFilesOf } from '../operator-error.ts'
 const minLength = 32
 
 /**
- * A secret for development that lives in the data folder, readable by its owner alone: made by whichever process comes first,
- * and the same for all that share the folder. 32 random bytes as base64url.
- * @throws OperatorError when the folder cannot be written, or the file is not whole, as after a power cut
+ * A generated secret for development: 32 random bytes as base64url. It is kept in the data folder, readable by its owner only. The first
+ * process creates it; all processes that share the folder use it.
+ * @throws OperatorError when the folder cannot be written, or the file is too short, as after a power cut
  */
 export async function generatedSecret(dataDir: string, name: string): Promise<string> {
   const secret = await withFilesOf('DATA_DIR', dataDir, () => readOrGenerate(dataDir, name))
@@ -24,7 +24,7 @@ async function readOrGenerate(dataDir: string, name: string): Promise<string> {
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`
   try {
     await writeFile(draft, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
-    // Fails when another process was faster: then its secret counts.
+    // Fails if another process was faster. Then the secret of that process is used.
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })

@@ -20,29 +20,30 @@ import { connectRedis, type RedisConnections } from './redis-connections.ts'
 import type { CacheScripts } from './redis-scripts.ts'
 import { RedisSubscriber } from './redis-subscriber.ts'
 
+/** The clock, the secrets and the limits of a cache in Redis. */
 export interface RedisCacheOptions {
-  /** Measures what arrives and says how long it is good; Redis has its own clock for the rest. */
+  /** The clock for seals and for the age of messages. Redis measures other times by its own clock. */
   readonly clock: Clock
-  /** SERVICE_SECRET: what is written carries an HMAC under the first, what is read must carry one under any (`cache-seals.ts`). */
+  /** SERVICE_SECRET: data is written with an HMAC under the first, and read with an HMAC under any of them (`cache-seals.ts`). */
   readonly secrets: readonly string[]
   /** The longest wait for an answer of Redis, in milliseconds; 300 when left out. */
   readonly commandTimeoutMs?: number
-  /** Hears what a listener of a channel threw. */
+  /** Called with the errors that listeners of channels throw. */
   readonly onListenerError?: (error: unknown) => void
-  /** Hears of what was not written by a server with these secrets, and is not believed. */
+  /** Called for data that was not written with these secrets and is ignored. */
   readonly onForgery?: (forgery: Forgery) => void
 }
 
-/** Pause between two looks whether a Redis that fell silent answers again, in milliseconds. */
+/** Pause between two probes of a Redis that does not answer, in milliseconds. */
 const probeIntervalMs = 100
 
-/** Names the node whose incarnation and clock are meant, in a Cluster: the one of every `{keyhold}…` key. */
-const nodeOfKeyhold = '{keyhold}:moment'
+/** A key that selects the node of a Cluster whose run and clock are used: the node of every `{keyhold}…` key. */
+const keyholdNode = '{keyhold}:moment'
 
 /**
- * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`) or, given several nodes separated by commas, a Redis Cluster.
- * Opening returns at once; while Redis is away calls fail, at first within `commandTimeoutMs`, then at once, and the same object works again
- * when it is back. In a Cluster, keys and channels must begin with `{keyhold}`, so that one incarnation answers for them all.
+ * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`), or a Redis Cluster if several nodes are given, separated by commas.
+ * Opening returns at once. While Redis is away, calls fail, at first within `commandTimeoutMs`, then at once; the same object works again
+ * when Redis is back. In a Cluster, keys and channels must begin with `{keyhold}`, so that one node holds them all.
  * @throws Error when `url` is not an address of Redis
  */
 export function openRedisCache(url: string, options: RedisCacheOptions): Cache {
@@ -56,7 +57,7 @@ class RedisCache implements Cache {
   readonly #availability: Availability
   readonly #timeoutMs: number
   readonly #onForgery: (forgery: Forgery) => void
-  /** Why the last attempt to connect failed: tells more than that a command found no connection. */
+  /** The error of the last attempt to connect. It says more than the error of a command without connection. */
   #connectionError: Error | undefined
 
   constructor(url: string, options: RedisCacheOptions) {
@@ -71,7 +72,7 @@ class RedisCache implements Cache {
     this.#subscriber = new RedisSubscriber({
       connections: this.#connections,
       listeners: new ChannelListeners(options.onListenerError ?? (() => undefined)),
-      open: (channel, text) => this.#believed(this.#seals.openMessage(channel, text), 'message'),
+      open: (channel, text) => this.#validValue(this.#seals.openMessage(channel, text), 'message'),
       clock: options.clock,
       timeoutMs: this.#timeoutMs,
       onError,
@@ -119,14 +120,14 @@ class RedisCache implements Cache {
     if (stored === null) return undefined
     const version = Number(stored[0])
     const opened = this.#seals.openEntry(key, { version, value: stored[1] })
-    // It would stand in the way of a right one of a lower version.
+    // A forged entry would block valid ones with a lower version.
     if (opened === 'forged') await this.#ask((redis) => redis.keyholdRemoveVersion(key, stored[0]))
-    const value = this.#believed(opened, 'entry')
+    const value = this.#validValue(opened, 'entry')
     return value === undefined ? undefined : { version, value }
   }
 
   async moment(): Promise<CacheMoment> {
-    return this.#ask((redis) => redis.keyholdMoment(nodeOfKeyhold))
+    return this.#ask((redis) => redis.keyholdMoment(keyholdNode))
   }
 
   async publish(
@@ -135,7 +136,7 @@ class RedisCache implements Cache {
     { since, maxAgeMs }: { since: CacheMoment; maxAgeMs: number },
   ): Promise<boolean> {
     const argv = [channel, this.#seals.sealMessage(channel, message), since, String(maxAgeMs)]
-    return (await this.#ask((redis) => redis.keyholdPublish(nodeOfKeyhold, ...argv))) === 1
+    return (await this.#ask((redis) => redis.keyholdPublish(keyholdNode, ...argv))) === 1
   }
 
   subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
@@ -156,12 +157,12 @@ class RedisCache implements Cache {
     this.#connections.commands.disconnect()
   }
 
-  #believed(opened: Opened, what: Forgery): string | undefined {
+  #validValue(opened: Opened, what: Forgery): string | undefined {
     if (opened === 'forged') this.#onForgery(what)
     return typeof opened === 'object' ? opened.value : undefined
   }
 
-  /** Nobody waits for a Redis that has just left somebody without an answer. */
+  /** Runs a command. After a time-out, all calls fail at once until a probe is answered. */
   async #ask<T>(command: (redis: CacheScripts) => Promise<T>): Promise<T> {
     this.#availability.check()
     try {
@@ -174,10 +175,10 @@ class RedisCache implements Cache {
   }
 
   async #probe(): Promise<void> {
-    await withDeadline(this.#connections.commands.keyholdMoment(nodeOfKeyhold), this.#timeoutMs)
+    await withDeadline(this.#connections.commands.keyholdMoment(keyholdNode), this.#timeoutMs)
   }
 
-  // The errors of ioredis carry the command with its arguments, and those of Redis may quote them: only the words go on.
+  // Errors of ioredis carry the command with its arguments, and those of Redis may quote them: only the message text is kept.
   #explain(error: unknown): Error {
     const connected = this.#connections.commands.status === 'ready'
     const reason = connected ? error : (this.#connectionError ?? error)

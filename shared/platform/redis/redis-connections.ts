@@ -1,28 +1,25 @@
-/**
- * How the Redis cache connects: the options that make ioredis fail fast instead of queueing, and the choice between one server
- * and a Cluster.
- */
+/** Connects the Redis cache: options that make ioredis fail fast instead of queueing, and the choice between one server and a Cluster. */
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { type CacheScripts, cacheScripts } from './redis-scripts.ts'
 import { parseRedisUrl, type RedisAddress, type RedisNode } from './redis-url.ts'
 
-/** The connections a Redis cache works with. */
+/** The connections of a Redis cache. */
 export interface RedisConnections {
-  /** Runs the scripts; reconnects by itself and refuses commands while it is not connected. To be read anew for each command. */
+  /** Runs the scripts. Reconnects by itself and refuses commands while it is not connected. Read it anew for each command. */
   readonly commands: (Redis | Cluster) & CacheScripts
   /**
-   * Opens a connection for subscriptions to the node that runs the scripts. It does not reconnect: when it has ended, another one
-   * is opened. Undefined while that node is not known.
+   * Opens a connection for subscriptions to the node that runs the scripts. It does not reconnect: open another one when it has ended.
+   * Undefined while that node is not known.
    */
   openSubscriber(): Redis | undefined
-  /** False when the scripts run on another node by now than the one that `subscriber` is connected to. */
+  /** False when the scripts now run on another node than the one that `subscriber` is connected to. */
   isCurrent(subscriber: Redis): boolean
 }
 
 /** The hash slot of every `{keyhold}…` key (CRC16 of the tag, modulo 16384). */
 export const keyholdSlot = 6392
 
-/** A connection on which a request has had no answer for so long is taken for dead, in milliseconds. */
+/** A connection is closed if a request on it has no answer for this time, in milliseconds. */
 export const deadAfterMs = 1000
 
 const retryDelayMs = (attempt: number): number => Math.min(50 * attempt, 250)
@@ -40,12 +37,12 @@ const failFast = {
   disconnectTimeout: 100,
   keepAlive: 5000,
   maxLoadingRetryTime: 200,
-  // A master that has become a replica stays connected, but can't be written to: look again where the address leads.
+  // A master that has become a replica stays connected, but refuses writes: connect to the address again.
   reconnectOnError: (error) => error.message.startsWith('READONLY'),
 } as const satisfies RedisOptions
 
 /**
- * Starts connecting and returns at once, whether Redis is there or not. `onError` hears why a connection failed.
+ * Starts to connect and returns at once, also without Redis. `onError` gets the errors of connections.
  * @throws Error when `url` is not an address of Redis
  */
 export function connectRedis(url: string, onError: (error: Error) => void): RedisConnections {
@@ -58,7 +55,7 @@ function connectServer(node: RedisNode, onError: (error: Error) => void): RedisC
   const commands = new Redis({ ...options, scripts: cacheScripts, retryStrategy: retryDelayMs })
   commands.on('error', (error) => {
     if (isOfSelect(error)) commands.disconnect(true)
-    // What was to be sent behind that is no reason of its own.
+    // Commands that follow fail because of the first error: their errors say nothing new.
     if (!error.message.includes('enableOfflineQueue')) onError(error)
   })
   return {
@@ -71,11 +68,11 @@ function connectServer(node: RedisNode, onError: (error: Error) => void): RedisC
   }
 }
 
-/** The database that the address names was refused: ioredis would go on with another one, number 0, which may be somebody else's. */
+/** True if Redis refused the database of the address. ioredis would go on with number 0, which may belong to another program. */
 const isOfSelect = (error: Error & { readonly command?: { readonly name?: string } }): boolean =>
   error.command?.name === 'select'
 
-/** What is written to a socket in this turn of the event loop leaves it in one piece: ioredis writes each command by itself. */
+/** Sends all commands of this turn of the event loop in one write. ioredis would write each command on its own. */
 function gatherWrites(socket: Redis['stream'] | undefined): void {
   if (socket === undefined || socket.writableCorked > 0) return
   socket.cork()
@@ -93,7 +90,7 @@ function connectCluster(address: RedisAddress, onError: (error: Error) => void):
     maxRedirections: 4,
     slotsRefreshTimeout: 500,
     slotsRefreshInterval: 2000,
-    // Certificates carry names: keep them instead of resolving them first.
+    // Certificates contain names: keep names instead of resolving them.
     ...(first.tls && { dnsLookup: (host, done) => done(null, host) }),
   })
   commands.on('error', onError)
@@ -109,7 +106,7 @@ function connectCluster(address: RedisAddress, onError: (error: Error) => void):
   }
 }
 
-// ioredis defines the methods named in `scripts` at run time, which its types don't show.
+// ioredis defines the methods of `scripts` at run time; its types do not have them.
 const withScripts = <Client extends Redis | Cluster>(client: Client): Client & CacheScripts =>
   client as Client & CacheScripts
 

@@ -1,22 +1,22 @@
 /**
- * The Lua scripts of the Redis cache. Each is one atomic step that learns by itself in which incarnation it runs, so that no
- * answer given before a restart or a failover can be mixed with data found after it.
+ * The Lua scripts of the Redis cache. Each is one atomic step and finds out itself in which run of the cache it runs, so that an answer from before a
+ * restart or a failover cannot be mixed with data from after it.
  *
- * An incarnation is written `<run_id>-<master_replid>`. The run_id changes with every start of a process, but a master that was
- * demoted and promoted again keeps it while holding what another master replicated to it; the replication id changes with every
- * promotion. The run_id in turn tells a replica, which shares its master's replication id, from that master. The replication id
- * also changes when a master gets its first replica: the cache is then empty once more than it needs to be.
+ * The id of a run is `<run_id>-<master_replid>`. Both parts are needed. The run_id changes with every start of a process, but not when a master is
+ * demoted and promoted again, after another master has replicated data to it; the replication id changes with every promotion. A replica has
+ * the replication id of its master, but a run_id of its own. The replication id also changes when a master gets its first
+ * replica: the cache then starts empty once more than necessary.
  *
- * The scripts call INFO and TIME before they write, which needs replication by effects: Redis 5 or newer. Numbers travel as
- * strings, because Lua prints large ones rounded. What a Redis user with restricted rights needs stands in
- * `auth-server/cli/offline/redis-acl.ts`.
+ * The scripts call INFO and TIME before they write, which needs replication by effects: Redis 5 or newer. Numbers are passed as strings,
+ * because Lua rounds large numbers when it prints them. `auth-server/cli/offline/redis-acl.ts` lists the rights that a restricted Redis
+ * user needs.
  */
 
 const prelude = `
-local function incarnation()
-  local run = redis.call('INFO', 'server'):match('run_id:(%w+)')
-  local reign = redis.call('INFO', 'replication'):match('master_replid:(%w+)')
-  return run .. '-' .. reign
+local function current_run()
+  local process = redis.call('INFO', 'server'):match('run_id:(%w+)')
+  local replication = redis.call('INFO', 'replication'):match('master_replid:(%w+)')
+  return process .. '-' .. replication
 end
 local function milliseconds()
   local time = redis.call('TIME')
@@ -26,12 +26,12 @@ end
 
 // KEYS: the entry. ARGV: version, value, time to live in milliseconds, '1' for only if absent, moment or ''.
 const putVersioned = `${prelude}
-local here = incarnation()
+local here = current_run()
 if ARGV[5] ~= '' and ARGV[5]:match('^(%S+):%d+$') ~= here then return 0 end
 local stored = redis.call('GET', KEYS[1])
 if stored then
-  local incarnation, version = stored:match('^(%S+) (%d+) ')
-  if incarnation == here and (ARGV[4] == '1' or tonumber(version) > tonumber(ARGV[1])) then return 0 end
+  local run, version = stored:match('^(%S+) (%d+) ')
+  if run == here and (ARGV[4] == '1' or tonumber(version) > tonumber(ARGV[1])) then return 0 end
 end
 redis.call('SET', KEYS[1], here .. ' ' .. ARGV[1] .. ' ' .. ARGV[2], 'PX', ARGV[3])
 return 1
@@ -41,12 +41,12 @@ return 1
 const getVersioned = `${prelude}
 local stored = redis.call('GET', KEYS[1])
 if not stored then return false end
-local _, last, incarnationThen, version = stored:find('^(%S+) (%d+) ')
-if incarnationThen ~= incarnation() then return false end
+local _, last, run_then, version = stored:find('^(%S+) (%d+) ')
+if run_then ~= current_run() then return false end
 return {version, stored:sub(last + 1)}
 `
 
-// KEYS: the entry. ARGV: the version to remove. An empty text is no entry, and gone at once.
+// KEYS: the entry. ARGV: the version to remove. An empty text counts as no entry, and expires at once.
 const removeVersion = `
 local version = (redis.call('GET', KEYS[1]) or ''):match('^%S+ (%d+) ')
 if version == ARGV[1] then redis.call('SET', KEYS[1], '', 'PX', 1) end
@@ -55,21 +55,21 @@ return 1
 
 // KEYS: any key of the node asked.
 const moment = `${prelude}
-return incarnation() .. ':' .. string.format('%.0f', milliseconds())
+return current_run() .. ':' .. string.format('%.0f', milliseconds())
 `
 
 // KEYS: any key of the node asked. ARGV: channel, message, moment, greatest age in milliseconds.
 const publish = `${prelude}
-local then_incarnation, then_milliseconds = ARGV[3]:match('^(%S+):(%d+)$')
-if then_incarnation ~= incarnation() then return 0 end
+local then_run, then_milliseconds = ARGV[3]:match('^(%S+):(%d+)$')
+if then_run ~= current_run() then return 0 end
 local age = milliseconds() - tonumber(then_milliseconds)
 if age < 0 or age > tonumber(ARGV[4]) then return 0 end
 redis.call('PUBLISH', ARGV[1], ARGV[2])
 return 1
 `
 
-// KEYS: of each limit two: failures (a number that expires with its window), attempts in flight (by the time until which they count). ARGV:
-// the limits. Returns 0 allowed, -1 busy, else in how many milliseconds the last window of too many failures ends.
+// KEYS: two for each limit: failures (a number that expires with its window), attempts in flight (sorted by the time until which they count).
+// ARGV: the limits. Returns 0 for allowed, -1 for busy, else the milliseconds until the last window with too many failures ends.
 const attempts = `${prelude}
 local now = milliseconds()
 local function verdict()
@@ -89,7 +89,7 @@ const allowsAttempt = `${attempts}
 return verdict()
 `
 
-// Further ARGV: id, how long it counts in milliseconds.
+// Further ARGV: id, how long the attempt counts in milliseconds.
 const beginAttempt = `${attempts}
 local answer = verdict()
 if answer ~= 0 then return answer end
@@ -102,7 +102,7 @@ end
 return 0
 `
 
-// KEYS: as before. ARGV: the lengths of the windows in milliseconds, id, '1' for a failure.
+// KEYS: as above. ARGV: the lengths of the windows in milliseconds, id, '1' for a failure.
 const endAttempt = `
 for at = 1, #KEYS, 2 do
   redis.call('ZREM', KEYS[at + 1], ARGV[#ARGV - 1])
@@ -113,10 +113,10 @@ end
 return 1
 `
 
-// KEYS: numbers used, as incarnation, highest number and 64 marks, the first of which stands for the highest. ARGV: number, time to live in
-// milliseconds. Returns 1 used now, 0 refused, -1 unknown.
+// KEYS: the used numbers: id of the run, highest number, and 64 marks, the first of which belongs to the highest number. ARGV: number, time to
+// live in milliseconds. Returns 1 for used now, 0 for refused, -1 for unknown.
 const useNumber = `${prelude}
-local here = incarnation()
+local here = current_run()
 local there, highest, marks = (redis.call('GET', KEYS[1]) or ''):match('^(%S+) (%d+) ([01]+)$')
 if there ~= here then return -1 end
 local number = tonumber(ARGV[1])
@@ -133,13 +133,13 @@ redis.call('SET', KEYS[1], here .. ' ' .. highest .. ' ' .. marks, 'PX', ARGV[2]
 return 1
 `
 
-// As before.
+// KEYS and ARGV as above.
 const startNumbers = `${prelude}
-redis.call('SET', KEYS[1], incarnation() .. ' ' .. ARGV[1] .. ' 1' .. ('0'):rep(63), 'PX', ARGV[2])
+redis.call('SET', KEYS[1], current_run() .. ' ' .. ARGV[1] .. ' 1' .. ('0'):rep(63), 'PX', ARGV[2])
 return 1
 `
 
-/** The scripts in the form that ioredis takes them: it sends EVALSHA, and EVAL to a server that does not know the script yet. */
+/** The scripts for ioredis. It sends EVALSHA, and EVAL to a server that does not know the script yet. */
 export const cacheScripts = {
   keyholdPutVersioned: { lua: putVersioned, numberOfKeys: 1 },
   keyholdGetVersioned: { lua: getVersioned, numberOfKeys: 1 },

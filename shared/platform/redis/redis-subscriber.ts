@@ -7,16 +7,17 @@ import type { RedisConnections } from './redis-connections.ts'
 const pingIntervalMs = 100
 const reconnectDelayMs = 100
 
-/** A connection whose PING has had no answer for so long is silent, in milliseconds. */
+/** A connection is silent if its PING has no answer for this time, in milliseconds. */
 export const silentAfterMs = 200
 
+/** The connections, the listeners and the limits of a subscriber. */
 export interface RedisSubscriberParts {
   readonly connections: RedisConnections
   readonly listeners: ChannelListeners
-  /** What a text on a channel says; undefined when it is not to be heard. */
+  /** The message in a text on a channel; undefined when it must be ignored. */
   readonly open: (channel: string, text: string) => string | undefined
   readonly clock: Pick<Clock, 'monotonic'>
-  /** The longest that `subscribe` and its undoing wait for Redis, in milliseconds. */
+  /** The longest time that subscribing and unsubscribing wait for Redis, in milliseconds. */
   readonly timeoutMs: number
   readonly onError: (error: Error) => void
 }
@@ -28,12 +29,12 @@ interface OpenPing {
 }
 
 /**
- * Hears the channels on a connection of its own and delivers to the listeners. Every lost connection is replaced by a new one that
- * subscribes to everything again: the resubscription of ioredis forgets its channels when a connection is lost before SUBSCRIBE
- * was answered, and leaves a rejection unhandled.
+ * Receives messages of channels on a connection of its own and delivers them to the listeners. It replaces every lost connection by a new
+ * one that subscribes to all channels again: the resubscription of ioredis loses its channels when a connection is lost before the answer to SUBSCRIBE,
+ * and leaves a rejection unhandled.
  *
- * A regular PING measures the connection, and makes one that is dead fail by its socket timeout. Redis answers in the order of things: what
- * arrives after the answer to a PING was published after that PING was sent, so that no message is older than the last PING answered.
+ * A regular PING measures the connection, and makes a broken one fail by its socket timeout. Redis answers in order: a message that arrives after
+ * the answer to a PING was published after that PING was sent. So no message is older than the last answered PING.
  */
 export class RedisSubscriber {
   readonly #parts: RedisSubscriberParts
@@ -41,11 +42,11 @@ export class RedisSubscriber {
   #reconnect: NodeJS.Timeout | undefined
   #check: NodeJS.Timeout | undefined
   #closed = false
-  /** What arrives now was published after this moment, on the monotonic clock. */
+  /** A message that arrives now was published after this time on the monotonic clock. */
   #publishedAfter = Number.NEGATIVE_INFINITY
   #openPing: OpenPing | undefined
   #isSilent = false
-  /** Those who wait for the first answer of the connection under way. */
+  /** Callers that wait for the first answer of the connection that is being opened. */
   #waiting: (() => void)[] = []
 
   constructor(parts: RedisSubscriberParts) {
@@ -94,19 +95,19 @@ export class RedisSubscriber {
     this.#publishedAfter = this.#parts.clock.monotonic()
     const connection = this.#parts.connections.openSubscriber()
     this.#connection = connection
-    this.#check ??= setInterval(() => this.#look(), pingIntervalMs)
+    this.#check ??= setInterval(() => this.#checkConnection(), pingIntervalMs)
     if (connection === undefined) this.#connectLater()
     else this.#attend(connection)
   }
 
   #attend(connection: Redis): void {
     connection.on('error', this.#parts.onError)
-    connection.on('message', (channel: string, text: string) => this.#hear(channel, text))
+    connection.on('message', (channel: string, text: string) => this.#onMessage(channel, text))
     connection.on('ready', () => this.#subscribeAll(connection))
     connection.on('end', () => this.#connectLater())
   }
 
-  #hear(channel: string, text: string): void {
+  #onMessage(channel: string, text: string): void {
     const message = this.#parts.open(channel, text)
     if (message === undefined) return
     this.#parts.listeners.addressees(channel)(message, this.#parts.clock.monotonic() - this.#publishedAfter)
@@ -129,20 +130,20 @@ export class RedisSubscriber {
     this.#ping(connection)
   }
 
-  #look(): void {
+  #checkConnection(): void {
     const connection = this.#connection
     if (connection?.status !== 'ready') return
     if (this.#parts.connections.isCurrent(connection)) this.#ping(connection)
     else connection.disconnect()
   }
 
-  /** One at a time. An answer that a busy event loop has not read yet is none that is missing: immediates run after sockets. */
+  /** Sends one PING at a time. An answer that a busy event loop has not read yet is not missing: immediates run after sockets. */
   #ping(connection: Redis): void {
     if (this.#openPing !== undefined) return
-    const beSilent = () => {
+    const markSilent = () => {
       if (this.#openPing === ping) this.#isSilent = true
     }
-    const alarm = setTimeout(() => setImmediate(beSilent), silentAfterMs)
+    const alarm = setTimeout(() => setImmediate(markSilent), silentAfterMs)
     const ping: OpenPing = { sentAt: this.#parts.clock.monotonic(), alarm }
     this.#openPing = ping
     const answered = () => {
@@ -151,7 +152,7 @@ export class RedisSubscriber {
       this.#publishedAfter = ping.sentAt
       this.#isSilent = false
     }
-    // What failed ends with its connection.
+    // A PING that fails ends with its connection.
     connection.ping().then(answered, () => undefined)
   }
 

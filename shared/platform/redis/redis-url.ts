@@ -1,6 +1,6 @@
 import { isLoopbackHost } from '../loopback.ts'
 
-/** Where one Redis node is and how to log in there. */
+/** The address of one Redis node and the login there. */
 export interface RedisNode {
   readonly host: string
   readonly port: number
@@ -11,16 +11,16 @@ export interface RedisNode {
   readonly db: number
 }
 
-/** What a `REDIS_URL` names. In a Cluster all nodes share the credentials and the TLS choice of the first one named. */
+/** The nodes of a `REDIS_URL`. All nodes of a Cluster use the credentials and the TLS choice of the first one. */
 export interface RedisAddress {
   readonly cluster: boolean
   readonly nodes: readonly [RedisNode, ...RedisNode[]]
 }
 
 /**
- * Reads `redis://…`, `rediss://…` or a comma-separated list of nodes, which stands for a Redis Cluster; a comma after a single
- * node makes it a Cluster too. The scheme may be left out after the first node.
- * @throws Error whose message repeats nothing of `url`, since it may contain a password
+ * Reads `redis://…`, `rediss://…` or a comma-separated list of nodes. A list is a Redis Cluster, and so is a single node with a comma
+ * behind it. The scheme may be left out after the first node.
+ * @throws Error whose message contains nothing of `url`, since `url` may contain a password
  */
 export function parseRedisUrl(url: string): RedisAddress {
   const [first, ...others] = url
@@ -32,7 +32,7 @@ export function parseRedisUrl(url: string): RedisAddress {
   return { cluster: url.includes(','), nodes: [first, ...others] }
 }
 
-/** Whether `parseRedisUrl` reads it. */
+/** True if `parseRedisUrl` accepts it. */
 export function isRedisUrl(url: string): boolean {
   try {
     parseRedisUrl(url)
@@ -42,7 +42,7 @@ export function isRedisUrl(url: string): boolean {
   }
 }
 
-/** True when what goes to this Redis stays on this machine, or is encrypted for a host whose certificate is verified. */
+/** True if data for this Redis stays on this machine, or is encrypted for a host with a verified certificate. */
 export const isVerifiedRedisUrl = (url: string): boolean =>
   parseRedisUrl(url).nodes.every(({ host, tls }, _, [first]) => isLoopbackHost(host) || (first?.tls ?? tls))
 
