@@ -9,8 +9,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { deriveKey } from '../crypto/derive-key.ts'
 import { createBoundedCache } from './bounded-cache.ts'
-import type { Versioned } from './cache.ts'
-import { lifetimeMs } from './versions.ts'
+import { lifetimeMs, type Versioned } from './cache.ts'
 
 /** The secrets and the clock of seals. */
 export interface CacheSealsOptions {

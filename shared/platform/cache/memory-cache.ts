@@ -2,10 +2,19 @@ import type { Clock } from '../clock.ts'
 import { Unavailable } from '../problems/errors.ts'
 import { AttemptCounts } from './attempt-counts.ts'
 import { type BoundedCache, createBoundedCache } from './bounded-cache.ts'
-import type { AttemptVerdict, Cache, CacheMoment, LimitedKey, NumberUse, PutOptions, Versioned } from './cache.ts'
+import {
+  type AttemptVerdict,
+  assertVersion,
+  type Cache,
+  type CacheMoment,
+  type LimitedKey,
+  lifetimeMs,
+  type NumberUse,
+  type PutOptions,
+  type Versioned,
+} from './cache.ts'
 import { ChannelListeners, type Listener } from './channel-listeners.ts'
 import { firstOfWindow, type NumberWindow, useInWindow } from './number-window.ts'
-import { assertVersion, lifetimeMs } from './versions.ts'
 
 /** The bounds of a cache in memory. */
 export interface MemoryCacheOptions {

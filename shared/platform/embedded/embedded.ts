@@ -6,9 +6,8 @@
  */
 import { PGlite, type PGliteOptions, types } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/pglite'
-import type { Database, Drizzle, Parameter } from '../database/database.ts'
+import { type Database, type Drizzle, type Parameter, parameterText } from '../database/database.ts'
 import { translateDriverError, unavailable } from '../database/driver-errors.ts'
-import { parameterText } from '../database/parameter-text.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
 import { translateErrors } from '../database/translated-drizzle.ts'
 import { OperatorError } from '../operator-error.ts'

@@ -5,9 +5,8 @@
  */
 import { Availability } from '../concurrency/availability.ts'
 import { frozenAfterMs, Liveness } from '../concurrency/liveness.ts'
-import type { Database, Drizzle, Parameter } from '../database/database.ts'
+import { type Database, type Drizzle, type Parameter, parameterText } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
-import { parameterText } from '../database/parameter-text.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
 import { checkUrl, type PostgresClient } from './postgres-client.ts'
 import { adaptToDrizzle, drizzleOver } from './postgres-drizzle.ts'

@@ -1,9 +1,11 @@
 import {
   type AttemptVerdict,
+  assertVersion,
   attemptLifeMs,
   type Cache,
   type CacheMoment,
   type LimitedKey,
+  lifetimeMs,
   type NumberUse,
   type PutOptions,
   type Versioned,
@@ -11,7 +13,6 @@ import {
 import { type CacheSeals, createCacheSeals, type Opened } from '../cache/cache-seals.ts'
 import { ChannelListeners, type Listener } from '../cache/channel-listeners.ts'
 import type { Forgery } from '../cache/report-forgeries.ts'
-import { assertVersion, lifetimeMs } from '../cache/versions.ts'
 import type { Clock } from '../clock.ts'
 import { Availability } from '../concurrency/availability.ts'
 import { Unavailable } from '../problems/errors.ts'

@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { OpenStreams } from '../stream.ts'
 
 export interface DrainOptions {
@@ -58,4 +58,19 @@ const isUnused = ({ bytesRead, timeout }: Socket): boolean => bytesRead === 0 ||
 
 function destroyAll(connections: ReadonlySet<Socket>, which: (socket: Socket) => boolean): void {
   for (const socket of [...connections]) if (which(socket)) socket.destroy()
+}
+
+/** Whether a process has been told to end, which `/readyz` says before it stops listening. */
+export class Draining {
+  #hasBegun = false
+
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  /** Resolves after `seconds`: whatever sends requests here should have stopped by then. */
+  async begin(seconds: number): Promise<void> {
+    this.#hasBegun = true
+    if (seconds > 0) await pause(seconds * 1000)
+  }
 }

@@ -1,6 +1,6 @@
 import { jsonAnswer, noStore } from '../answer.ts'
 import type { Operation } from '../operation.ts'
-import type { Draining } from './draining.ts'
+import type { Draining } from './drain.ts'
 import type { Route } from './routes.ts'
 
 /** One thing a server depends on. */
