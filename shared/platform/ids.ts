@@ -4,13 +4,13 @@ import type { Clock } from './clock.ts'
 
 /** The only source of identifiers and random secrets. */
 export interface IdSource {
-  /** A UUIDv7 (RFC 9562 §5.7): grows with time, so that it indexes well. Not a secret. */
+  /** A UUIDv7 (RFC 9562 §5.7). It grows with time, which suits indexes. Not a secret. */
   uuid(): string
   /** `bytes` random bytes as base64url: unguessable. */
   secret(bytes: number): string
 }
 
-/** Identifiers from the operating system's random source, with the time of `clock`. */
+/** Creates identifiers from the random source of the operating system and the time of `clock`. */
 export function createIdSource(clock: Clock): IdSource {
   const nextRandom = randomChunks(16)
   return {
@@ -19,11 +19,11 @@ export function createIdSource(clock: Clock): IdSource {
   }
 }
 
-/** When a UUIDv7 was made, in milliseconds since 1970; NaN for any other text. */
+/** The time at which a UUIDv7 was made, in milliseconds since 1970; NaN for other text. */
 export const timeOfId = (id: string): number =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : Number.NaN
 
-/** Fetches random bytes for many identifiers at once: a call for each costs more than the identifier. */
+/** Fetches random bytes for 256 identifiers at once: one call for each would cost more than the identifier. */
 function randomChunks(bytes: number): () => Uint8Array {
   const pool = new Uint8Array(256 * bytes)
   let used = pool.length

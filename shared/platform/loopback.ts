@@ -1,3 +1,3 @@
-/** True for an address or name that only this machine can reach. */
+/** True for an address or a name that only this machine can reach. */
 export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)

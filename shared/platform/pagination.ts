@@ -1,22 +1,24 @@
-/** A list a page at a time, as stores and HTTP hand pages to each other. */
+/** Pages of lists, as stores and HTTP exchange them. */
 
-/** Where a page ended. Only the store that made it knows what it means. */
+/** The position where a page ended. Only the store that made it knows its meaning. */
 export type Position = readonly (string | number | null)[]
 
+/** A page that is asked for. */
 export interface PageRequest {
-  /** At most so many items. */
+  /** The largest number of items. */
   readonly limit: number
-  /** Where the page before ended; undefined for the first page. */
+  /** The position where the previous page ended; undefined for the first page. */
   readonly after: Position | undefined
 }
 
+/** A page. */
 export interface Page<Item> {
   readonly items: readonly Item[]
-  /** For the next page; undefined on the last one. */
+  /** The position for the next page; undefined on the last page. */
   readonly next: Position | undefined
 }
 
-/** The page in rows that were read one beyond `limit`. */
+/** Makes a page of `rows`, which were read with `limit + 1`. */
 export function pageOfRows<Row, Item>(
   rows: readonly Row[],
   limit: number,

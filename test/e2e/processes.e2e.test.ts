@@ -132,7 +132,7 @@ describePostgresAndRedis('one auth server and two deal servers, each a process o
     ]
     expect(codes).toEqual([0, 0, 0])
     const written = [authChild, ...dealChildren].map((child) => child.output()).join('')
-    expect(written).toContain('finishing what is under way')
+    expect(written).toContain('answering accepted requests, then closing')
     expect(written).not.toContain(admin)
     expect(written).not.toContain(readFileSync(join(dataDir, 'service-secret'), 'utf8'))
     expect(written.split('a good long password').length).toBe(1)

@@ -1,6 +1,7 @@
 /**
- * All lasting tables in memory are made here. Each is bounded in entries and in bytes, so that clients cannot make it grow without end.
- * Beyond either bound, the least recently used entry is removed. An entry larger than the whole table is not kept.
+ * All lasting tables in memory are made here. Each is bounded in entries and in bytes, so that clients cannot make it
+ * grow without end. Beyond either bound, the least recently used entry is removed. An entry larger than the whole table
+ * is not kept.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
@@ -96,7 +97,7 @@ export function bytesOf(value: unknown): number {
   return bytes
 }
 
-const isPlain = (value: object): value is Record<string, unknown> => {
+function isPlain(value: object): value is Record<string, unknown> {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
 }

@@ -1,7 +1,8 @@
 /**
- * Seals prove that one of our own servers wrote an entry or a message in Redis. A seal is an HMAC-SHA256 (RFC 2104), cut to 128 bits, under
- * a key derived from SERVICE_SECRET (HKDF-SHA256, RFC 5869). It covers the value, the version, the key or channel, so that a value is valid
- * for no other one, and a time: an entry is valid no longer than its time to live, a message is valid once and for a short time.
+ * Seals prove that one of our own servers wrote an entry or a message in Redis. A seal is an HMAC-SHA256 (RFC 2104),
+ * cut to 128 bits, under a key derived from SERVICE_SECRET (HKDF-SHA256, RFC 5869). It covers the value, the version,
+ * the key or channel, so that a value is valid for no other one, and a time: an entry is valid no longer than its time
+ * to live, a message is valid once and for a short time.
  *
  * A seal does not prove that an entry is the newest one: a person who can write to Redis can put back an older entry.
  */
@@ -82,7 +83,10 @@ export function createCacheSeals({ secrets, clock }: CacheSealsOptions): CacheSe
   }
 }
 
-/** True for a message with a higher number than all before: senders number their messages, and a copy or a late one is refused. */
+/**
+ * True for a message with a higher number than all before: senders number their messages, and a copy or a late one is
+ * refused.
+ */
 function createOrder(): (sender: string, number: number) => boolean {
   const last = createBoundedCache<number>({ maxEntries: maxSenders, maxBytes: 1_000_000 })
   return (sender, number) => {

@@ -1,9 +1,11 @@
 /**
- * The cache port: data that servers share in Redis, or in this process when there is no Redis. A cache may lose data at any time and is
- * never the system of record. Adapters: `redis-cache.ts` and `memory-cache.ts`; one test suite runs over both.
+ * The cache port: data that servers share in Redis, or in this process when there is no Redis. A cache may lose data at
+ * any time and is never the system of record. Adapters: `redis-cache.ts` and `memory-cache.ts`; one test suite runs
+ * over both.
  *
- * A *run* of the cache lasts while one Redis process is the master without interruption. After a restart from a dump, or when a replica takes over,
- * Redis may hold older data than was once written. Therefore data of one run is never used in another run.
+ * A *run* of the cache lasts while one Redis process is the master without interruption. After a restart from a dump,
+ * or when a replica takes over, Redis may hold older data than was once written. Therefore data of one run is never
+ * used in another run.
  */
 
 import type { Listener } from './channel-listeners.ts'
@@ -22,7 +24,10 @@ export interface PutOptions {
   readonly ttlSeconds: number
   /** Keep the entry only if there is no valid entry yet. */
   readonly ifAbsent?: boolean
-  /** Keep the entry only if the run of the cache is still the same: data that was read from the database before may be outdated. */
+  /**
+   * Keep the entry only if the run of the cache is still the same: data that was read from the database before may be
+   * outdated.
+   */
   readonly since?: CacheMoment
 }
 
@@ -58,8 +63,9 @@ export interface NumberUse {
 /** A cache in Redis or in memory. */
 export interface Cache {
   /**
-   * Counts the attempt `id` as in flight under all keys if every key has room for it, and under no key otherwise. One atomic step. Every
-   * attempt must be ended with `endAttempt`, unless it was not allowed; also when this call got no answer. @throws Unavailable
+   * Counts the attempt `id` as in flight under all keys if every key has room for it, and under no key otherwise. One
+   * atomic step. Every attempt must be ended with `endAttempt`, unless it was not allowed; also when this call got no
+   * answer. @throws Unavailable
    */
   beginAttempt(keys: readonly LimitedKey[], id: string): Promise<AttemptVerdict>
 
@@ -70,9 +76,10 @@ export interface Cache {
   allowsAttempt(keys: readonly LimitedKey[]): Promise<AttemptVerdict>
 
   /**
-   * Marks `number` as used. A client counts the numbers of a key up and uses each of them once. A number is refused if it was used, or if it is 64
-   * or more behind the highest one (`number-window.ts`). `unknown` means that this run of the cache has no numbers of the key: only a caller that knows that
-   * none was ever used may start them. One atomic step. @throws Unavailable
+   * Marks `number` as used. A client counts the numbers of a key up and uses each of them once. A number is refused if
+   * it was used, or if it is 64 or more behind the highest one (`number-window.ts`). `unknown` means that this run of
+   * the cache has no numbers of the key: only a caller that knows that none was ever used may start them. One atomic
+   * step. @throws Unavailable
    */
   useNumber(key: string, use: NumberUse): Promise<'used' | 'refused' | 'unknown'>
 
@@ -80,8 +87,8 @@ export interface Cache {
   startNumbers(key: string, use: NumberUse): Promise<void>
 
   /**
-   * Keeps `entry` unless there is one with a higher version (an equal version is replaced). Answers false when it was not kept. One
-   * atomic step. @throws Unavailable
+   * Keeps `entry` unless there is one with a higher version (an equal version is replaced). Answers false when it was
+   * not kept. One atomic step. @throws Unavailable
    */
   putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean>
 
@@ -92,16 +99,16 @@ export interface Cache {
   moment(): Promise<CacheMoment>
 
   /**
-   * Sends `message` to every present subscriber of `channel`, if the run of the cache is still that of `since` and at most `maxAgeMs` have passed
-   * on the clock of the cache: a delayed message must not arrive as fresh. Answers false when it was too late. Delivery is at most once; a
-   * subscriber that is away misses the message. @throws Unavailable
+   * Sends `message` to every present subscriber of `channel`, if the run of the cache is still that of `since` and at
+   * most `maxAgeMs` have passed on the clock of the cache: a delayed message must not arrive as fresh. Answers false
+   * when it was too late. Delivery is at most once; a subscriber that is away misses the message. @throws Unavailable
    */
   publish(channel: string, message: string, fresh: { since: CacheMoment; maxAgeMs: number }): Promise<boolean>
 
   /**
-   * Calls `listener` with every new message of `channel`, in the order of publication, across reconnections, until the returned function is
-   * called. Resolves when subscribed, or at once when the cache cannot be reached: it then keeps trying. The listener also gets the
-   * longest time that the message may have travelled, in milliseconds.
+   * Calls `listener` with every new message of `channel`, in the order of publication, across reconnections, until the
+   * returned function is called. Resolves when subscribed, or at once when the cache cannot be reached: it then keeps
+   * trying. The listener also gets the longest time that the message may have travelled, in milliseconds.
    */
   subscribe(channel: string, listener: Listener): Promise<() => Promise<void>>
 

@@ -7,7 +7,10 @@ interface Subscription {
   active: boolean
 }
 
-/** The listeners of each channel in this process. If a listener throws, `onListenerError` gets the error, and the others get the message. */
+/**
+ * The listeners of each channel in this process. If a listener throws, `onListenerError` gets the error, and the others
+ * get the message.
+ */
 export class ChannelListeners {
   readonly #channels = new Map<string, Set<Subscription>>()
   readonly #onListenerError: (error: unknown) => void
@@ -21,7 +24,10 @@ export class ChannelListeners {
     return [...this.#channels.keys()]
   }
 
-  /** Adds a listener. A function that is added twice gets every message twice. The returned function removes the listener. */
+  /**
+   * Adds a listener. A function that is added twice gets every message twice. The returned function removes the
+   * listener.
+   */
   add(channel: string, listener: Listener): () => void {
     const subscription: Subscription = { listener, active: true }
     const present = this.#channels.get(channel) ?? new Set()
@@ -33,7 +39,9 @@ export class ChannelListeners {
     }
   }
 
-  /** Fixes the recipients of a message now. The returned function delivers it to those that are still subscribed then. */
+  /**
+   * Fixes the recipients of a message now. The returned function delivers it to those that are still subscribed then.
+   */
   addressees(channel: string): Listener {
     const present = [...(this.#channels.get(channel) ?? [])]
     return (message, maxDelayMs) => {

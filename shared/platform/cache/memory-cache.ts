@@ -18,15 +18,18 @@ import { firstOfWindow, type NumberWindow, useInWindow } from './number-window.t
 
 /** The bounds of a cache in memory. */
 export interface MemoryCacheOptions {
-  /** The largest number of entries, within 64 MB; 50,000 when left out. Beyond it, the least recently used entry is removed. */
+  /**
+   * The largest number of entries, within 64 MB; 50,000 when left out. Beyond it, the least recently used entry is
+   * removed.
+   */
   readonly maxEntries?: number
   /** Called with the errors that listeners of channels throw. */
   readonly onListenerError?: (error: unknown) => void
 }
 
 /**
- * The cache inside this process, for a set-up without Redis. Both servers must get the same object; another object is another run of the
- * cache. All times are measured by `clock.monotonic()`.
+ * The cache inside this process, for a set-up without Redis. Both servers must get the same object; another object is
+ * another run of the cache. All times are measured by `clock.monotonic()`.
  */
 export function createMemoryCache(clock: Clock, options: MemoryCacheOptions = {}): Cache {
   return new MemoryCache(clock, options)

@@ -12,8 +12,8 @@ export interface NumberWindow {
 export const firstOfWindow = (number: number): NumberWindow => ({ highest: number, used: 1n })
 
 /**
- * The window after the use of `number`; undefined when it was used before, or is too far behind the highest one. It may be any distance
- * ahead: no number above the highest one was used.
+ * The window after the use of `number`; undefined when it was used before, or is too far behind the highest one. It may
+ * be any distance ahead: no number above the highest one was used.
  */
 export function useInWindow({ highest, used }: NumberWindow, number: number): NumberWindow | undefined {
   const ahead = number - highest

@@ -27,7 +27,7 @@ export function reportForgeries({ log, clock }: { log: Pick<Log, 'warn'>; clock:
       loggedAt = clock.monotonic()
       log.warn(
         { forgery, ...counts },
-        'Redis holds data that was not written with this SERVICE_SECRET. The server ignores it and asks the auth server',
+        'Redis holds data that was not written with this SERVICE_SECRET. The server ignores it',
       )
     },
     observe: (metrics, server) =>

@@ -1,6 +1,7 @@
 /**
- * Tracks whether a dependency can be reached. During an outage, calls fail at once and a single probe checks for its return: callers do not
- * wait for time-outs, and the dependency does not get all waiting requests at once when it is back.
+ * Tracks whether a dependency can be reached. During an outage, calls fail at once and a single probe checks for its
+ * return: callers do not wait for time-outs, and the dependency does not get all waiting requests at once when it is
+ * back.
  */
 import type { Unavailable } from '../problems/errors.ts'
 

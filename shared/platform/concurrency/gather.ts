@@ -1,13 +1,17 @@
 /**
- * Gathers the calls of concurrent callers into batches, such as one statement for each batch. Calls of one turn of the event loop form a
- * batch. While `maxInFlight` batches run, new calls form the next batch. A single caller does not wait for others.
+ * Gathers the calls of concurrent callers into batches, such as one statement for each batch. Calls of one turn of the
+ * event loop form a batch. While `maxInFlight` batches run, new calls form the next batch. A single caller does not
+ * wait for others.
  */
 
 /** How batches are formed and run. */
 export interface GatherOptions<Item, Result> {
   /** Runs a batch. Answers one result for each item, in order. */
   run(items: readonly Item[]): Promise<readonly Result[]>
-  /** True for an error that one item caused. The items are then run one by one, so that each gets its own result or error. */
+  /**
+   * True for an error that one item caused. The items are then run one by one, so that each gets its own result or
+   * error.
+   */
   spoiltByOne(error: unknown): boolean
   /** Two items with the same key never share a batch. */
   key?(item: Item): string

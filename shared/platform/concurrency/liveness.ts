@@ -1,7 +1,7 @@
 /**
- * Distinguishes a frozen server from a slow one. If callers wait and no answer arrives, not even to another caller, it sends a light
- * probe. If the probe is not answered either, the server is frozen. Silence is counted in timer ticks and not read from a clock: a process
- * that was itself paused must not blame the server.
+ * Distinguishes a frozen server from a slow one. If callers wait and no answer arrives, not even to another caller, it
+ * sends a light probe. If the probe is not answered either, the server is frozen. Silence is counted in timer ticks and
+ * not read from a clock: a process that was itself paused must not blame the server.
  */
 export interface LivenessOptions {
   /** True while a caller waits for an answer. */

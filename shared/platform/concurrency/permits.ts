@@ -26,7 +26,8 @@ export class Permits {
   }
 
   /**
-   * Runs `work` when a permit is free, and gives the permit back when it settles. Work that did not get a permit in time never runs.
+   * Runs `work` when a permit is free, and gives the permit back when it settles. Work that did not get a permit in
+   * time never runs.
    *
    * @throws the error of `wait`; the error of `work`
    */

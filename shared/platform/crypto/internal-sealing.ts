@@ -1,6 +1,6 @@
 /**
- * Encrypts secrets between servers that share SERVICE_SECRET, so that they stay secret even where nothing else protects the connection.
- * A sealed text opens only for the purpose that it was sealed for.
+ * Encrypts secrets between servers that share SERVICE_SECRET, so that they stay secret even where nothing else protects
+ * the connection. A sealed text opens only for the purpose that it was sealed for.
  */
 import { deriveKey } from './derive-key.ts'
 import { seal, unseal } from './seal.ts'
@@ -11,7 +11,10 @@ const keyOf = (secret: string): Buffer => deriveKey(secret, 'internal sealing')
 export const sealInternally = (text: string, { secret, purpose }: { secret: string; purpose: string }): string =>
   seal(text, { key: keyOf(secret), associatedData: purpose }).toString('base64url')
 
-/** Opens a sealed text. Answers undefined when it was changed, or sealed for another purpose or under none of the `secrets`. */
+/**
+ * Opens a sealed text. Answers undefined when it was changed, or sealed for another purpose or under none of the
+ * `secrets`.
+ */
 export function openInternally(
   sealed: string,
   { secrets, purpose }: { secrets: readonly string[]; purpose: string },

@@ -9,7 +9,10 @@ const tagBytes = 16
 export interface SealContext {
   /** 32 bytes. */
   readonly key: Buffer
-  /** Names the use, so that a sealed text cannot stand in for another one. It is authenticated and not part of the result. */
+  /**
+   * Names the use, so that a sealed text cannot stand in for another one. It is authenticated and not part of the
+   * result.
+   */
   readonly associatedData: string
 }
 
@@ -20,7 +23,9 @@ export function seal(text: string, { key, associatedData }: SealContext): Buffer
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Decrypts the result of `seal`. Answers undefined when it was changed, or sealed with another key or for another use. */
+/**
+ * Decrypts the result of `seal`. Answers undefined when it was changed, or sealed with another key or for another use.
+ */
 export function unseal(sealed: Buffer, { key, associatedData }: SealContext): string | undefined {
   if (sealed.length < nonceBytes + tagBytes) return undefined
   const nonce = sealed.subarray(0, nonceBytes)

@@ -1,6 +1,6 @@
 /**
- * The database port: PostgreSQL, either a server reached over the network (`postgres.ts`) or the engine embedded in this process
- * (`embedded.ts`). Both take the same SQL and pass the same suite. Knows nothing of tables.
+ * The database port: PostgreSQL, either a server reached over the network (`postgres.ts`) or the engine embedded in
+ * this process (`embedded.ts`). Both take the same SQL and pass the same suite. Knows nothing of tables.
  */
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 
@@ -10,32 +10,34 @@ export type Drizzle = PgDatabase<PgQueryResultHKT>
 /** A PostgreSQL database. */
 export interface Database {
   /**
-   * Query builder for everything that is not on the hot path. It rejects like `query`, and so do its transactions and savepoints. The
-   * results of `execute` and of writes without `returning` differ between engines: do not use them.
+   * Query builder for everything that is not on the hot path. It rejects like `query`, and so do its transactions and
+   * savepoints. The results of `execute` and of writes without `returning` differ between engines: do not use them.
    */
   readonly drizzle: Drizzle
 
   /**
    * Runs one statement. Each text is prepared once and then reused. Statements of concurrent callers are pipelined.
-   * Parameters are text, number, boolean or null, and reach PostgreSQL as text. Pass composite values as JSON text and cast them in
-   * SQL (`$1::text::jsonb`).
-   * Columns of type json and jsonb come parsed. Other types differ between engines, so hot statements select JSON or text.
+   * Parameters are text, number, boolean or null, and reach PostgreSQL as text. Pass composite values as JSON text and
+   * cast them in SQL (`$1::text::jsonb`). Columns of type json and jsonb come parsed. Other types differ between
+   * engines, so hot statements select JSON or text.
    *
    * @throws DatabaseError when PostgreSQL refuses the statement (with SQLSTATE and constraint, never with a parameter)
-   * @throws Unavailable when the database cannot be reached or does not answer in time; a write may then have taken effect or not
+   * @throws Unavailable when the database cannot be reached or does not answer in time; a write may then have taken
+   * effect or not
    */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>
 
   /**
-   * Runs `work` in one transaction on a connection of its own, and rolls back when `work` throws. Serialization failures (40001) and
-   * deadlocks (40P01) are retried up to three times, so `work` may run more than once. Errors of `work` are thrown unchanged.
-   * Use only `transaction` inside `work`: on an engine with a single session, `query` would wait for the transaction for ever.
+   * Runs `work` in one transaction on a connection of its own, and rolls back when `work` throws. Serialization
+   * failures (40001) and deadlocks (40P01) are retried up to three times, so `work` may run more than once. Errors of
+   * `work` are thrown unchanged. Use only `transaction` inside `work`: on an engine with a single session, `query`
+   * would wait for the transaction for ever.
    */
   transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result>
 
   /**
-   * Runs `work` while no other instance runs work of the same name on this database: migrations, maintenance. `work` gets a session
-   * of its own without time limits. It opens its transactions itself, and nothing is retried.
+   * Runs `work` while no other instance runs work of the same name on this database: migrations, maintenance. `work`
+   * gets a session of its own without time limits. It opens its transactions itself, and nothing is retried.
    *
    * @throws Unavailable when another instance takes longer than `waitTimeoutMs` milliseconds (60,000)
    */
@@ -46,7 +48,8 @@ export interface Database {
   ): Promise<Result>
 
   /**
-   * Like `exclusively` if no other instance runs work of this name. Otherwise answers false at once, and `work` does not run.
+   * Like `exclusively` if no other instance runs work of this name. Otherwise answers false at once, and `work` does
+   * not run.
    *
    * @throws Unavailable when the database cannot be reached
    */
@@ -68,7 +71,8 @@ export type Parameter = string | number | boolean | null
 /**
  * A parameter in the text form of PostgreSQL, the same for every engine.
  *
- * @throws TypeError for a value of another type: the drivers would report it for another statement of the same connection
+ * @throws TypeError for a value of another type: the drivers would report it for another statement of the same
+ * connection
  */
 export function parameterText(parameter: Parameter, index: number): string | null {
   if (parameter === null || typeof parameter === 'string') return parameter

@@ -1,14 +1,15 @@
 /**
- * Translates errors of Drizzle, postgres.js and PGlite into the two errors of the database port. The original errors carry parameters, and
- * `detail` of PostgreSQL carries values of keys. Neither is kept: not as message, not as field, not as cause.
+ * Translates errors of Drizzle, postgres.js and PGlite into the two errors of the database port. The original errors
+ * carry parameters, and `detail` of PostgreSQL carries values of keys. Neither is kept: not as message, not as field,
+ * not as cause.
  */
 import { DrizzleQueryError } from 'drizzle-orm'
 import { Refused, Unavailable } from '../problems/errors.ts'
 import { DatabaseError } from './database.ts'
 
 /**
- * SQLSTATEs of a missing service, not of a wrong statement: connection exceptions, insufficient resources, a server that shuts down,
- * starts or has just become a standby, and our own time limits (57014, 25P03).
+ * SQLSTATEs of a missing service, not of a wrong statement: connection exceptions, insufficient resources, a server
+ * that shuts down, starts or has just become a standby, and our own time limits (57014, 25P03).
  */
 const outOfService = /^(08...|53...|57P0[1-5]|57014|25P03|25006)$/
 
@@ -16,8 +17,9 @@ const outOfService = /^(08...|53...|57P0[1-5]|57014|25P03|25006)$/
 const noConnection = /^(E[A-Z_]{3,}|CONNECT.*|ERR_(SOCKET|STREAM|TLS|SSL).*|CERT_.*|DEPTH_.*|SELF_.*|UNABLE_.*)$/
 
 /**
- * SQLSTATE classes, and the code of a missing permission, whose messages PostgreSQL builds from names only. Messages of other classes
- * quote values ("invalid input syntax for type integer: ..."). If PostgreSQL gives a position in the statement, they quote the statement.
+ * SQLSTATE classes, and the code of a missing permission, whose messages PostgreSQL builds from names only. Messages of
+ * other classes quote values ("invalid input syntax for type integer: ..."). If PostgreSQL gives a position in the
+ * statement, they quote the statement.
  */
 const messageWithoutValues = /^(23|25|28|3D|40|55|57|42501)/
 
@@ -42,8 +44,8 @@ const isPostgresAnswer = (error: unknown): error is PostgresFields =>
 export const sqlStateOf = (error: unknown): string | undefined => (isPostgresAnswer(error) ? error.code : undefined)
 
 /**
- * The error of the port for an error of any driver. Our own errors come back unchanged. An unknown error becomes a `DatabaseError` of
- * class XX, without its message.
+ * The error of the port for an error of any driver. Our own errors come back unchanged. An unknown error becomes a
+ * `DatabaseError` of class XX, without its message.
  */
 export function translateDriverError(error: unknown): Error {
   if (error instanceof DatabaseError || error instanceof Unavailable || error instanceof Refused) return error

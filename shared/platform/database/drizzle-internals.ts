@@ -1,7 +1,8 @@
 /**
- * The parts of Drizzle that we use and that are not its public API: the session of a database, and migrations that were read by ourselves.
- * `package.json` therefore pins the exact version of drizzle-orm. Check these functions, `translated-drizzle.ts` and
- * `../postgres/postgres-drizzle.ts` before you raise it; the suites of both folders fail when something has changed.
+ * The parts of Drizzle that we use and that are not its public API: the session of a database, and migrations that were
+ * read by ourselves. `package.json` therefore pins the exact version of drizzle-orm. Check these functions,
+ * `translated-drizzle.ts` and `../postgres/postgres-drizzle.ts` before you raise it; the suites of both folders fail
+ * when something has changed.
  */
 import type { MigrationConfig, MigrationMeta } from 'drizzle-orm/migrator'
 import { PgDialect, type PgSession } from 'drizzle-orm/pg-core'
@@ -10,7 +11,10 @@ import type { Drizzle } from './database.ts'
 /** The session through which a database or a transaction prepares its statements. */
 export const sessionOf = (database: Pick<Drizzle, '_'>): Drizzle['_']['session'] => database._.session
 
-/** Applies the migrations that the journal does not have. Drizzle's own `migrate` reads the files itself, and we change their text. */
+/**
+ * Applies the migrations that the journal does not have. Drizzle's own `migrate` reads the files itself, and we change
+ * their text.
+ */
 export function applyMigrations(
   database: Drizzle,
   migrations: MigrationMeta[],

@@ -18,7 +18,9 @@ export interface ExpiryOptions {
   readonly remove?: (drizzle: Drizzle, isInBatch: SQL) => Promise<number>
 }
 
-/** The job that removes expired rows of one table, those that expired first before the others. Passes over locked rows. */
+/**
+ * The job that removes expired rows of one table, those that expired first before the others. Passes over locked rows.
+ */
 export function expiryJob(options: ExpiryOptions): HousekeepingJob {
   const { name, table, expiresAt, condition, remove = removeFrom(table) } = options
   return {
@@ -26,7 +28,8 @@ export function expiryJob(options: ExpiryOptions): HousekeepingJob {
     removeBatch: (drizzle, { now, limit }) => {
       const expiredBy = sql`${options.expiredBy?.() ?? now}::timestamptz`
       const further = condition ? sql` and ${condition(expiredBy)}` : sql``
-      // An array and not `in`: the planner may run a subquery of `in` several times, and each run could lock other rows.
+      // An array and not `in`: the planner may run a subquery of `in` several times, and each run could lock other
+      // rows.
       const isInBatch = sql`ctid = any(array(
         select ctid from ${table} where ${expiresAt} <= ${expiredBy}${further}
         order by ${expiresAt} limit ${limit} for update skip locked))`

@@ -1,6 +1,6 @@
 /**
- * Housekeeping removes expired rows, in the background and in small batches, in one instance of a server at a time. It knows no table: the
- * jobs do.
+ * Housekeeping removes expired rows, in the background and in small batches, in one instance of a server at a time. It
+ * knows no table: the jobs do.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, rfc3339 } from '../clock.ts'
@@ -11,7 +11,9 @@ import type { Database, Drizzle } from './database.ts'
 export interface HousekeepingJob {
   /** In the log: `commands`. */
   readonly name: string
-  /** Removes, in one statement, at most `limit` rows that have expired by `now` (RFC 3339). Answers how many it removed. */
+  /**
+   * Removes, in one statement, at most `limit` rows that have expired by `now` (RFC 3339). Answers how many it removed.
+   */
   removeBatch(drizzle: Drizzle, bounds: { readonly now: string; readonly limit: number }): Promise<number>
 }
 

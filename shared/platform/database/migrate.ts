@@ -14,10 +14,11 @@ export interface MigrateOptions {
 }
 
 /**
- * Applies the migrations that `database` does not have yet, in one transaction. Instances that start together take turns, so that each
- * migration is applied once.
+ * Applies the migrations that `database` does not have yet, in one transaction. Instances that start together take
+ * turns, so that each migration is applied once.
  *
- * @throws DatabaseError when PostgreSQL refuses a migration, Unavailable when the database is away or another instance takes too long
+ * @throws DatabaseError when PostgreSQL refuses a migration, Unavailable when the database is away or another instance
+ * takes too long
  */
 export async function migrateDatabase(database: Database, options: MigrateOptions): Promise<void> {
   const { migrationsFolder, schema, waitTimeoutMs = 60_000 } = options

@@ -1,6 +1,7 @@
 /**
- * Makes a Drizzle database reject with the errors of the port. It is done once, where the database is opened, in the two functions that
- * every call passes: one prepares a statement, the other runs a transaction. So no repository can forget it.
+ * Makes a Drizzle database reject with the errors of the port. It is done once, where the database is opened, in the
+ * two functions that every call passes: one prepares a statement, the other runs a transaction. So no repository can
+ * forget it.
  */
 import { DrizzleQueryError } from 'drizzle-orm'
 import type { PgPreparedQuery, PgTransactionConfig, PreparedQueryConfig } from 'drizzle-orm/pg-core'

@@ -1,10 +1,11 @@
 /**
  * The exclusive lock of a data folder, among the processes of one machine (one process-id namespace).
  *
- * Every process creates a claim file with a unique name, and then reads the claims of the others. It holds the lock if no other running process has a
- * claim. Otherwise it removes its own claim and tries again. Of two processes, the one with the later claim sees the earlier claim, so
- * that they never both hold the lock. Any process can delete stale claims safely at any time, because names are never reused. A single lock file would
- * not work: deleting a stale one safely would need a lock again.
+ * Every process creates a claim file with a unique name, and then reads the claims of the others. It holds the lock if
+ * no other running process has a claim. Otherwise it removes its own claim and tries again. Of two processes, the one
+ * with the later claim sees the earlier claim, so that they never both hold the lock. Any process can delete stale
+ * claims safely at any time, because names are never reused. A single lock file would not work: deleting a stale one
+ * safely would need a lock again.
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -36,13 +37,16 @@ export class DataFolderLocked extends OperatorError {
 
 const claimPrefix = 'keyhold.lock.'
 const draftPrefix = 'keyhold.draft.'
-/** A waiting process changes the name of its claim at every attempt. A name that is seen this often belongs to the holder. */
+/**
+ * A waiting process changes the name of its claim at every attempt. A name that is seen this often belongs to the
+ * holder.
+ */
 const sightingsOfHolder = 10
 const longestPauseMs = 40
 
 /**
- * Creates `folder` (mode 0700) if needed and takes its lock. Call it before you open files of the folder. Answers the function that
- * releases the lock. If a process ends without a release, the next process detects that.
+ * Creates `folder` (mode 0700) if needed and takes its lock. Call it before you open files of the folder. Answers the
+ * function that releases the lock. If a process ends without a release, the next process detects that.
  *
  * @throws DataFolderLocked when a running process holds the lock
  */
@@ -68,7 +72,10 @@ export async function lockDataFolder(folder: string, clock: Clock = systemClock)
   }
 }
 
-/** Writes a claim under a draft name and renames it, so that other processes see it with its whole content or not at all. */
+/**
+ * Writes a claim under a draft name and renames it, so that other processes see it with its whole content or not at
+ * all.
+ */
 function writeClaim(folder: string, own: LockHolder): string {
   const id = randomUUID()
   try {

@@ -1,8 +1,8 @@
 /**
- * The database port on the PostgreSQL engine that is embedded in this process (PGlite). There is one engine for each folder and process; all
- * servers of the process share it. It is a single session: during a transaction, all other transactions and statements wait. Code inside
- * a transaction that waits for a statement outside it, its own or one of the other server, waits for ever. Data survives a killed
- * process, but not a power cut.
+ * The database port on the PostgreSQL engine that is embedded in this process (PGlite). There is one engine for each
+ * folder and process; all servers of the process share it. It is a single session: during a transaction, all other
+ * transactions and statements wait. Code inside a transaction that waits for a statement outside it, its own or one of
+ * the other server, waits for ever. Data survives a killed process, but not a power cut.
  */
 import { PGlite, type PGliteOptions, types } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/pglite'
@@ -21,8 +21,9 @@ export interface EmbeddedEngine {
 }
 
 /**
- * Starts the engine on `folder`. No other process may have the folder open: take the lock of the data folder first. Without a folder, all
- * data is in memory. An empty folder takes seconds; `options.loadDataDir` (a dump of a prepared folder) saves most of them.
+ * Starts the engine on `folder`. No other process may have the folder open: take the lock of the data folder first.
+ * Without a folder, all data is in memory. An empty folder takes seconds; `options.loadDataDir` (a dump of a prepared
+ * folder) saves most of them.
  * @throws OperatorError when the engine does not start with the content of the folder
  */
 export async function openEmbeddedEngine(

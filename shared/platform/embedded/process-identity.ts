@@ -3,8 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 /**
- * The start of the process with this id, as a token to compare: on Linux the boot and the clock tick of that boot, elsewhere the start time
- * from `ps`. Undefined when there is no such process, or it has ended and waits for its parent. Empty when the system does not provide it.
+ * The start of the process with this id, as a token to compare: on Linux the boot and the clock tick of that boot,
+ * elsewhere the start time from `ps`. Undefined when there is no such process, or it has ended and waits for its
+ * parent. Empty when the system does not provide it.
  */
 export function processStart(pid: number): string | undefined {
   if (!exists(pid)) return undefined
@@ -29,7 +30,10 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Fields of proc(5): the 2nd is the command in parentheses, with arbitrary characters; the 3rd is the state, the 22nd the start. */
+/**
+ * Fields of proc(5): the 2nd is the command in parentheses, with arbitrary characters; the 3rd is the state, the 22nd
+ * the start.
+ */
 function startOnLinux(pid: number): string | undefined {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   const [state = '', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

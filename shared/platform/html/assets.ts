@@ -1,4 +1,7 @@
-/** The files that pages load: our own and those of Swagger UI, each read once. No file comes from another host: pages work offline. */
+/**
+ * The files that pages load: our own and those of Swagger UI, each read once. No file comes from another host: pages
+ * work offline.
+ */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -53,7 +56,10 @@ const isAssetName = (name: string): name is AssetName => Object.hasOwn(places, n
 /** The path of a file for pages whose assets are served below `base`. */
 export const assetPath = (base: string, name: AssetName): string => `${base}/assets/${name}?v=${assetOf(name).version}`
 
-/** Answers the file that the path names. It is cacheable for ever if the URL names its version. @throws Refused `not-found` */
+/**
+ * Answers the file that the path names. It is cacheable for ever if the URL names its version. @throws Refused
+ * `not-found`
+ */
 export function answerAsset(call: HttpCall): Answer {
   const name = call.pathParameters.file ?? ''
   if (!isAssetName(name)) throw new Refused('not-found', 'There is no such file.')

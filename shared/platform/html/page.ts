@@ -59,8 +59,9 @@ export interface RenderedPage {
 export const htmlType = 'text/html; charset=utf-8'
 
 /**
- * Answers a page. The referrer policy hides paths from other sites, and still lets forms send their origin: with `no-referrer` or
- * `same-origin`, a browser sends `Origin: null` from a page of one server to the other server (Fetch §3.2).
+ * Answers a page. The referrer policy hides paths from other sites, and still lets forms send their origin: with
+ * `no-referrer` or `same-origin`, a browser sends `Origin: null` from a page of one server to the other server (Fetch
+ * §3.2).
  */
 export const answerPage = (call: HttpCall, { text, cacheControl, policy = {}, headers = {} }: RenderedPage): Answer =>
   answerCacheable(call, {

@@ -1,13 +1,16 @@
 import type { StreamBody } from './stream.ts'
 
-/** What a handler answers, before it becomes bytes. */
+/** The answer of a handler. */
 export interface Answer {
   readonly status: number
-  /** An array becomes one header line per element: `WWW-Authenticate` and `Set-Cookie` must not be joined (RFC 9110 §11.6.1). */
+  /**
+   * An array becomes one header line per element: `WWW-Authenticate` and `Set-Cookie` must not be joined (RFC 9110
+   * §11.6.1).
+   */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  /** A function writes the body piece by piece; it is not called for HEAD. */
+  /** A function writes the body piece by piece. It is not called for HEAD. */
   readonly body: string | StreamBody | null
-  /** The code of the problem that it is, for the log. */
+  /** The problem code of an error, for the log. */
   readonly problemCode?: string
 }
 
@@ -25,5 +28,5 @@ export const emptyAnswer = (status: number, headers: Answer['headers'] = {}): An
   body: null,
 })
 
-/** For answers that carry a credential, and errors about one (RFC 6749 §5.1). */
+/** For answers with a credential, and for errors about credentials (RFC 6749 §5.1). */
 export const noStore = { 'cache-control': 'no-store' } as const

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import type { Answer } from './answer.ts'
 import type { HttpCall } from './call.ts'
 
-/** A document that many read and that seldom changes. */
+/** A document that is read often and changes rarely. */
 export interface CacheableDocument {
   readonly contentType: string
   readonly cacheControl: string
   readonly body: string
-  /** Of the body, as `entityTag` makes it; worked out here unless it is known already. */
+  /** The entity tag of the body; computed when left out. */
   readonly etag?: string
   readonly headers?: Answer['headers']
 }
@@ -15,7 +15,7 @@ export interface CacheableDocument {
 /** A strong entity tag (RFC 9110 §8.8.3). */
 export const entityTag = (body: string): string => `"${createHash('sha256').update(body).digest('base64url')}"`
 
-/** The document with its entity tag, or 304 without it for a client that has it (RFC 9110 §13.1.2). */
+/** Answers the document with its entity tag, or 304 if the client has it already (RFC 9110 §13.1.2). */
 export function answerCacheable(call: HttpCall, document: CacheableDocument): Answer {
   const { body, etag = entityTag(body) } = document
   const headers = {

@@ -3,68 +3,74 @@ import { Refused } from '../problems/errors.ts'
 import { ownTraceId, type Traced, traceIdOf } from './trace.ts'
 import type { Peer } from './transport.ts'
 
-/** Bodies larger than this are refused with 413, in bytes, where the route takes no smaller ones only. */
-const usualMaxBodyBytes = 256 * 1024
+/** Larger bodies are refused with 413, in bytes, unless a route has its own limit. */
+const defaultMaxBodyBytes = 256 * 1024
 
 /**
- * The same where bodies are read before anybody has shown who he is: a name, a password or some tokens need no more, and to read a large
- * one takes the time of all other requests.
+ * The limit of bodies that are read before the caller is authenticated, in bytes. A name, a password or some tokens
+ * need no more, and reading a large body takes time from all other requests.
  */
 export const maxOpenBodyBytes = 16 * 1024
 
-/** Who calls, as the line of the request in the log names it: never by a credential. */
+/** The caller, as the log names it: never by a credential. */
 export interface NamedCaller {
-  /** Undefined where it is no user: another server. */
+  /** Undefined for a caller that is not a user, such as another server. */
   readonly userId?: string
-  /** How it was proved. */
+  /** The authentication scheme. */
   readonly scheme: string
 }
 
-/** A request as handlers and schemes see it: what stood on the wire, not what a framework made of it. */
+/**
+ * A request as handlers and schemes see it: with the original text, not with values that a framework has normalized.
+ */
 export interface HttpCall extends Traced {
   readonly method: string
   /** The path exactly as on the request line, without the query. */
   readonly path: string
-  /** What stood behind the first `?`, without it; empty when there was none. */
+  /** The text behind the first `?`; empty when there is none. */
   readonly rawQuery: string
-  /** Its parameters in order, decoded as HTML forms are (`+` is a space); read once. Not to be changed. */
+  /** The query parameters in order, decoded like HTML forms (`+` is a space). Parsed once. Do not change them. */
   readonly query: URLSearchParams
-  /** True for a parameter of the query that belongs to the request's credential: no route reads it. */
+  /** True for a query parameter that belongs to the credential of the request. No route reads it. */
   isCredentialParameter(name: string): boolean
   /** The decoded parameters of the route's path. */
   readonly pathParameters: Readonly<Record<string, string>>
-  /** UUIDv7, in every log line and problem document about this request. */
+  /** UUIDv7. It stands in every log line and problem document about this request. */
   readonly requestId: string
   readonly peer: Peer
-  /** The value of a header field; several lines of a list-valued field joined by a comma. */
+  /** The value of a header field. Several lines of a list-valued field are joined by commas. */
   header(name: string): string | undefined
   /** The value of each line of this field, in order. */
   headerLines(name: string): string[]
-  /** The whole body. @throws Refused `body-too-large` beyond the limit; `malformed-request` when the client goes away */
+  /**
+   * Reads the whole body. @throws Refused `body-too-large` beyond the limit; `malformed-request` when the client goes
+   * away
+   */
   readBody(): Promise<Buffer>
-  /** Adds a line to the answer, whatever the answer will be: `Authentication-Info` (RFC 7615). */
+  /** Adds a header line to every answer of this request, such as `Authentication-Info` (RFC 7615). */
   addAnswerHeader(name: string, value: string): void
-  /** What was added, in order. */
+  /** The added lines, in order. */
   readonly addedAnswerHeaders: readonly (readonly [name: string, value: string])[]
-  /** Who calls, once that is proved; set by what proves it. */
+  /** The caller, set after authentication. */
   caller: NamedCaller | undefined
 }
 
+/** The parts that a call is made of. */
 export interface CallOrigin {
   readonly incoming: IncomingMessage
   readonly pathParameters: Readonly<Record<string, string>>
   readonly requestId: string
   readonly peer: Peer
-  /** How large a body may be, in bytes; 256 KiB when left out. */
+  /** The largest body, in bytes; 256 KiB when left out. */
   readonly maxBodyBytes?: number | undefined
   /** See {@link HttpCall.isCredentialParameter}; no parameter when left out. */
   readonly isCredentialParameter?: ((name: string) => boolean) | undefined
 }
 
-/** A call from what Node.js parsed. */
+/** Creates a call from the request that Node.js parsed. */
 export const createCall = (origin: CallOrigin): HttpCall => new ParsedCall(origin)
 
-/** A class, since a closure for each of its functions would have to be made for each request. */
+/** A class: closures would have to be created for every request. */
 class ParsedCall implements HttpCall {
   readonly method: string
   readonly path: string
@@ -81,7 +87,7 @@ class ParsedCall implements HttpCall {
   #added: (readonly [string, string])[] = nothingAdded
 
   constructor(origin: CallOrigin) {
-    const { incoming, pathParameters, requestId, peer, maxBodyBytes = usualMaxBodyBytes } = origin
+    const { incoming, pathParameters, requestId, peer, maxBodyBytes = defaultMaxBodyBytes } = origin
     const { path, rawQuery } = splitTarget(incoming.url ?? '/')
     this.method = incoming.method ?? 'GET'
     this.path = path
@@ -161,21 +167,22 @@ function readLimited(incoming: IncomingMessage, maxBytes: number): Promise<Buffe
       size += chunk.length
       chunks.push(chunk)
       if (size > maxBytes) settle(() => reject(bodyTooLarge(maxBytes)))
-      // Node.js takes a turn's worth of chunks apart whatever happens here, so only the connection's end saves the time of the others.
+      // Node.js parses all chunks of a turn, whatever happens here. Only closing the connection saves the time of other
+      // requests.
       else if (coding !== undefined && chunks.length > freeChunks && size < chunks.length * leastChunkBytes)
         incoming.destroy()
     }
     const finish = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
     const fail = () =>
       settle(() => reject(new Refused('malformed-request', 'The connection ended before the body did.')))
-    // Events, not iteration: an iterator over a body costs more than all the rest of a small request.
+    // Events and not an iterator: an iterator costs more than all the rest of a small request.
     incoming.on('data', take).on('end', finish).on('error', fail).on('close', fail)
   })
 }
 
 const noBytes: Buffer = Buffer.alloc(0)
 
-/** So many chunks may be as small as they like; beyond, they have so many bytes on average. */
+/** This many chunks may have any size. With more chunks, their average size must be at least `leastChunkBytes`. */
 const freeChunks = 512
 const leastChunkBytes = 16
 

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * What of a client's address counts as one client: all of an IPv4 address (also when mapped into IPv6), the first 64 bits of an IPv6
- * address, since a client has all the rest for itself (RFC 6177 §2).
+ * The part of an address that stands for one client: a whole IPv4 address (also when mapped into IPv6), or the first 64
+ * bits of an IPv6 address, since the rest belongs to the client (RFC 6177 §2).
  */
 export function clientPrefix(address: string): string {
   if (!ipaddr.isValid(address)) return 'unknown'
@@ -10,7 +10,10 @@ export function clientPrefix(address: string): string {
   return parsed.kind() === 'ipv4' ? `${parsed.toString()}/32` : networkOf(parsed.toString(), 64)
 }
 
-/** What one site may have of addresses: as above, but 48 bits of an IPv6 address, which are 65,536 client prefixes. */
+/**
+ * The part of an address that stands for one site: like `clientPrefix`, but 48 bits of an IPv6 address, which are
+ * 65,536 client prefixes.
+ */
 export function sitePrefix(address: string): string {
   const prefix = clientPrefix(address)
   return prefix.endsWith('/64') ? networkOf(prefix.slice(0, -3), 48) : prefix

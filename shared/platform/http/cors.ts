@@ -1,25 +1,25 @@
 /**
- * Cross-origin resource sharing (CORS, Fetch §3.3): lets scripts of some origins call with credentials. An answer to any other origin
- * carries none of these fields, so that a browser keeps the answer from its scripts.
+ * Cross-origin resource sharing (CORS, Fetch §3.3): lets scripts of some origins call with credentials. An answer to
+ * another origin has none of these fields, so that the browser hides it from scripts.
  */
 import type { Answer } from './answer.ts'
 import type { HttpCall } from './call.ts'
 
-/** Names of header fields that a server adds to those that every script may send and read (Fetch §3.3.3, §3.3.4). */
+/** Header fields that scripts may use, besides those that every script may send and read (Fetch §3.3.3, §3.3.4). */
 export interface CorsFields {
-  /** What scripts may send. */
+  /** The fields that scripts may send. */
   readonly request: readonly string[]
-  /** What scripts may read. With credentials a `*` would be the name of a field. */
+  /** The fields that scripts may read. With credentials, `*` would be the name of a field. */
   readonly answer: readonly string[]
 }
 
-/** How long a browser may remember a preflight, in seconds; Chromium's own limit is 7200. */
+/** How long a browser may keep the result of a preflight, in seconds. Chromium limits it to 7200. */
 const preflightSeconds = '7200'
 
-/** Gives an answer what a browser must read in it before a script may. */
+/** Adds the CORS fields to an answer. */
 export type Cors = (call: HttpCall, answer: Answer) => Answer
 
-/** CORS for pages of these origins. An answer that is for all pages already stays so. */
+/** CORS for pages of these origins. An answer that already allows origins stays unchanged. */
 export function createCors(origins: ReadonlySet<string>, { request, answer: readable }: CorsFields): Cors {
   const fields = { request: request.join(', '), answer: readable.join(', ') }
   return (call, answer) => {
@@ -47,6 +47,6 @@ function fieldsOf(
   }
 }
 
-/** Caches must not hand the answer for one origin to another (Fetch §3.3.5). */
+/** Caches must not use the answer for one origin for another origin (Fetch §3.3.5). */
 const withOrigin = (vary: Answer['headers'][string] | undefined): string =>
   vary === undefined ? 'Origin' : `${typeof vary === 'string' ? vary : vary.join(', ')}, Origin`

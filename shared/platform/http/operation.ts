@@ -1,54 +1,58 @@
-/** What the documentation says of one method of one path. Stands beside the route it describes. */
+/** The documentation of one method of one path. It stands beside the route. */
 import type { z } from 'zod'
 
 /** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** A body as it is sent. */
+/** A request body. */
 export interface DescribedBody {
   readonly schema: JsonSchema
-  /** False where an empty body counts as `{}`. */
+  /** False if an empty body counts as `{}`. */
   readonly required: boolean
-  /** The default is `application/json` alone. */
+  /** Only `application/json` when left out. */
   readonly mediaTypes?: readonly string[]
-  /** Media types whose body has another schema. */
+  /** Other media types, each with its schema. */
   readonly alternatives?: Readonly<Record<string, JsonSchema>>
 }
 
-/** An answer that is no problem document. */
+/** An answer that is not a problem document. */
 export interface DescribedAnswer {
   readonly description: string
-  /** None: the answer has no body. */
+  /** Left out for an answer without body. */
   readonly schema?: JsonSchema
-  /** The default is `application/json`. */
+  /** `application/json` when left out. */
   readonly mediaType?: string
-  /** Further media types of the same answer, chosen by `Accept` or by what is asked for: text. */
+  /** Further media types of the same answer as text, chosen by `Accept` or by the target. */
   readonly alternatives?: readonly string[]
   /** Names of header components. */
   readonly headers?: readonly string[]
 }
 
+/** One documented operation. */
 export interface Operation {
-  /** In OpenAPI's syntax, where it is not the route's own: a route may stand for several documented paths. */
+  /**
+   * The path in the syntax of OpenAPI, if it differs from that of the route: a route may stand for several documented
+   * paths.
+   */
   readonly path?: string
   /** Unique in the document. */
   readonly id: string
   readonly summary: string
   readonly description?: string
   readonly tag: string
-  /** Schemas of the path's parameters; those that are left out are any text. */
+  /** Schemas of path parameters. Parameters without a schema are texts. */
   readonly pathParameters?: Readonly<Record<string, JsonSchema>>
-  /** The query's parameters. */
+  /** The query parameters. */
   readonly query?: z.ZodObject
   /** Names of parameter components: header fields of the request. */
   readonly headers?: readonly string[]
   readonly body?: DescribedBody
   readonly answers: Readonly<Record<number, DescribedAnswer>>
-  /** Codes of the problems it may answer with, besides those that any request may meet. */
+  /** The problem codes of the operation, besides those that every request can get. */
   readonly problems: readonly string[]
-  /** Names of the security schemes any one of which it takes; empty when it needs no caller. The default is the document's. */
+  /** The security schemes that are accepted; empty if no caller is needed. Those of the document when left out. */
   readonly security?: readonly string[]
 }
 
-/** The operations that a method of a route stands for. */
+/** Describes the operations of one method of a route. */
 export type Describe = (method: string) => readonly Operation[]

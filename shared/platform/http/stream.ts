@@ -1,24 +1,24 @@
 /**
- * Bodies that are written piece by piece for as long as the client stays: with backpressure, and ended by the server when it drains.
- * Knows nothing of what is written.
+ * Bodies that are written piece by piece while the client is connected, with backpressure. The server ends them when it
+ * drains.
  */
 import type { ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 
-/** Writes a body. The answer ends when it resolves; it is cut off when it rejects. */
+/** Writes a body. The answer ends when the function resolves, and is cut off when it rejects. */
 export type StreamBody = (stream: BodyStream) => Promise<void>
 
-/** The way to one client. */
+/** The body of one answer. */
 export interface BodyStream {
-  /** Sends a piece; false when more waits than the connection takes at once. What is written after the end is dropped. */
+  /** Sends a piece. False when more data waits than the connection takes at once. Pieces after the end are dropped. */
   write(piece: string | Uint8Array): boolean
-  /** Bytes that wait in this process. */
+  /** The bytes that wait in this process. */
   waitingBytes(): number
-  /** Resolves when nothing waits any more, or when the stream has ended. */
+  /** Resolves when no data waits any more, or when the stream has ended. */
   drained(): Promise<void>
-  /** Drops what waits, and closes the connection. */
+  /** Drops waiting data and closes the connection. */
   cut(): void
-  /** Aborted when the client has gone away or was cut off, and when the server drains. */
+  /** Aborted when the client is gone or was cut off, and when the server drains. */
   readonly ended: AbortSignal
 }
 
@@ -27,27 +27,29 @@ export class OpenStreams {
   readonly #ends = new Set<() => void>()
   #isEnding = false
 
-  /** Calls `end` when all streams must end: at once when they must already. Gives what undoes it. */
+  /** Calls `end` when all streams must end; at once if that is so already. The returned function removes it. */
   add(end: () => void): () => void {
     if (this.#isEnding) end()
     else this.#ends.add(end)
     return () => void this.#ends.delete(end)
   }
 
-  /** Ends all, and whatever is opened from now on. */
+  /** Ends all streams, and all that are opened later. */
   endAll(): void {
     this.#isEnding = true
     for (const end of [...this.#ends]) end()
   }
 }
 
-/** What a listener hands to the app beside the request. */
+/** Values that a listener passes to the app with each request. */
 export interface ServerBindings extends HttpBindings {
-  /** Where there is a listener that drains. */
+  /** The streams of a listener that drains. */
   readonly streams?: OpenStreams
 }
 
-/** Sends what `body` writes to a response whose head has been written. Resolves when it has ended; rejects with what `body` threw. */
+/**
+ * Sends a body to a response whose head has been written. Resolves when it has ended, rejects with the error of `body`.
+ */
 export async function sendStream(outgoing: ServerResponse, body: StreamBody, streams?: OpenStreams): Promise<void> {
   const ending = new AbortController()
   const end = () => ending.abort()
@@ -55,7 +57,7 @@ export async function sendStream(outgoing: ServerResponse, body: StreamBody, str
   outgoing.on('error', end)
   if (outgoing.destroyed) end()
   const forget = streams?.add(() => {
-    // A client that does not read would keep the server from draining; it can come back to where it was.
+    // A client that does not read would block the draining. It can resume at its position later.
     if (outgoing.writableNeedDrain) outgoing.destroy()
     else outgoing.end()
     end()

@@ -1,11 +1,12 @@
 /**
- * The trace a request belongs to (W3C Trace Context): what ties the log lines of both servers together. A client's `traceparent` goes on;
- * without one, the request's own id begins a trace. Nothing else of it is believed, and no span is exported. It is handed from hand to hand:
- * an AsyncLocalStorage would cost each request a seventh of its time on Node.js 20, for the few that ask another server.
+ * The trace of a request (W3C Trace Context). It connects the log lines of both servers. The trace of a client's
+ * `traceparent` is continued; without one, the id of the request begins a trace. Nothing else of the field is used, and
+ * no span is exported. The trace is passed as an argument: an AsyncLocalStorage would cost each request a seventh of
+ * its time on Node.js 20, for the few requests that call another server.
  */
 import { randomBytes } from 'node:crypto'
 
-/** What belongs to a trace, such as a request. */
+/** A part of a trace, such as a request. */
 export interface Traced {
   /** 32 hexadecimal digits. */
   readonly traceId: string
@@ -13,12 +14,12 @@ export interface Traced {
 
 const form = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** The trace id in a `traceparent` field; undefined when there is none, or one that is not well-formed. */
+/** The trace id in a `traceparent` field; undefined when the field is missing or malformed. */
 export const traceIdOf = (traceparent: string | undefined): string | undefined =>
   traceparent === undefined ? undefined : form.exec(traceparent)?.[1]
 
-/** The `traceparent` of a request that is made on behalf of another one. */
+/** The `traceparent` of a request that is made for another one. */
 export const traceparent = ({ traceId }: Traced): string => `00-${traceId}-${randomBytes(8).toString('hex')}-00`
 
-/** The trace that a request without one begins: its own id (a UUID) without hyphens. */
+/** The trace id of a request without `traceparent`: its request id (a UUID) without hyphens. */
 export const ownTraceId = (requestId: string): string => requestId.replaceAll('-', '')

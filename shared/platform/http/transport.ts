@@ -1,36 +1,44 @@
 /**
- * Who is at the other end and whether others could listen: the client's address and the scheme, from the socket, or from the
- * forwarding headers of proxies that the operator trusts (TRUST_PROXY), read from the right, because whatever stands left
- * of a trusted proxy's own entry was written by the client. A proxy writes `Forwarded`, `X-Forwarded-*` or `X-Real-IP` and may pass on
- * what its client wrote into the others: where they contradict each other, nobody knows who calls, and the request is refused.
+ * The address of the client, and whether others could read the connection. Both come from the socket, or from the
+ * forwarding headers of proxies that the operator trusts (TRUST_PROXY). These headers are read from the right, because
+ * all entries to the left of the entry of a trusted proxy were written by the client. A proxy writes `Forwarded`,
+ * `X-Forwarded-*` or `X-Real-IP`, and may pass on the others as its client wrote them. If they contradict each other,
+ * the client is unknown, and the request is refused.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { Refused } from '../problems/errors.ts'
 
-/** How many hops in front of this server are trusted, or which addresses they come from. */
+/** The trusted proxies in front of this server: their number, or their addresses. */
 export type TrustedProxies =
   | { readonly hops: number }
   | { readonly ranges: readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[] }
 
+/** TRUST_PROXY and ALLOW_INSECURE_HTTP. */
 export interface TransportSettings {
   readonly trustProxy: TrustedProxies
   readonly allowInsecureHttp: boolean
 }
 
+/** The client of a request. */
 export interface Peer {
-  /** The client's canonical address: IPv4 in dotted form also when mapped into IPv6. */
+  /** The canonical address: IPv4 in dotted form, also when mapped into IPv6. */
   readonly address: string
-  /** A credential may be taken: HTTPS, a loopback peer with no proxy in between, or the operator's word for it. */
+  /**
+   * True if credentials may be accepted: over HTTPS, from loopback without a proxy, or because the operator allows it.
+   */
   readonly mayCarryCredentials: boolean
-  /** The client came over HTTPS, here or at a trusted proxy. */
+  /** True if the client uses HTTPS, here or at a trusted proxy. */
   readonly isHttps: boolean
-  /** Forwarding headers from a trusted proxy contradict each other. `address` is then the proxy's, and no caller may be bound to it. */
+  /**
+   * True if forwarding headers of a trusted proxy contradict each other. `address` is then that of the proxy and not of
+   * a client.
+   */
   readonly isContradicted?: boolean
 }
 
-/** Reads TRUST_PROXY: a count, or comma-separated CIDRs and addresses. Undefined when it is neither. */
+/** Reads TRUST_PROXY: a number, or comma-separated CIDRs and addresses. Undefined for other text. */
 export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   if (/^\d{1,2}$/.test(text)) return { hops: Number(text) }
   try {
@@ -47,7 +55,7 @@ export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   }
 }
 
-/** The canonical text of an address, with or without a port behind it; undefined when it is none. */
+/** The canonical text of an address, given with or without a port; undefined for other text. */
 export function canonicalAddress(text: string): string | undefined {
   const bare = text.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2').replace(/%.*$/, '')
   return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined
@@ -55,7 +63,7 @@ export function canonicalAddress(text: string): string | undefined {
 
 const addresses = new WeakMap<Socket, string>()
 
-/** The canonical address at the other end of the connection, worked out once for all its requests. */
+/** The canonical address of the other end of a connection, computed once for all its requests. */
 export function addressOf(socket: Socket): string {
   const known = addresses.get(socket)
   if (known !== undefined) return known
@@ -64,7 +72,7 @@ export function addressOf(socket: Socket): string {
   return address
 }
 
-/** The peer of a request, as far as it can be believed. */
+/** The peer of a request. */
 export function peerOf(incoming: IncomingMessage, settings: TransportSettings): Peer {
   const socket = incoming.socket
   const peerAddress = addressOf(socket)
@@ -81,7 +89,7 @@ export function peerOf(incoming: IncomingMessage, settings: TransportSettings): 
   }
 }
 
-/** @throws Refused `contradicting-forwarding-headers` */
+/** Refuses a request with contradicting forwarding headers. @throws Refused `contradicting-forwarding-headers` */
 export function refuseContradiction(): never {
   throw new Refused(
     'contradicting-forwarding-headers',
@@ -89,7 +97,7 @@ export function refuseContradiction(): never {
   )
 }
 
-/** @throws Refused `insecure-transport` before anything of the credential is looked at */
+/** Call it before reading a credential. @throws Refused `insecure-transport` when the peer may not send credentials */
 export function requireSecureTransport(peer: Peer): void {
   if (peer.mayCarryCredentials) return
   throw new Refused(
@@ -113,7 +121,7 @@ interface TrustedClient {
   readonly isContradicted: boolean
 }
 
-/** The client as the outermost trusted proxy saw it; undefined when the peer itself is not a trusted proxy. */
+/** The client as the outermost trusted proxy saw it; undefined when the peer is not a trusted proxy. */
 function trustedClient(
   { headers }: IncomingMessage,
   peerAddress: string,
@@ -133,11 +141,17 @@ function trustedClient(
   }
 }
 
-/** Two spellings of an address are one; what is no address, such as `unknown` (RFC 7239 §6.2), is itself. Undefined when nothing is said. */
+/**
+ * One text for all spellings of an address. Other text, such as `unknown` (RFC 7239 §6.2), stays as it is. Undefined
+ * for no text.
+ */
 const comparable = (text: string | undefined): string | undefined =>
   text ? (canonicalAddress(text) ?? text.toLowerCase()) : undefined
 
-/** The nearest proxy writes X-Real-IP, or leaves it as one before it has: with several hops it may be any of theirs. */
+/**
+ * True if X-Real-IP names no hop. The nearest proxy writes the field or keeps that of a proxy before it, so any hop is
+ * valid.
+ */
 const isOfNoHop = (realIp: string | undefined, chains: readonly (readonly Hop[])[]): boolean =>
   realIp !== undefined &&
   chains.some((hops) => {
@@ -149,8 +163,8 @@ const distinct = (texts: readonly (string | undefined)[]): string[] => [
   ...new Set(texts.flatMap((text) => (text ? [text] : []))),
 ]
 
-/** From the client on: what trusted proxies have written. Empty when the peer itself is not trusted. */
-const trustedPart = (hops: readonly Hop[], peerAddress: string, trust: TrustedProxies): readonly Hop[] => {
+/** The hops that trusted proxies have written, from the client on. Empty when the peer is not trusted. */
+function trustedPart(hops: readonly Hop[], peerAddress: string, trust: TrustedProxies): readonly Hop[] {
   const count = countTrusted([...hops.map((hop) => hop.address), peerAddress], trust)
   return count === 0 ? [] : hops.slice(Math.max(0, hops.length - count))
 }
@@ -169,7 +183,7 @@ function isWithin(text: string | undefined, ranges: Extract<TrustedProxies, { ra
   return ranges.some(([range, bits]) => range.kind() === address.kind() && address.match([range, bits] as never))
 }
 
-/** Clients may write as many as a header field has room for; no request comes by so many proxies. */
+/** Clients can fill a whole header field with hops. No request passes this many proxies. */
 const maxHops = 32
 
 interface Hop {
@@ -177,7 +191,10 @@ interface Hop {
   readonly scheme: string | undefined
 }
 
-/** What each proxy wrote, leftmost first: as `Forwarded` (RFC 7239) says it, and as `X-Forwarded-*` do. At least one hop each. */
+/**
+ * The hops in `Forwarded` (RFC 7239), if present, and in `X-Forwarded-*`, leftmost first. Each chain has at least one
+ * hop.
+ */
 function forwardedChains(headers: IncomingMessage['headers']): Hop[][] {
   const standard = headers.forwarded
   const others = otherHops(headers)

@@ -6,9 +6,9 @@ const fullPipePauseMs = 10
 const lastAttempts = 100
 
 /**
- * Non-blocking log output to a file descriptor. It retries on a full pipe. It drops text on a closed pipe, on a full disk and when
- * 16 MiB wait already. It never ends the process. (The destination of pino itself ends the process on a full disk, and retries for ever
- * when the process ends.)
+ * Non-blocking log output to a file descriptor. It retries on a full pipe. It drops text on a closed pipe, on a full
+ * disk and when 16 MiB wait already. It never ends the process. (The destination of pino itself ends the process on a
+ * full disk, and retries for ever when the process ends.)
  */
 export function createOutput(descriptor = 1): DestinationStream {
   let waiting = ''

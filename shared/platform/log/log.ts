@@ -31,8 +31,8 @@ const secretMembers = [
 ].map((name) => name.toLowerCase())
 
 /**
- * Opens the log of the process. An error is logged with its name, code and stack, an error of a missing dependency without the stack. A
- * database error carries no parameter (see `DatabaseError`).
+ * Opens the log of the process. An error is logged with its name, code and stack, an error of a missing dependency
+ * without the stack. A database error carries no parameter (see `DatabaseError`).
  */
 export function createLog(settings: LogSettings, destination?: DestinationStream): Log {
   const usePretty = (settings.format ?? (process.stdout.isTTY ? 'pretty' : 'json')) === 'pretty'
@@ -69,7 +69,10 @@ function withoutStack(entry: ErrorEntry): ErrorEntry {
 
 const secretMember = new RegExp(`"(?:${secretMembers.join('|')})":`, 'i')
 
-/** Checks the finished line: the redaction of pino needs paths of a known depth, and costs more than the rest of a log entry. */
+/**
+ * Checks the finished line: the redaction of pino needs paths of a known depth, and costs more than the rest of a log
+ * entry.
+ */
 function withoutSecrets(line: string): string {
   if (!secretMember.test(line)) return line
   const censor = (name: string, value: unknown) => (secretMembers.includes(name.toLowerCase()) ? '[redacted]' : value)

@@ -1,6 +1,7 @@
 /**
- * The Prometheus metrics of a process. A process has one registry; where both servers run in one process, the label `server` separates
- * them. Names follow the conventions of Prometheus (base units, `_total`, `_seconds`). No label has a value that a client can choose.
+ * The Prometheus metrics of a process. A process has one registry; where both servers run in one process, the label
+ * `server` separates them. Names follow the conventions of Prometheus (base units, `_total`, `_seconds`). No label has
+ * a value that a client can choose.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 

@@ -25,7 +25,10 @@ export const metricsRoute = (metrics: Metrics): Route => ({
 
 const headersOf = ({ contentType }: Metrics) => ({ 'content-type': contentType, 'cache-control': 'no-store' })
 
-/** Serves only `/metrics` there, over plain HTTP. Answers the function that stops it. @throws OperatorError when the system refuses */
+/**
+ * Serves only `/metrics` there, over plain HTTP. Answers the function that stops it. @throws OperatorError when the
+ * system refuses
+ */
 export async function listenForMetrics(
   metrics: Metrics,
   place: Omit<ListenOptions, 'app' | 'certificate'> & { readonly clock: Clock },

@@ -6,32 +6,37 @@ import { headerComponents } from './header-components.ts'
 import { jsonSchemaOf } from './json-schema.ts'
 import { headerReferences, type Problems, problemAnswers } from './problem-answers.ts'
 
+/** The content of the document of one server. */
 export interface DocumentOptions extends Problems {
   readonly title: string
   readonly description: string
   /** The origin that clients see. */
   readonly origin: string
-  /** Tag → what its operations have in common. */
+  /** The description of each tag. */
   readonly tags: Readonly<Record<string, string>>
   readonly routes: readonly Route[]
-  /** Component schemas; `Problem` must be among them. */
+  /** Component schemas, including `Problem`. */
   readonly schemas: Readonly<Record<string, JsonSchema>>
-  /** Header fields of requests, by component name. */
+  /** Request header fields by component name. */
   readonly parameters?: Readonly<Record<string, JsonSchema>>
-  /** Header fields of answers besides those of either server. */
+  /** Answer header fields of this server only. */
   readonly headers?: Readonly<Record<string, JsonSchema>>
   readonly securitySchemes: Readonly<Record<string, JsonSchema>>
-  /** What callers must send wherever an operation does not say: one of these. */
+  /** The security of operations without their own: one of these. */
   readonly security: readonly JsonSchema[]
 }
 
+/** A finished document. */
 export type OpenApiDocument = Readonly<Record<string, unknown>>
 
 type Responses = Readonly<Record<string, JsonSchema>>
 
 type Paths = Record<string, Record<string, JsonSchema>>
 
-/** The document. @throws TypeError when two operations share a path or an id: a mistake in a description */
+/**
+ * Creates the document. @throws TypeError when two operations share a path or an id, which is a mistake in a
+ * description
+ */
 export function createDocument(options: DocumentOptions): OpenApiDocument {
   const responses: Record<string, JsonSchema> = {}
   const paths = pathsOf(options, responses)
@@ -73,7 +78,7 @@ function pathsOf(options: DocumentOptions, responses: Record<string, JsonSchema>
   return paths
 }
 
-/** A route's path in OpenAPI's syntax. */
+/** The path of a route in the syntax of OpenAPI. */
 const templateOf = (path: string): string => path.replace(/:([A-Za-z]+)/g, '{$1}')
 
 function operationObject(
@@ -96,7 +101,7 @@ function operationObject(
   }
 }
 
-/** A status that is described and that problems have as well is answered in either form. */
+/** Merges answers and problems with the same status: such a status has both forms. */
 function withProblems(described: Responses, problems: Responses, components: Responses): Responses {
   const both = Object.keys(described).flatMap((status) => {
     const name = String(problems[status]?.$ref ?? '').replace('#/components/responses/', '')

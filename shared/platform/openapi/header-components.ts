@@ -1,12 +1,12 @@
 import type { JsonSchema } from '../http/operation.ts'
 
-/** A header field of answers. */
+/** Describes a header field of answers. */
 export const header = (description: string, schema: JsonSchema = { type: 'string' }): JsonSchema => ({
   description,
   schema,
 })
 
-/** Header fields that either server answers with, by their names. */
+/** Header fields in answers of both servers, by name. */
 export const headerComponents: Readonly<Record<string, JsonSchema>> = {
   'X-Request-Id': header('The id under which this request stands in the log.', { type: 'string', format: 'uuid' }),
   ETag: header('The version of what is answered (RFC 9110 §8.8.3).'),

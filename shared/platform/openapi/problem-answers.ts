@@ -1,22 +1,28 @@
-/** Problem documents in the documentation: one response component for each set of codes of one status. */
+/** Problem documents in the OpenAPI document: one response component for each set of codes of one status. */
 
 import type { JsonSchema } from '../http/operation.ts'
 import type { ProblemTable } from '../problems/problem-document.ts'
 import { ref } from './json-schema.ts'
 
-/** What any request may meet, below the framework and in it. */
+/** The problems that every request can get, below the framework and in it. */
 const ofEveryRequest = [
-  ...['malformed-request', 'dot-segment', 'contradicting-forwarding-headers', 'request-timeout', 'expectation-failed'],
-  ...['misdirected-request', 'headers-too-large', 'internal-error'],
+  'malformed-request',
+  'dot-segment',
+  'contradicting-forwarding-headers',
+  'request-timeout',
+  'expectation-failed',
+  'misdirected-request',
+  'headers-too-large',
+  'internal-error',
 ]
 
-/** What a body can be refused for. */
+/** The problems of bodies. */
 export const bodyProblems: readonly string[] = ['invalid-body', 'unsupported-media-type', 'invalid-value']
 
-/** Status → names of header components. */
+/** Names of header components by status. */
 export type HeadersByStatus = Readonly<Record<number, readonly string[]>>
 
-/** What problems of either server carry in header fields. */
+/** Header fields of problems on both servers. */
 const sharedHeaders: HeadersByStatus = {
   400: ['WWW-Authenticate', 'Set-Cookie'],
   401: ['WWW-Authenticate', 'Set-Cookie'],
@@ -28,14 +34,14 @@ const sharedHeaders: HeadersByStatus = {
 /** The problems of one server. */
 export interface Problems {
   readonly problems: ProblemTable
-  /** Besides those that either server's carry. */
+  /** Header fields of problems on this server only. */
   readonly problemHeaders?: HeadersByStatus
 }
 
 type Responses = Record<string, JsonSchema>
 
 /**
- * References to the responses for `codes`, by status; the responses themselves are added to `components`.
+ * References to the responses for `codes`, by status. Adds the responses themselves to `components`.
  * @throws TypeError for a code that the table lacks
  */
 export function problemAnswers(
@@ -80,7 +86,7 @@ export const headerReferences = (names: readonly string[]): JsonSchema =>
 const text = { type: 'string' } as const
 const texts = { type: 'array', items: text } as const
 
-/** The members that every problem document has (RFC 9457), and those that some have. */
+/** The schema of problem documents (RFC 9457): the members of all, and those of some. */
 export const problemSchema = (table: ProblemTable, members: Readonly<Record<string, JsonSchema>> = {}): JsonSchema => ({
   type: 'object',
   required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'],

@@ -2,11 +2,11 @@ import type { Route } from '../http/server/routes.ts'
 import { createDocument, type DocumentOptions } from './document.ts'
 
 interface ServedDocument extends DocumentOptions {
-  /** Where the document is served. */
+  /** The paths of the document. */
   readonly paths: readonly string[]
 }
 
-/** The routes of the document that describes `routes` and itself. Written once, when the server is put together. */
+/** The routes of a document that describes `routes` and itself. It is rendered once, when the server is created. */
 export function openApiRoutes({ paths, ...options }: ServedDocument): Route[] {
   let body = ''
   const own = paths.map(

@@ -21,9 +21,9 @@ export interface PostgresClientOptions {
 type Options = postgres.Options<Record<string, postgres.PostgresType>> & { socket: () => Promise<Socket> }
 
 /**
- * Creates a client that connects later. PostgreSQL ends its statements after four fifths of the longest wait of a caller, so that a slow
- * statement differs from a silent server. `fetch_types` stays off: if a connection ends meanwhile, postgres.js leaves a rejection
- * unhandled.
+ * Creates a client that connects later. PostgreSQL ends its statements after four fifths of the longest wait of a
+ * caller, so that a slow statement differs from a silent server. `fetch_types` stays off: if a connection ends
+ * meanwhile, postgres.js leaves a rejection unhandled.
  */
 export function createClient(url: string, options: PostgresClientOptions): PostgresClient {
   const settings: Options = {

@@ -1,6 +1,7 @@
 /**
- * Drizzle on lent sessions. The driver of Drizzle gets an object with the three functions of a postgres.js client that it uses, instead of
- * a client. Each statement borrows a session; each transaction keeps one. `../database/drizzle-internals.ts` explains the pinned version.
+ * Drizzle on lent sessions. The driver of Drizzle gets an object with the three functions of a postgres.js client that
+ * it uses, instead of a client. Each statement borrows a session; each transaction keeps one.
+ * `../database/drizzle-internals.ts` explains the pinned version.
  */
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { DatabaseError, type Drizzle } from '../database/database.ts'
@@ -14,7 +15,9 @@ export type Lend = <Result>(work: (session: PostgresSession) => Promise<Result>)
 type Arguments = Parameters<PostgresClient['unsafe']>
 type Work<Result> = (client: unknown) => Promise<Result>
 
-/** A query builder whose statements and transactions run on borrowed sessions and reject with the errors of the port. */
+/**
+ * A query builder whose statements and transactions run on borrowed sessions and reject with the errors of the port.
+ */
 export function drizzleOver(lend: Lend): Drizzle {
   const client = {
     options: { parsers: {}, serializers: {} },
@@ -29,7 +32,10 @@ export function adaptToDrizzle(client: PostgresClient): void {
   drizzle(client)
 }
 
-/** Like `unsafe` of postgres.js: a promise of rows as objects, or of rows as arrays if `values()` is called in the same tick. */
+/**
+ * Like `unsafe` of postgres.js: a promise of rows as objects, or of rows as arrays if `values()` is called in the same
+ * tick.
+ */
 function unsafe(lend: Lend, statement: Arguments) {
   let asArrays = false
   const rows = Promise.resolve().then(() =>

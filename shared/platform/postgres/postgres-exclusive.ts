@@ -17,8 +17,9 @@ export interface ExclusiveOptions {
 type Work<Result> = (drizzle: Drizzle) => Promise<Result>
 
 /**
- * Takes a session advisory lock on `session` and runs `work` on the same session, without time limits. If the connection ends, the lock
- * and the open transactions of `work` end together. The lock lasts until the session is closed.
+ * Takes a session advisory lock on `session` and runs `work` on the same session, without time limits. If the
+ * connection ends, the lock and the open transactions of `work` end together. The lock lasts until the session is
+ * closed.
  *
  * @throws Unavailable when another session keeps the lock
  */

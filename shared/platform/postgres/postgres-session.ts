@@ -1,7 +1,8 @@
 /**
- * One session with a PostgreSQL server: one postgres.js client of one connection. When the connection ends, for any reason, the session is
- * lost, and its user opens another one. The reconnecting of postgres.js is never used: it would send a queue of statements through one failed
- * attempt after the other, and statements of a broken transaction to the next connection.
+ * One session with a PostgreSQL server: one postgres.js client of one connection. When the connection ends, for any
+ * reason, the session is lost, and its user opens another one. The reconnecting of postgres.js is never used: it would
+ * send a queue of statements through one failed attempt after the other, and statements of a broken transaction to the
+ * next connection.
  */
 import type { Socket } from 'node:net'
 import { sqlStateOf, translateDriverError, unavailable } from '../database/driver-errors.ts'
@@ -26,7 +27,10 @@ export interface PostgresSessionOptions {
   readonly onLost?: () => void
 }
 
-/** Silence is counted in timer ticks and not read from a clock: a process that was itself paused must not blame the server. */
+/**
+ * Silence is counted in timer ticks and not read from a clock: a process that was itself paused must not blame the
+ * server.
+ */
 const ticks = 10
 
 /** One session. It is never reused after its connection has ended. */
@@ -77,7 +81,8 @@ export class PostgresSession {
   /**
    * Runs `work`, which sends statements on the client and does nothing else.
    *
-   * @throws DatabaseError, Unavailable; the latter at once when the connection ends, whether the statement took effect or not
+   * @throws DatabaseError, Unavailable; the latter at once when the connection ends, whether the statement took effect
+   * or not
    */
   run<Result>(work: (client: PostgresClient) => PromiseLike<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -146,7 +151,9 @@ export class PostgresSession {
     if (!this.#established) this.#options.onUnreachable(reason)
   }
 
-  /** postgres.js calls this again when it wants to reconnect: the first connection has then ended before it was ready. */
+  /**
+   * postgres.js calls this again when it wants to reconnect: the first connection has then ended before it was ready.
+   */
   async #openSocket(): Promise<Socket> {
     if (this.#socket !== undefined) this.#lose(unavailable('the connection was closed before the server was ready'))
     if (this.#lost !== undefined) throw this.#lost

@@ -1,6 +1,7 @@
 /**
- * Opens the socket to a PostgreSQL server, encrypted if the URL asks for it. postgres.js could encrypt itself, but then the encrypted
- * socket cannot be reached: closing a session would break the socket below it, and with it the process (EBADF).
+ * Opens the socket to a PostgreSQL server, encrypted if the URL asks for it. postgres.js could encrypt itself, but then
+ * the encrypted socket cannot be reached: closing a session would break the socket below it, and with it the process
+ * (EBADF).
  */
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -9,8 +10,8 @@ import { connect as connectTls } from 'node:tls'
 export const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 
 /**
- * The modes of libpq. `disable` and `prefer` allow plain text, `require` encrypts with any certificate, `verify-ca` needs a valid
- * certificate, `verify-full` needs a valid certificate for the host.
+ * The modes of libpq. `disable` and `prefer` allow plain text, `require` encrypts with any certificate, `verify-ca`
+ * needs a valid certificate, `verify-full` needs a valid certificate for the host.
  */
 export type SslMode = (typeof sslModes)[number]
 
@@ -39,8 +40,8 @@ export function sslModeOf(url: string): SslMode {
 }
 
 /**
- * Opens a socket. `onSocket` gets each socket at once: the plain one before it connects, and then the encrypted one. The last one is the
- * one to destroy. Rejects with the error of the socket.
+ * Opens a socket. `onSocket` gets each socket at once: the plain one before it connects, and then the encrypted one.
+ * The last one is the one to destroy. Rejects with the error of the socket.
  */
 export async function openSocket(address: ServerAddress, onSocket: (socket: Socket) => void): Promise<Socket> {
   const { host, port, path, sslMode } = address

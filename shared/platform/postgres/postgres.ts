@@ -1,7 +1,7 @@
 /**
- * The database port on a PostgreSQL server. Hot statements are pipelined over a few sessions, used in rotation; transactions and the query
- * builder borrow sessions of a pool. While PostgreSQL is down, requests fail at once and a single probe checks for its return. No restart
- * is needed.
+ * The database port on a PostgreSQL server. Hot statements are pipelined over a few sessions, used in rotation;
+ * transactions and the query builder borrow sessions of a pool. While PostgreSQL is down, requests fail at once and a
+ * single probe checks for its return. No restart is needed.
  */
 import { Availability } from '../concurrency/availability.ts'
 import { frozenAfterMs, Liveness } from '../concurrency/liveness.ts'
@@ -21,15 +21,17 @@ export interface PostgresOptions {
   /** The number of sessions for transactions and the query builder; 8 when left out. */
   readonly sessions?: number
   /**
-   * How long a session waits for an answer while other sessions get theirs, in milliseconds; 5,000 when left out. A server that answers no
-   * session at all is taken for frozen after `frozenAfterMs`. PostgreSQL ends single statements after four fifths of this time. A write
-   * that rejects with Unavailable may have taken effect or not: retry only statements that can be repeated.
+   * How long a session waits for an answer while other sessions get theirs, in milliseconds; 5,000 when left out. A
+   * server that answers no session at all is taken for frozen after `frozenAfterMs`. PostgreSQL ends single statements
+   * after four fifths of this time. A write that rejects with Unavailable may have taken effect or not: retry only
+   * statements that can be repeated.
    */
   readonly answerTimeoutMs?: number
 }
 
 /**
- * Opens the database at `url`. It connects at its first use and never fails because the server is away; use `ping` to check that.
+ * Opens the database at `url`. It connects at its first use and never fails because the server is away; use `ping` to
+ * check that.
  *
  * @throws TypeError when `url` is not the address of a PostgreSQL server
  */
@@ -40,7 +42,10 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Databa
 
 const probeIntervalMs = 250
 
-/** Without `simple: false`, postgres.js never prepares a statement that has no parameters. Its types do not have the option. */
+/**
+ * Without `simple: false`, postgres.js never prepares a statement that has no parameters. Its types do not have the
+ * option.
+ */
 const prepared = { prepare: true, simple: false }
 
 class PostgresDatabase implements Database {
@@ -174,10 +179,12 @@ class PostgresDatabase implements Database {
 }
 
 /**
- * Parameters are texts. postgres.js must not convert them, as it does with times, JSON and booleans, because of the type of a column.
+ * Parameters are texts. postgres.js must not convert them, as it does with times, JSON and booleans, because of the
+ * type of a column.
  *
- * Hot statements find rows by key for all parameters, so each is planned once. The plan must stay good while a table grows from empty: the
- * statistics of a small table favour a sequential scan, which would then be used until the next `analyze`.
+ * Hot statements find rows by key for all parameters, so each is planned once. The plan must stay good while a table
+ * grows from empty: the statistics of a small table favour a sequential scan, which would then be used until the next
+ * `analyze`.
  */
 function prepareForHotStatements(client: PostgresClient): void {
   client.options.serializers = {}

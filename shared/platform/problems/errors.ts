@@ -1,13 +1,13 @@
 /**
- * How everything below HTTP refuses a caller. A refusal is a value with a stable code; which status that code has is decided by
- * one table at the edge of each server (`http/problems.ts`), and nowhere else.
+ * The refusal of a request, thrown by all code below HTTP. It has a stable code. Only the problem table of each server
+ * gives the code a status.
  *
- * Three audiences: the title of the code's entry in that table is for everybody, `detail` is for the developer of the calling
- * client, `cause` is for our log alone. Nothing that a caller sent as a secret may stand in `detail` or `members`.
+ * Three audiences: the title in the problem table is for every reader, `detail` is for the developer of the client,
+ * `cause` is for our log only. Neither `detail` nor `members` may contain a secret that the caller sent.
  */
 export class Refused<Code extends string = string> extends Error {
   override readonly name = 'Refused'
-  /** Stable, kebab-case; the key into the problem table. */
+  /** Stable, kebab-case; the key in the problem table. */
   readonly code: Code
   /** Facts a client needs, as extension members of the problem document (RFC 9457 §3.2). */
   readonly members: Readonly<Record<string, unknown>>
@@ -25,7 +25,7 @@ export class Refused<Code extends string = string> extends Error {
   }
 }
 
-/** What a refusal may carry beside its code and its detail. */
+/** The optional parts of a refusal. */
 export interface RefusedOptions {
   readonly members?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
@@ -35,11 +35,12 @@ export interface RefusedOptions {
 }
 
 /**
- * Something this server depends on did not answer. Becomes 503 with `Retry-After`, never a 500, and never an "allowed".
+ * A dependency of this server did not answer. Becomes 503 with `Retry-After`; never 500, and never permission to
+ * continue.
  */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
-  /** What was missing, for readiness and the log: `database`, `cache`, `auth-server`, `hashing`. */
+  /** The missing dependency, for readiness and the log: `database`, `cache`, `auth-server`, `hashing`. */
   readonly dependency: string
   readonly retryAfterSeconds: number
 

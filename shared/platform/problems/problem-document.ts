@@ -1,19 +1,19 @@
-/** Problem documents (RFC 9457). Each server has a table of all codes that it answers with. */
+/** Problem documents (RFC 9457). Each server has a table of all its problem codes. */
 
 import type { Refused, Unavailable } from './errors.ts'
 
-/** What every occurrence of one code has in common. */
+/** The common parts of all occurrences of a code. */
 export interface ProblemEntry {
   readonly status: number
-  /** For everybody: the same in every occurrence (RFC 9457 §3.1.3). */
+  /** The same in every occurrence (RFC 9457 §3.1.3). */
   readonly title: string
-  /** What happened, as its page says it. */
+  /** What happened, for the page of the code. */
   readonly meaning: string
-  /** What the caller does about it. */
+  /** What the caller can do, for the page of the code. */
   readonly remedy: string
 }
 
-/** Codes of the platform itself: what the listener, the routes and the readers of bodies and queries refuse. */
+/** Codes of the platform itself: of the listener, the routes, and the readers of bodies and queries. */
 export type PlatformProblemCode =
   | 'body-too-large'
   | 'contradicting-forwarding-headers'
@@ -33,17 +33,17 @@ export type PlatformProblemCode =
   | 'unavailable'
   | 'unsupported-media-type'
 
-/** The entries that every server on this platform has. */
+/** The entries that every server must have. */
 export type PlatformProblems = Readonly<Record<PlatformProblemCode, ProblemEntry>>
 
-/** One thing wrong with one member of a body: an RFC 6901 pointer, a kebab-case code and a sentence. */
+/** One error in one member of a body: an RFC 6901 pointer, a kebab-case code and a sentence. */
 export interface MemberError {
   readonly pointer: string
   readonly code: string
   readonly message: string
 }
 
-/** A problem document, members in the order in which they are written. */
+/** A problem document. The members are written in this order. */
 export interface ProblemDocument {
   readonly type: string
   readonly title: string
@@ -55,8 +55,9 @@ export interface ProblemDocument {
   readonly [member: string]: unknown
 }
 
+/** The request of a problem. */
 export interface ProblemContext {
-  /** The public origin of the server that answers. */
+  /** The public origin of the server. */
   readonly origin: string
   readonly requestId: string
 }
@@ -66,7 +67,7 @@ export type ProblemTable = Readonly<Record<string, ProblemEntry>>
 
 /**
  * The document for one occurrence of `code`.
- * @throws TypeError for a code that the table lacks: our own mistake, not a caller's
+ * @throws TypeError for a code that is not in the table, which is our mistake and not the caller's
  */
 export function problemDocument(
   table: ProblemTable,
@@ -87,14 +88,14 @@ export function problemDocument(
   }
 }
 
-/** The occurrence that a refusal is. */
+/** The occurrence of a refusal. */
 export const occurrenceOf = (refused: Refused) => ({
   code: refused.code,
   detail: refused.message,
   members: refused.members,
 })
 
-/** The occurrence that a missing dependency is. */
+/** The occurrence of a missing dependency. */
 export const occurrenceOfUnavailable = (error: Unavailable) => ({
   code: 'unavailable',
   detail: `The request was not carried out, because the ${error.dependency} did not answer. Try again.`,

@@ -6,8 +6,8 @@ import { OperatorError, withFilesOf } from '../operator-error.ts'
 const minLength = 32
 
 /**
- * A generated secret for development: 32 random bytes as base64url. It is kept in the data folder, readable by its owner only. The first
- * process creates it; all processes that share the folder use it.
+ * A generated secret for development: 32 random bytes as base64url. It is kept in the data folder, readable by its
+ * owner only. The first process creates it; all processes that share the folder use it.
  * @throws OperatorError when the folder cannot be written, or the file is too short, as after a power cut
  */
 export async function generatedSecret(dataDir: string, name: string): Promise<string> {

@@ -4,8 +4,9 @@ import { OperatorError } from '../operator-error.ts'
 import { InvalidSettings, type SettingProblem } from '../settings/settings.ts'
 
 /**
- * Sets up the process of a server; called first. An OperatorError that is not caught ends the process with its message only; other errors
- * end it with a stack. An output that is closed or on a full disk does not end the process: output is lost, requests are answered.
+ * Sets up the process of a server; called first. An OperatorError that is not caught ends the process with its message
+ * only; other errors end it with a stack. An output that is closed or on a full disk does not end the process: output
+ * is lost, requests are answered.
  */
 export function beginServer(): void {
   process.on('uncaughtExceptionMonitor', (error) => {
@@ -28,7 +29,10 @@ export function endWith(exitCode: number, message: string): never {
   process.exit(exitCode)
 }
 
-/** Within this time, in milliseconds, a second signal is the same one: the terminal signals npm and the server, and npm passes it on. */
+/**
+ * Within this time, in milliseconds, a second signal is the same one: the terminal signals npm and the server, and npm
+ * passes it on.
+ */
 const sameSignalMs = 500
 
 /** Calls `close` on SIGINT or SIGTERM and exits with 0 when it is done. A second signal ends the process at once. */
@@ -40,7 +44,7 @@ export function closeOnSignal(log: Log, close: () => Promise<void>, clock: Clock
       return
     }
     signalledAt = clock.monotonic()
-    log.info(`${signal}: finishing what is under way`)
+    log.info(`${signal}: answering accepted requests, then closing`)
     close().then(
       () => process.exit(0),
       (error: unknown) => {

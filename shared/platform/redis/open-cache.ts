@@ -9,7 +9,10 @@ export interface OpenCacheOptions {
   /** `REDIS_URL`; undefined for a cache in this process. */
   readonly redisUrl: string | undefined
   readonly clock: Clock
-  /** All accepted values of SERVICE_SECRET. Data in Redis that was not written under one of them is ignored (`cache-seals.ts`). */
+  /**
+   * All accepted values of SERVICE_SECRET. Data in Redis that was not written under one of them is ignored
+   * (`cache-seals.ts`).
+   */
   readonly secrets: readonly string[]
   /** Called with the errors that listeners of channels throw. */
   readonly onListenerError?: (error: unknown) => void
@@ -17,7 +20,10 @@ export interface OpenCacheOptions {
   readonly onForgery?: (forgery: Forgery) => void
 }
 
-/** Opens the cache that the settings ask for. Never waits for Redis. @throws Error when `redisUrl` is not an address of Redis */
+/**
+ * Opens the cache that the settings ask for. Never waits for Redis. @throws Error when `redisUrl` is not an address of
+ * Redis
+ */
 export function openCache({ redisUrl, ...options }: OpenCacheOptions): Cache {
   return redisUrl === undefined ? createMemoryCache(options.clock, options) : openRedisCache(redisUrl, options)
 }

@@ -25,7 +25,10 @@ import { RedisSubscriber } from './redis-subscriber.ts'
 export interface RedisCacheOptions {
   /** The clock for seals and for the age of messages. Redis measures other times by its own clock. */
   readonly clock: Clock
-  /** SERVICE_SECRET: data is written with an HMAC under the first, and read with an HMAC under any of them (`cache-seals.ts`). */
+  /**
+   * SERVICE_SECRET: data is written with an HMAC under the first, and read with an HMAC under any of them
+   * (`cache-seals.ts`).
+   */
   readonly secrets: readonly string[]
   /** The longest wait for an answer of Redis, in milliseconds; 300 when left out. */
   readonly commandTimeoutMs?: number
@@ -42,9 +45,10 @@ const probeIntervalMs = 100
 const keyholdNode = '{keyhold}:moment'
 
 /**
- * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`), or a Redis Cluster if several nodes are given, separated by commas.
- * Opening returns at once. While Redis is away, calls fail, at first within `commandTimeoutMs`, then at once; the same object works again
- * when Redis is back. In a Cluster, keys and channels must begin with `{keyhold}`, so that one node holds them all.
+ * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`), or a Redis Cluster if several nodes are given,
+ * separated by commas. Opening returns at once. While Redis is away, calls fail, at first within `commandTimeoutMs`,
+ * then at once; the same object works again when Redis is back. In a Cluster, keys and channels must begin with
+ * `{keyhold}`, so that one node holds them all.
  * @throws Error when `url` is not an address of Redis
  */
 export function openRedisCache(url: string, options: RedisCacheOptions): Cache {
@@ -179,7 +183,8 @@ class RedisCache implements Cache {
     await withDeadline(this.#connections.commands.keyholdMoment(keyholdNode), this.#timeoutMs)
   }
 
-  // Errors of ioredis carry the command with its arguments, and those of Redis may quote them: only the message text is kept.
+  // Errors of ioredis carry the command with its arguments, and those of Redis may quote them: only the message text is
+  // kept.
   #explain(error: unknown): Error {
     const connected = this.#connections.commands.status === 'ready'
     const reason = connected ? error : (this.#connectionError ?? error)

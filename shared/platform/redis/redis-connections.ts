@@ -1,15 +1,21 @@
-/** Connects the Redis cache: options that make ioredis fail fast instead of queueing, and the choice between one server and a Cluster. */
+/**
+ * Connects the Redis cache: options that make ioredis fail fast instead of queueing, and the choice between one server
+ * and a Cluster.
+ */
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { type CacheScripts, cacheScripts } from './redis-scripts.ts'
 import { parseRedisUrl, type RedisAddress, type RedisNode } from './redis-url.ts'
 
 /** The connections of a Redis cache. */
 export interface RedisConnections {
-  /** Runs the scripts. Reconnects by itself and refuses commands while it is not connected. Read it anew for each command. */
+  /**
+   * Runs the scripts. Reconnects by itself and refuses commands while it is not connected. Read it anew for each
+   * command.
+   */
   readonly commands: (Redis | Cluster) & CacheScripts
   /**
-   * Opens a connection for subscriptions to the node that runs the scripts. It does not reconnect: open another one when it has ended.
-   * Undefined while that node is not known.
+   * Opens a connection for subscriptions to the node that runs the scripts. It does not reconnect: open another one
+   * when it has ended. Undefined while that node is not known.
    */
   openSubscriber(): Redis | undefined
   /** False when the scripts now run on another node than the one that `subscriber` is connected to. */
@@ -68,7 +74,10 @@ function connectServer(node: RedisNode, onError: (error: Error) => void): RedisC
   }
 }
 
-/** True if Redis refused the database of the address. ioredis would go on with number 0, which may belong to another program. */
+/**
+ * True if Redis refused the database of the address. ioredis would go on with number 0, which may belong to another
+ * program.
+ */
 const isOfSelect = (error: Error & { readonly command?: { readonly name?: string } }): boolean =>
   error.command?.name === 'select'
 

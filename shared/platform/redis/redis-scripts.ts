@@ -1,15 +1,16 @@
 /**
- * The Lua scripts of the Redis cache. Each is one atomic step and finds out itself in which run of the cache it runs, so that an answer from before a
- * restart or a failover cannot be mixed with data from after it.
+ * The Lua scripts of the Redis cache. Each is one atomic step and finds out itself in which run of the cache it runs,
+ * so that an answer from before a restart or a failover cannot be mixed with data from after it.
  *
- * The id of a run is `<run_id>-<master_replid>`. Both parts are needed. The run_id changes with every start of a process, but not when a master is
- * demoted and promoted again, after another master has replicated data to it; the replication id changes with every promotion. A replica has
- * the replication id of its master, but a run_id of its own. The replication id also changes when a master gets its first
- * replica: the cache then starts empty once more than necessary.
+ * The id of a run is `<run_id>-<master_replid>`. Both parts are needed. The run_id changes with every start of a
+ * process, but not when a master is demoted and promoted again, after another master has replicated data to it; the
+ * replication id changes with every promotion. A replica has the replication id of its master, but a run_id of its own.
+ * The replication id also changes when a master gets its first replica: the cache then starts empty once more than
+ * necessary.
  *
- * The scripts call INFO and TIME before they write, which needs replication by effects: Redis 5 or newer. Numbers are passed as strings,
- * because Lua rounds large numbers when it prints them. `auth-server/cli/offline/redis-acl.ts` lists the rights that a restricted Redis
- * user needs.
+ * The scripts call INFO and TIME before they write, which needs replication by effects: Redis 5 or newer. Numbers are
+ * passed as strings, because Lua rounds large numbers when it prints them. `auth-server/cli/offline/redis-acl.ts` lists
+ * the rights that a restricted Redis user needs.
  */
 
 const prelude = `
@@ -68,8 +69,9 @@ redis.call('PUBLISH', ARGV[1], ARGV[2])
 return 1
 `
 
-// KEYS: two for each limit: failures (a number that expires with its window), attempts in flight (sorted by the time until which they count).
-// ARGV: the limits. Returns 0 for allowed, -1 for busy, else the milliseconds until the last window with too many failures ends.
+// KEYS: two for each limit: failures (a number that expires with its window), attempts in flight (sorted by the time
+// until which they count). ARGV: the limits. Returns 0 for allowed, -1 for busy, else the milliseconds until the last
+// window with too many failures ends.
 const attempts = `${prelude}
 local now = milliseconds()
 local function verdict()
@@ -113,8 +115,8 @@ end
 return 1
 `
 
-// KEYS: the used numbers: id of the run, highest number, and 64 marks, the first of which belongs to the highest number. ARGV: number, time to
-// live in milliseconds. Returns 1 for used now, 0 for refused, -1 for unknown.
+// KEYS: the used numbers: id of the run, highest number, and 64 marks, the first of which belongs to the highest
+// number. ARGV: number, time to live in milliseconds. Returns 1 for used now, 0 for refused, -1 for unknown.
 const useNumber = `${prelude}
 local here = current_run()
 local there, highest, marks = (redis.call('GET', KEYS[1]) or ''):match('^(%S+) (%d+) ([01]+)$')

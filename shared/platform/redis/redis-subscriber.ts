@@ -29,12 +29,13 @@ interface OpenPing {
 }
 
 /**
- * Receives messages of channels on a connection of its own and delivers them to the listeners. It replaces every lost connection by a new
- * one that subscribes to all channels again: the resubscription of ioredis loses its channels when a connection is lost before the answer to SUBSCRIBE,
- * and leaves a rejection unhandled.
+ * Receives messages of channels on a connection of its own and delivers them to the listeners. It replaces every lost
+ * connection by a new one that subscribes to all channels again: the resubscription of ioredis loses its channels when
+ * a connection is lost before the answer to SUBSCRIBE, and leaves a rejection unhandled.
  *
- * A regular PING measures the connection, and makes a broken one fail by its socket timeout. Redis answers in order: a message that arrives after
- * the answer to a PING was published after that PING was sent. So no message is older than the last answered PING.
+ * A regular PING measures the connection, and makes a broken one fail by its socket timeout. Redis answers in order: a
+ * message that arrives after the answer to a PING was published after that PING was sent. So no message is older than
+ * the last answered PING.
  */
 export class RedisSubscriber {
   readonly #parts: RedisSubscriberParts
@@ -137,7 +138,10 @@ export class RedisSubscriber {
     else connection.disconnect()
   }
 
-  /** Sends one PING at a time. An answer that a busy event loop has not read yet is not missing: immediates run after sockets. */
+  /**
+   * Sends one PING at a time. An answer that a busy event loop has not read yet is not missing: immediates run after
+   * sockets.
+   */
   #ping(connection: Redis): void {
     if (this.#openPing !== undefined) return
     const markSilent = () => {

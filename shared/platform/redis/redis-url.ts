@@ -18,8 +18,8 @@ export interface RedisAddress {
 }
 
 /**
- * Reads `redis://…`, `rediss://…` or a comma-separated list of nodes. A list is a Redis Cluster, and so is a single node with a comma
- * behind it. The scheme may be left out after the first node.
+ * Reads `redis://…`, `rediss://…` or a comma-separated list of nodes. A list is a Redis Cluster, and so is a single
+ * node with a comma behind it. The scheme may be left out after the first node.
  * @throws Error whose message contains nothing of `url`, since `url` may contain a password
  */
 export function parseRedisUrl(url: string): RedisAddress {

@@ -1,6 +1,6 @@
 /**
- * Settings from environment variables, one line for each setting. All problems are reported at once, by name. Only the `config.ts` of a
- * server uses this file, and only there the environment is read.
+ * Settings from environment variables, one line for each setting. All problems are reported at once, by name. Only the
+ * `config.ts` of a server uses this file, and only there the environment is read.
  */
 import { z } from 'zod'
 

@@ -1,4 +1,4 @@
-/** What a client would rather have (RFC 9110 §12.5.1). */
+/** One media range of `Accept` with its weight (RFC 9110 §12.5.1). */
 interface MediaRange {
   readonly range: string
   readonly quality: number
@@ -13,7 +13,7 @@ function mediaRanges(accept: string): MediaRange[] {
   })
 }
 
-/** The weight of the most specific range that the media type is in; 0 when it is in none. */
+/** The weight of the most specific range that contains the media type; 0 when none does. */
 function qualityOf(mediaType: string, ranges: readonly MediaRange[]): number {
   const candidates = [mediaType, mediaType.replace(/\/.*$/, '/*'), '*/*']
   for (const candidate of candidates) {
@@ -23,7 +23,7 @@ function qualityOf(mediaType: string, ranges: readonly MediaRange[]): number {
   return 0
 }
 
-/** True for a client that would rather have JSON than HTML. Without a preference it is taken for a reader. */
+/** True for a client that prefers JSON to HTML. A client without a preference gets HTML. */
 export function prefersJson(accept: string | undefined): boolean {
   const ranges = mediaRanges(accept ?? '*/*')
   const json = Math.max(qualityOf('application/json', ranges), qualityOf('application/problem+json', ranges))

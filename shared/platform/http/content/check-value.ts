@@ -2,14 +2,18 @@ import type { z } from 'zod'
 import { Refused } from '../../problems/errors.ts'
 import type { MemberError } from '../../problems/problem-document.ts'
 
+/** The place of a checked value. */
 export interface CheckOptions {
-  /** Where the value stands in the body, as an RFC 6901 pointer: `/params`, or empty for the body itself. */
+  /** The place of the value in the body, as an RFC 6901 pointer: `/params`, or empty for the body itself. */
   readonly at?: string
 }
 
 type Issue = z.core.$ZodIssue
 
-/** Issues about the shape: ill-typed, unknown and missing members. All others are about values of the right type. */
+/**
+ * True for issues about the shape: wrong type, unknown or missing members. All other issues concern values of the right
+ * type.
+ */
 function isAboutShape(issue: Issue): boolean {
   if (isBeyondDoubles(issue)) return false
   if (issue.code === 'invalid_type') return !(typeof issue.input === 'number' && issue.expected === 'int')
@@ -17,13 +21,15 @@ function isAboutShape(issue: Issue): boolean {
   return issue.code === 'unrecognized_keys' || issue.code === 'invalid_union'
 }
 
-/** JSON has no infinity: it stands for a number too large to be read, such as `1e400`, which is a number all the same. */
+/**
+ * True for infinity. JSON has none: it comes from a number that is too large, such as `1e400`, which still is a number.
+ */
 const isBeyondDoubles = ({ input }: Issue): boolean =>
   input === Number.POSITIVE_INFINITY || input === Number.NEGATIVE_INFINITY
 
 /**
- * Checks a parsed JSON value. Ill-typed, unknown or missing members are 400 `invalid-body`, values of the right type that are
- * not acceptable 422 `invalid-value`; either way `errors` names each member at fault, up to a hundred.
+ * Checks a parsed JSON value. Members of a wrong type, unknown and missing members are 400 `invalid-body`. Invalid
+ * values of the right type are 422 `invalid-value`. In both cases, `errors` names each wrong member, up to a hundred.
  * @throws Refused
  */
 export function checkValue<Schema extends z.ZodType>(
@@ -41,10 +47,10 @@ export function checkValue<Schema extends z.ZodType>(
   throw new Refused('invalid-body', sentence(errors), { members: { errors } })
 }
 
-/** Nobody corrects more at once, and an answer must not be many times as long as its request. */
+/** More errors at once help no developer, and an answer must not be many times as long as its request. */
 const maxErrors = 100
 
-/** The refusal for values of the right type that are not acceptable. */
+/** The refusal for invalid values of the right type. */
 export const invalidValue = (errors: readonly MemberError[]): Refused<'invalid-value'> =>
   new Refused('invalid-value', sentence(errors), { members: { errors } })
 
@@ -69,7 +75,7 @@ function memberErrors(issue: Issue, at: string): MemberError[] {
 
 function describeIssue(issue: Issue): { code: string; message: string } {
   if (isAboutShape(issue)) {
-    // JSON has no undefined: a value that is not there stands for a member that is not there.
+    // JSON has no undefined: an undefined value means a missing member.
     return issue.input === undefined
       ? { code: 'missing-member', message: 'This member is required.' }
       : { code: 'wrong-type', message: `${issue.message}.` }

@@ -1,16 +1,16 @@
 import { Refused } from '../../problems/errors.ts'
 import type { HttpCall } from '../call.ts'
 
-/** What a form without files sends. */
+/** The media type of a form without files. */
 export const formType = 'application/x-www-form-urlencoded'
 
-/** True when the body says to be such a form. */
+/** True if `Content-Type` names a form without files. */
 export const isForm = (call: HttpCall): boolean =>
   (call.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() === formType
 
 /**
- * The fields of a body of `application/x-www-form-urlencoded` (WHATWG URL, in UTF-8), each given once. Stricter than browsers' parsers:
- * what two readers could understand differently is refused.
+ * The fields of a body of `application/x-www-form-urlencoded` (WHATWG URL, in UTF-8). Stricter than the parsers of
+ * browsers: it refuses repeated fields and other input that two parsers could read differently.
  * @throws Refused `unsupported-media-type`, `invalid-body`; `body-too-large`
  */
 export async function readForm(call: HttpCall): Promise<ReadonlyMap<string, string>> {
@@ -39,7 +39,7 @@ function fieldOf(pair: string): [name: string, value: string] {
     : [decodeFormText(pair.slice(0, mark)), decodeFormText(pair.slice(mark + 1))]
 }
 
-/** Text of a form, decoded. @throws Refused `invalid-body` unless it is percent-encoded UTF-8 */
+/** Decodes text of a form. @throws Refused `invalid-body` unless it is percent-encoded UTF-8 */
 export function decodeFormText(text: string): string {
   try {
     if (/[^\x20-\x7e]/.test(text)) throw new URIError('not ASCII')

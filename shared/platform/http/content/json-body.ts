@@ -4,7 +4,7 @@ import type { HttpCall } from '../call.ts'
 import { type CheckOptions, checkValue } from './check-value.ts'
 
 /**
- * The JSON value in the body. An empty body counts as `{}`: a use case without required parameters needs none.
+ * Reads the JSON value in the body. An empty body counts as `{}`: a request without required members needs no body.
  * @throws Refused `unsupported-media-type`, `invalid-body`
  */
 export async function readJson(call: HttpCall): Promise<unknown> {
@@ -34,7 +34,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Nothing here needs a tenth of it; what goes through a value later, level by level, would run out of stack. */
+/** No body needs a tenth of this depth. Later code that walks through deeper values would exhaust the stack. */
 const maxDepth = 64
 
 const isDeeperThan = (depth: number, value: unknown): boolean =>
@@ -42,13 +42,16 @@ const isDeeperThan = (depth: number, value: unknown): boolean =>
   value !== null &&
   (depth === 0 || Object.values(value).some((member) => isDeeperThan(depth - 1, member)))
 
-/** For routes that take none: a body may be meant for another method. @throws Refused `invalid-body`; `body-too-large` */
+/**
+ * Refuses a body where a route takes none: it may be meant for another method. @throws Refused `invalid-body`;
+ * `body-too-large`
+ */
 export async function refuseBody(call: HttpCall): Promise<void> {
   if ((await call.readBody()).length === 0) return
   throw new Refused('invalid-body', `${call.method} takes no body here: send it without one.`)
 }
 
-/** The body checked against `schema`. @throws Refused as `readJson`, and `invalid-value` */
+/** Reads the body and checks it against `schema`. @throws Refused as `readJson`, and `invalid-value` */
 export async function readBodyAs<Schema extends z.ZodType>(
   call: HttpCall,
   schema: Schema,
@@ -57,10 +60,12 @@ export async function readBodyAs<Schema extends z.ZodType>(
   return checkValue(schema, await readJson(call), options)
 }
 
-/** What PATCH takes (RFC 5789 §3.1): members that are named are replaced, on either server. */
+/** The media types of PATCH (RFC 5789 §3.1). On both servers, PATCH replaces the members that it names. */
 export const acceptPatch = { 'accept-patch': 'application/merge-patch+json, application/json' }
 
-/** `application/json` or `application/*+json`, UTF-8 if a charset is named (RFC 8259 §8.1, RFC 6839 §3.1). */
+/**
+ * Requires `application/json` or `application/*+json`, and UTF-8 if a charset is named (RFC 8259 §8.1, RFC 6839 §3.1).
+ */
 function requireJsonMediaType(call: HttpCall): void {
   const contentType = call.header('content-type') ?? ''
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
@@ -68,7 +73,7 @@ function requireJsonMediaType(call: HttpCall): void {
   const isJson = type === 'application/json' || /^application\/[a-z0-9.!#$&^_-]+\+json$/.test(type)
   const isUtf8 = charset === undefined || /^"?utf-?8"?$/.test(charset)
   if (isJson && isUtf8) return
-  // What would have been taken (RFC 9110 §15.5.16, RFC 5789 §2.2).
+  // The answer names the accepted types (RFC 9110 §15.5.16, RFC 5789 §2.2).
   const headers = call.method === 'PATCH' ? acceptPatch : { accept: 'application/json' }
   throw new Refused('unsupported-media-type', 'Send the body as application/json in UTF-8.', { headers })
 }

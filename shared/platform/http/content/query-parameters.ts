@@ -1,11 +1,12 @@
-/** The query of a request, read and checked: on both servers by this one reader. */
+/** Reads and checks the query of a request, for both servers. */
 import { z } from 'zod'
 import { Refused } from '../../problems/errors.ts'
 import type { HttpCall } from '../call.ts'
 import { checkValue } from './check-value.ts'
 
 /**
- * The query parameters checked against `schema`, whose members are texts. Whatever is wrong with one is 400, and the parameter is named.
+ * Reads the query parameters and checks them against `schema`, whose members are texts. Every error is 400 and names
+ * the parameter.
  * @throws Refused `invalid-parameter`
  */
 export function readQuery<Schema extends z.ZodType>(call: HttpCall, schema: Schema): z.output<Schema> {
@@ -24,7 +25,10 @@ export function readQuery<Schema extends z.ZodType>(call: HttpCall, schema: Sche
   }
 }
 
-/** Decoded all the same, it would be another text than was sent. @throws Refused unless it is percent-encoded UTF-8 (RFC 3986 §2.1) */
+/**
+ * Decoding other input would give another text than was sent. @throws Refused unless it is percent-encoded UTF-8 (RFC
+ * 3986 §2.1)
+ */
 function requireDecodable(rawQuery: string): void {
   try {
     if (rawQuery.includes('%')) decodeURIComponent(rawQuery)
@@ -41,10 +45,10 @@ function givenTwice(name: string): Refused {
   })
 }
 
-/** For routes that take none. */
+/** For routes without query parameters. */
 export const noParameters = z.strictObject({})
 
-/** `limit`: how many items a page may have, 1 to 200. */
+/** `limit`: the largest number of items of a page, 1 to 200. */
 const limit = z
   .string()
   .regex(/^\d{1,3}$/, 'Expected a whole number from 1 to 200')
@@ -65,5 +69,5 @@ const cursor = z
   .optional()
   .meta({ description: '`nextCursor` of the page before, with all other parameters but `limit` unchanged.' })
 
-/** For lists without filters; those with filters extend it. */
+/** The parameters of lists without filters. Lists with filters extend them. */
 export const pageParameters = z.strictObject({ limit, cursor })

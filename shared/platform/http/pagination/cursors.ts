@@ -1,37 +1,41 @@
 /**
- * Cursors of lists: where a page ended, signed together with the query that it was a page of. A cursor that was changed, cut off, made by
- * somebody else or for another query is refused, so that a position that comes back is one that a store has made. What it holds is not
- * secret: the client has seen it in the page.
+ * Cursors of lists. A cursor is the position where a page ended, signed together with the query of the list. A cursor
+ * that was changed, cut off, forged or made for another query is refused, so that stores get back only positions that
+ * they made. Its content is not secret: the client has seen it in the page.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { deriveKey } from '../../crypto/derive-key.ts'
 import type { Position } from '../../pagination.ts'
 import { Refused } from '../../problems/errors.ts'
 
-/** Which list a cursor belongs to. */
+/** The list that a cursor belongs to. */
 export interface ListScope {
   /** The kind of list, such as `users`. */
   readonly list: string
-  /** Filters and order in one form for all spellings of the same query; `limit` is not among them. */
+  /** Filters and order, in the same form for all spellings of a query, without `limit`. */
   readonly query?: Readonly<Record<string, unknown>>
 }
 
+/** Writes and reads cursors. */
 export interface Cursors {
-  /** base64url. */
+  /** A new cursor, base64url. */
   write(scope: ListScope, position: Position): string
-  /** @throws Refused `invalid-cursor` */
+  /** The position in a cursor. @throws Refused `invalid-cursor` */
   read(scope: ListScope, cursor: string): Position
 }
 
-/** What keys are derived for. Another form of positions needs another number. */
+/** The purpose of the derived key. A new form of positions needs a new number. */
 export const cursorPurpose = 'list cursors 1'
 
-/** A key for cursors from a secret that has other uses too (HKDF-SHA256, RFC 5869). */
+/** Derives the key of cursors from a secret that has other uses too. */
 export const cursorKeyOf = (secret: string): Buffer => deriveKey(secret, cursorPurpose)
 
 const macBytes = 32
 
-/** Cursors under these keys: the first signs, all verify. A cursor is the HMAC-SHA256 and behind it the position as JSON. */
+/**
+ * Cursors under these keys: the first signs, all of them verify. A cursor is the HMAC-SHA256, followed by the position
+ * as JSON.
+ */
 export function createCursors(keys: readonly Buffer[]): Cursors {
   const [current] = keys
   if (!current) throw new TypeError('cursors need a key')
@@ -42,7 +46,7 @@ export function createCursors(keys: readonly Buffer[]): Cursors {
     },
     read: (scope, cursor) => {
       const bytes = Buffer.from(cursor, 'base64url')
-      // Decoding passes over what is not base64url, and over spare bits: one cursor has one spelling.
+      // Decoding ignores other characters and spare bits. This check accepts only one spelling of a cursor.
       if (bytes.length <= macBytes || bytes.toString('base64url') !== cursor) throw invalidCursor()
       const [mac, content] = [bytes.subarray(0, macBytes), bytes.subarray(macBytes)]
       if (!keys.some((key) => timingSafeEqual(mac, macOf(key, scope, content)))) throw invalidCursor()
@@ -59,7 +63,7 @@ function macOf(key: Buffer, { list, query = {} }: ListScope, content: Buffer): B
     .digest()
 }
 
-const invalidCursor = () => {
+function invalidCursor(): Refused {
   const message = 'The cursor is not one of this query: begin again without it.'
   return new Refused('invalid-cursor', message, {
     members: { errors: [{ pointer: '/cursor', code: 'invalid-cursor', message }] },

@@ -1,13 +1,13 @@
 /**
- * How lists are paged on both servers: `limit` and `cursor` in the query, the cursor of the next page in the answer, and a `Link` to it
- * (RFC 8288) that repeats the query.
+ * Lists in pages, for both servers: `limit` and `cursor` in the query, the cursor of the next page in the answer, and a
+ * `Link` to the next page (RFC 8288) that repeats the query.
  */
 import type { Page, PageRequest } from '../../pagination.ts'
 import { type Answer, jsonAnswer } from '../answer.ts'
 import type { HttpCall } from '../call.ts'
 import type { Cursors, ListScope } from './cursors.ts'
 
-/** `limit` and `cursor` as read. */
+/** `limit` and `cursor` from the query. */
 export interface PageParameters {
   readonly limit: number
   readonly cursor?: string | undefined
@@ -20,23 +20,19 @@ export interface ListCall {
   reply<Item, Shown>(page: Page<Item>, represent: (item: Item) => Shown): ListReply<Shown>
   /** 200 with `{items, nextCursor}`. */
   answer<Item>(page: Page<Item>, options: ListAnswerOptions<Item>): Answer
-  /** 200 with the items as an array: paging by `Link` only. */
+  /** 200 with the items as an array. The next page is in `Link` only. */
   answerBare<Item>(page: Page<Item>, options: ListAnswerOptions<Item>): Answer
 }
 
+/** The representation of items, and further header fields. */
 export interface ListAnswerOptions<Item> {
   readonly represent: (item: Item) => unknown
   readonly headers: Answer['headers']
 }
 
-/** A page of a list, before it is an answer. */
-export interface ListReply<Shown> {
-  readonly body: { readonly items: readonly Shown[]; readonly nextCursor: string | null }
-  readonly headers: { readonly link?: string }
-}
-
+/** The lists of one server. */
 export interface Lists {
-  /** @throws Refused `invalid-cursor` */
+  /** Reads the page that a request asks for. @throws Refused `invalid-cursor` */
   open(call: HttpCall, scope: ListScope, parameters: PageParameters): ListCall
 }
 
@@ -63,7 +59,7 @@ export const createLists = ({ origin, cursors }: { origin: string; cursors: Curs
   },
 })
 
-/** A signature is of one request: what belongs to it is not repeated. */
+/** The target of the next page, without parameters of the credential: a signature belongs to one request only. */
 function nextTarget(call: HttpCall, cursor: string): string {
   const kept = [...call.query].filter(([name]) => name !== 'cursor' && !call.isCredentialParameter(name))
   return `${call.path}?${new URLSearchParams([...kept, ['cursor', cursor]])}`

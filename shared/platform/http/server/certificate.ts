@@ -1,6 +1,6 @@
 /**
- * The certificate a server is served with (TLS_CERT, TLS_KEY): read at the start, and again when it has been renewed, so that renewing
- * needs no restart.
+ * The TLS certificate of a server (TLS_CERT, TLS_KEY). It is read at the start and again after a renewal, without a
+ * restart.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -9,34 +9,42 @@ import type { Log } from '../../log/log.ts'
 import { OperatorError } from '../../operator-error.ts'
 import type { SettingProblem } from '../../settings/settings.ts'
 
-/** Where certificate and key are: PEM files; the certificate's may hold the chain behind it. */
+/** The PEM files of the certificate and its key. The certificate file may also contain the chain. */
 export interface CertificateFiles {
   readonly certificateFile: string
   readonly keyFile: string
 }
 
-/** What TLS is served with, as Node.js takes it. */
+/** The certificate and its key, in the form that Node.js takes. */
 export interface CertificatePem {
   readonly cert: string
   readonly key: string
 }
 
 /**
- * TLS 1.3, and TLS 1.2 with ephemeral keys and authenticated encryption alone (RFC 9325 §4.2). To be given again with each renewed
- * certificate: Node.js takes its defaults for what is left out.
+ * TLS 1.3, and TLS 1.2 only with ephemeral keys and authenticated encryption (RFC 9325 §4.2). Pass the rules again with
+ * each renewed certificate: Node.js uses its defaults for missing options.
  */
 export const tlsRules = {
   minVersion: 'TLSv1.2',
   honorCipherOrder: true,
   ciphers: [
-    ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
-    ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
-    ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
-    ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
+    'TLS_AES_256_GCM_SHA384',
+    'TLS_CHACHA20_POLY1305_SHA256',
+    'TLS_AES_128_GCM_SHA256',
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-AES256-GCM-SHA384',
+    'ECDHE-ECDSA-CHACHA20-POLY1305',
+    'ECDHE-RSA-CHACHA20-POLY1305',
+    'ECDHE-ECDSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-AES128-GCM-SHA256',
   ].join(':'),
 } as const
 
-/** The files cannot be served with: the message says which and why, and holds nothing of the key. */
+/**
+ * The error for certificate files that cannot be used. The message names the file and the reason, and contains nothing
+ * of the key.
+ */
 export class CertificateError extends OperatorError {
   override readonly name = 'CertificateError'
   readonly problems: readonly SettingProblem[]
@@ -50,17 +58,18 @@ export class CertificateError extends OperatorError {
 /** A certificate that may be renewed. */
 export interface Certificate {
   readonly pem: CertificatePem
-  /** Calls `apply` whenever the files hold another certificate that can be served with, until the answered function is called. */
+  /** Calls `apply` for each renewed certificate that can be used, until the returned function is called. */
   watch(apply: (pem: CertificatePem) => void): () => void
 }
 
+/** The log, and how often the files are checked. */
 export interface CertificateOptions {
   readonly log: Pick<Log, 'info' | 'error'>
-  /** How often the files are looked at, in milliseconds; each minute. */
+  /** How often the files are read, in milliseconds; each minute when left out. */
   readonly intervalMs?: number
 }
 
-/** The certificate in these files; undefined when there are none. @throws CertificateError */
+/** Reads the certificate; undefined without files. @throws CertificateError */
 export async function openCertificate(
   files: CertificateFiles | undefined,
   { log, intervalMs = 60_000 }: CertificateOptions,
@@ -72,27 +81,27 @@ export async function openCertificate(
     watch(apply) {
       let last = pem
       let failure: string | undefined
-      const look = async () => {
+      const reload = async () => {
         try {
           const now = await readCertificate(files)
           failure = undefined
           if (now.cert === last.cert && now.key === last.key) return
           apply(now)
           last = now
-          log.info(`serving with the renewed certificate in ${files.certificateFile}`)
+          log.info(`Serving with the renewed certificate in ${files.certificateFile}`)
         } catch (error) {
           const message = error instanceof Error ? error.message : 'unknown error'
-          if (message !== failure) log.error(`still serving with the former certificate: ${message}`)
+          if (message !== failure) log.error(`Still serving with the former certificate: ${message}`)
           failure = message
         }
       }
-      const timer = setInterval(() => void look(), intervalMs).unref()
+      const timer = setInterval(() => void reload(), intervalMs).unref()
       return () => clearInterval(timer)
     },
   }
 }
 
-/** What is wrong with these files, so that it can be said with all else that is wrong with the settings. */
+/** The problems of these files, to report them together with the problems of the settings. */
 export async function certificateProblems(files: CertificateFiles | undefined): Promise<readonly SettingProblem[]> {
   try {
     if (files) await readCertificate(files)
@@ -103,7 +112,7 @@ export async function certificateProblems(files: CertificateFiles | undefined): 
   }
 }
 
-/** @throws CertificateError: with what is wrong with either file */
+/** @throws CertificateError with the problems of both files */
 async function readCertificate({ certificateFile, keyFile }: CertificateFiles): Promise<CertificatePem> {
   const [certificate, privateKey] = await Promise.allSettled([
     readPem('TLS_CERT', certificateFile, 'a PEM certificate', (pem) => new X509Certificate(pem)),
@@ -130,7 +139,7 @@ async function readPem<Content>(variable: string, file: string, what: string, pa
 
 const unusable = (variable: string, expected: string) => new CertificateError([{ variable, expected }])
 
-/** What the library says of a key that it cannot read is not passed on. */
+/** Hides the error message of the library, which may contain parts of a key. */
 function parsed<Result>(variable: string, what: string, parse: () => Result): Result {
   try {
     return parse()

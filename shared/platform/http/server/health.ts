@@ -3,16 +3,22 @@ import type { Operation } from '../operation.ts'
 import type { Draining } from './drain.ts'
 import type { Route } from './routes.ts'
 
-/** One thing a server depends on. */
+/** A dependency of a server. */
 export interface Dependency {
   readonly name: string
-  /** Without it the server is not ready; with only the others missing it goes on, slower or for a while. */
+  /**
+   * True if the server is not ready without it. Without other dependencies the server works on, slower or for a limited
+   * time.
+   */
   readonly required: boolean
-  /** Resolves when it is there; rejects when it is not. */
+  /** Resolves when it is available, rejects when it is not. */
   check(): Promise<unknown> | unknown
 }
 
-/** `/healthz`: the process runs. `/readyz`: it can serve, each dependency named; 503 when it cannot, or is about to end. */
+/**
+ * `/healthz`: the process runs. `/readyz`: the server can serve, with all dependencies; 503 when it cannot, or is about
+ * to end.
+ */
 export const healthRoutes = (dependencies: readonly Dependency[], draining?: Pick<Draining, 'hasBegun'>): Route[] => [
   {
     methods: ['GET'],

@@ -1,6 +1,6 @@
 /**
- * Serve and drain: the listener of a server, with limits on slow and large requests, problem documents also for what fails below the
- * framework, and an orderly end.
+ * The listener of a server. It limits slow and large requests, answers problem documents also for requests that fail
+ * below the framework, and ends in order.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
@@ -21,26 +21,28 @@ import { type Certificate, tlsRules } from './certificate.ts'
 import { type DrainOptions, drain, keepAliveMs, trackConnections } from './drain.ts'
 import { createHostRule, hasDotSegment } from './request-target.ts'
 
+/** The app and the place of a listener. */
 export interface ListenOptions {
   readonly app: Pick<Hono<{ Bindings: ServerBindings }>, 'fetch'>
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
   readonly origin: string
-  /** Those of both servers: on a loopback `host`, requests for any other host are refused. */
+  /** The origins of both servers. On a loopback `host`, requests for all other hosts are refused. */
   readonly publicOrigins: Readonly<Record<string, string>>
-  /** What requests are refused with that the app never sees. */
+  /** The problems of requests that the app never sees. */
   readonly problems: PlatformProblems
   readonly ids: IdSource
-  /** Has a line for each request that is refused before the app sees it. */
+  /** Gets a line for each request that is refused before the app sees it. */
   readonly log: Log
-  /** Serve HTTPS with it; without one, plain HTTP. */
+  /** The certificate for HTTPS; plain HTTP without one. */
   readonly certificate?: Certificate | undefined
 }
 
+/** A server that listens. */
 export interface Listening {
   readonly port: number
-  /** Stops listening, ends streams, and answers what has been accepted (`drain.ts`). */
+  /** Stops listening, ends streams, and answers all accepted requests (`drain.ts`). */
   drain(options?: DrainOptions): Promise<void>
 }
 
@@ -49,7 +51,7 @@ const headersTimeoutMs = 15_000
 const maxHeaderBytes = 16 * 1024
 const handshakeTimeoutMs = 10_000
 
-/** Listens. @throws OperatorError when the system refuses, as for a port that is taken */
+/** Starts to listen. @throws OperatorError when the system refuses, such as for a port in use */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const streams = new OpenStreams()
   const { certificate } = options
@@ -88,7 +90,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   }
 }
 
-/** @throws OperatorError that names the address */
+/** Resolves when `server` listens. @throws OperatorError that names the address */
 export async function listenOn(
   server: NetServer,
   { host, port }: { readonly host: string; readonly port: number },
@@ -102,7 +104,10 @@ export async function listenOn(
   }
 }
 
-/** Nobody can be told anything before the handshake is done: plain HTTP to a TLS port, a client without a common version. */
+/**
+ * True for an error of the TLS handshake: plain HTTP on a TLS port, no common version. No answer can be sent before the
+ * handshake is done.
+ */
 const isOfHandshake = ({ code }: NodeJS.ErrnoException): boolean => code !== undefined && /^ERR_(SSL|TLS)_/.test(code)
 
 interface Occurrence {
@@ -111,7 +116,7 @@ interface Occurrence {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The methods that some path takes, for requests whose target is none. */
+/** All methods that some path takes, for requests whose target is not a path. */
 const allow = { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' }
 
 const connectRefused: Occurrence = { code: 'method-not-allowed', detail: 'CONNECT is not served.', headers: allow }
@@ -165,7 +170,7 @@ function createListener(options: ListenOptions, streams: OpenStreams) {
   }
 }
 
-/** Where no handler reads a body, its chunks are not taken apart for nothing: Node.js would do so without any limit. */
+/** Ends a chunked request whose body no handler reads: Node.js would parse its chunks without any limit. */
 function readNoChunks(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers['transfer-encoding'] === undefined) return
   response.once('finish', () => {
@@ -173,7 +178,10 @@ function readNoChunks(request: IncomingMessage, response: ServerResponse): void 
   })
 }
 
-/** An absolute target's scheme is the same in whatever case (RFC 3986 §3.1); the framework knows it in lower case only. */
+/**
+ * Puts the scheme of an absolute target into lower case: the case has no meaning (RFC 3986 §3.1), but the framework
+ * expects lower case.
+ */
 function withPlainScheme(request: IncomingMessage): IncomingMessage {
   const [scheme] = /^https?(?=:)/i.exec(request.url ?? '') ?? []
   if (request.url && scheme) request.url = scheme.toLowerCase() + request.url.slice(scheme.length)
@@ -181,8 +189,8 @@ function withPlainScheme(request: IncomingMessage): IncomingMessage {
 }
 
 /**
- * Where clients come by HTTPS, here or at a proxy in front, they are to go on doing so. Not on loopback: a browser would apply it
- * to whatever else runs there, on any port.
+ * Tells clients that use HTTPS, here or at a proxy in front, to keep using it. Not on loopback: a browser would apply
+ * the rule to all other programs there, on every port.
  */
 function transportSecurity({ origin, certificate }: ListenOptions): Readonly<Record<string, string>> {
   const { protocol, hostname } = new URL(origin)
@@ -190,7 +198,10 @@ function transportSecurity({ origin, certificate }: ListenOptions): Readonly<Rec
   return isSecure && !isLoopbackHost(hostname) ? strictTransportSecurity : {}
 }
 
-/** Node.js takes the first of several, where a proxy in front may have taken another one (RFC 9112 §3.2). */
+/**
+ * Several Host fields are refused: Node.js uses the first one, and a proxy in front may use another one (RFC 9112
+ * §3.2).
+ */
 function hasOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -211,13 +222,13 @@ function problemOfClientError(error: NodeJS.ErrnoException): Occurrence {
   }
 }
 
-/** What is known of a request that was refused. */
+/** The known parts of a refused request. */
 interface RefusedRequest {
   readonly method?: string | undefined
   readonly socket?: Duplex
 }
 
-/** The answer, and its line in the log. */
+/** Logs a refused request and renders its answer. */
 function renderProblem(occurrence: Occurrence, options: ListenOptions, { method, socket }: RefusedRequest = {}) {
   const requestId = options.ids.uuid()
   const document = problemDocument(options.problems, occurrence, { origin: options.origin, requestId })
@@ -250,7 +261,7 @@ function writeProblem(
   response.writeHead(status, headers).end(body)
 }
 
-/** Answers on the bare socket: below this point there is no response object. */
+/** Answers on the socket itself, where Node.js gives no response object. */
 function endSocket(socket: Duplex, occurrence: Occurrence, options: ListenOptions): void {
   if (!socket.writable) {
     socket.destroy()

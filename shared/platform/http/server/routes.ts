@@ -1,7 +1,7 @@
 /**
- * The HTTP surface of a server: a table of routes becomes a Hono app in which every path also answers HEAD, OPTIONS and 405, every error
- * becomes a problem document, and every request is logged once, with its caller and the code of its problem, without its query and without
- * any credential.
+ * Turns a table of routes into a Hono app. Every path also answers HEAD, OPTIONS and 405. Every error becomes a problem
+ * document. Every request is logged once, with its caller and its problem code, without its query and without
+ * credentials.
  */
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
@@ -26,51 +26,41 @@ import { type ServerBindings, sendStream } from '../stream.ts'
 import { traceIdOf } from '../trace.ts'
 import { peerOf, refuseContradiction, type TransportSettings } from '../transport.ts'
 
-/** HEAD and OPTIONS are answered by the table itself. */
+/** The methods of routes. The table itself answers HEAD and OPTIONS. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** The names of the parameters in a path of Hono's syntax. */
-type ParameterName<Path extends string> = Path extends `${string}:${infer Rest}`
-  ? Rest extends `${infer Name}/${infer More}`
-    ? Name | ParameterName<`/${More}`>
-    : Rest
-  : never
-
-/** The parameters of a path, decoded. */
-export type PathParameters<Path extends string> = Readonly<Record<ParameterName<Path>, string>>
-
-/** One path with the methods that do one thing to it. */
+/** One path, and the methods that share a handler on it. */
 export interface Route {
   readonly methods: readonly Method[]
-  /** Hono's path syntax. Served with and without a trailing slash. */
+  /** In the path syntax of Hono. Served with and without a trailing slash. */
   readonly path: string
-  /** What the documentation says of it. A route without fails the tests. */
+  /** The documentation of the route. The tests fail for a route without one. */
   readonly describe?: Describe
-  /** How large a body may be, in bytes; 256 KiB when left out. */
+  /** The largest body, in bytes; 256 KiB when left out. */
   readonly maxBodyBytes?: number
   handle(call: HttpCall): Promise<Answer> | Answer
-  /** Told of the answer before it leaves, also of one that is a problem: may add header fields to it. */
+  /** Called before the answer is sent, also for problems. It may add header fields. */
   finish?(call: HttpCall, answer: Answer): void
 }
 
 /**
- * How the problems of some requests are written that are not to be problem documents, with the header fields that belong to that form;
- * undefined for all others.
+ * The body and header fields of problems that are not written as problem documents, such as OAuth errors; undefined for
+ * all other requests.
  */
 export type OtherProblemForm = (
   call: HttpCall,
   problem: ProblemDocument,
 ) => { readonly headers: Answer['headers']; readonly body: object } | undefined
 
-/** What the routes of a server have in common. */
+/** The common options of all routes of a server. */
 export interface AppOptions {
   readonly routes: readonly Route[]
   readonly problems: ProblemTable
-  /** The enabled ones: every 401 names them, unless it says itself what its route takes. */
+  /** The enabled schemes. Every 401 names them, unless the refusal names the schemes of its route itself. */
   readonly schemes: readonly string[]
-  /** The challenge of a 401 that has none of its own. */
+  /** The challenge of a 401 without a challenge of its own. */
   readonly fallbackChallenge?: string | undefined
-  /** True for parameters of the query that belong to the request's credential: no route reads them. */
+  /** True for query parameters that belong to the credential of the request. No route reads them. */
   readonly isCredentialParameter?: (name: string) => boolean
   readonly transport: TransportSettings
   /** The origin that clients see. */
@@ -78,16 +68,16 @@ export interface AppOptions {
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: Log
-  /** Which pages' scripts may call; without it none but the server's own. */
+  /** The origins whose scripts may call; without it, only the origin of the server. */
   readonly cors?: Cors | undefined
   readonly otherProblemForm?: OtherProblemForm
-  /** Told of every request when it is answered. */
+  /** Called for every answered request. */
   readonly observe?: (request: AnsweredRequest) => void
   /** The refusal for a path that no route has; the default is `not-found`. */
   readonly unknownPath?: (path: string) => Refused
 }
 
-/** A request that was answered. */
+/** An answered request. */
 export interface AnsweredRequest {
   readonly method: string
   /** The pattern of the route, not the path. */
@@ -98,7 +88,10 @@ export interface AnsweredRequest {
 
 type Env = { Bindings: ServerBindings }
 
-/** The app for `routes`. Call it through sockets only: it reads what Node.js parsed, not the `Request`. */
+/**
+ * Creates the app of `routes`. Call it through sockets only: it reads the request that Node.js parsed, not the
+ * `Request`.
+ */
 export function createApp(options: AppOptions): Hono<Env> {
   const app = new Hono<Env>({ strict: false })
   for (const route of options.routes) {
@@ -182,7 +175,7 @@ async function serve(
 
 async function answerOrProblem(call: HttpCall, options: AppOptions, served: Pick<Route, 'handle'>): Promise<Answer> {
   try {
-    // Whatever is asked for: Node.js would take chunks apart without any limit where the body is not read.
+    // A chunked body is read for every route: Node.js would parse the chunks of an unread body without any limit.
     if (call.header('transfer-encoding') !== undefined) await call.readBody()
     return await served.handle(call)
   } catch (error) {
@@ -213,15 +206,12 @@ function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Ans
   return asAnswer(problemDocument(options.problems, occurrence, context), {})
 }
 
-const retryHeader = ({ retryAfterSeconds }: Pick<Refused, 'retryAfterSeconds'>): Answer['headers'] =>
-  retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
-
-/** Where the refusal has none of its own. */
+/** The challenge for refusals without a challenge of their own. */
 function challengeOf({ fallbackChallenge }: AppOptions): Answer['headers'] {
   return fallbackChallenge === undefined ? {} : { 'www-authenticate': [fallbackChallenge] }
 }
 
-/** Errors about a credential are never stored by a cache; nor need any other be. */
+/** No cache may store errors about credentials, and caching other errors has no use. */
 const answerOf = ({ status, code }: ProblemDocument, body: object, headers: Answer['headers']): Answer => ({
   status,
   headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
@@ -240,11 +230,11 @@ function respond(
   for (const [name, value] of call.addedAnswerHeaders) outgoing.appendHeader(name, value)
   for (const [name, value] of Object.entries(answer.headers)) {
     if (typeof value === 'string') headers[name] = value
-    // Response joins several lines into one, which clients misread for challenges: they go to Node.js directly.
+    // `Response` joins several lines into one, and clients misread joined challenges. So arrays go directly to Node.js.
     else outgoing.setHeader(name, value)
   }
   const { status, body } = answer
-  // Without this an empty body would be sent as chunks; 204 and 304 have none to begin with (RFC 9110 §8.6).
+  // Without this field, an empty body would be sent as chunks. 204 and 304 have no body at all (RFC 9110 §8.6).
   if (body === null && status !== 204 && status !== 304) headers['content-length'] = '0'
   if (typeof body !== 'function') return new Response(body, { status, headers })
   if (call.method === 'HEAD') return new Response(null, { status, headers })

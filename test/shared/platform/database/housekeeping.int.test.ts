@@ -95,7 +95,7 @@ describeBackends('housekeeping', (openBackend) => {
     const housekeeping = instance([heap(1).job])
     await databases[0]?.close()
     expect(await housekeeping.runOnce()).toBe(false)
-    expect(logged('housekeeping did not run')).toHaveLength(1)
+    expect(logged('Housekeeping did not run')).toHaveLength(1)
   })
 
   it('runs again and again until it is stopped, which waits for the batch under way', async () => {

@@ -159,7 +159,7 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
     }
     await expectRules()
     write(other.certPem, other.keyPem)
-    await expect.poll(() => logged.join()).toContain('serving with the renewed certificate')
+    await expect.poll(() => logged.join()).toContain('Serving with the renewed certificate')
     await expectRules()
   })
 
