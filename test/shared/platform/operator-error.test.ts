@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { OperatorError, withFilesOf } from '../../../shared/platform/operator-error.ts'
 
-describe('what the system refuses to do with files', () => {
-  it('is said in one line that names the setting, the folder and the reason', async () => {
+describe('a refusal of the system to use a file', () => {
+  it('becomes one line with the setting, the folder and the reason', async () => {
     const inFile = `${import.meta.filename}/folder`
     const refused = withFilesOf('KEYS_DIR', inFile, () => mkdir(inFile))
     await expect(refused).rejects.toThrow(OperatorError)
@@ -12,7 +12,7 @@ describe('what the system refuses to do with files', () => {
     )
   })
 
-  it('leaves alone what is a fault of ours', async () => {
+  it('does not hide our own mistakes', async () => {
     const fault = new TypeError('a fault')
     await expect(withFilesOf('KEYS_DIR', '/keys', () => Promise.reject(fault))).rejects.toBe(fault)
   })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { bytesOf, createBoundedCache } from '../../../../shared/platform/cache/bounded-cache.ts'
 
 describe('a table in memory', () => {
-  it('never holds more entries nor bytes than it may, whatever is put into it', () => {
+  it('never exceeds its limits of entries and bytes', () => {
     const key = fc.string({ maxLength: 4 })
     const value = fc.oneof(fc.string({ maxLength: 300 }), fc.array(fc.string({ maxLength: 60 }), { maxLength: 6 }))
     fc.assert(
@@ -21,7 +21,7 @@ describe('a table in memory', () => {
     )
   })
 
-  it('forgets what was longest not used', () => {
+  it('removes the least recently used entry', () => {
     const table = createBoundedCache<string>({ maxEntries: 10, maxBytes: 3 * (bytesOf('a') + bytesOf('value')) })
     for (const name of ['a', 'b', 'c']) table.set(name, 'value')
     table.get('a')
@@ -32,7 +32,7 @@ describe('a table in memory', () => {
     expect([table.size, table.bytes]).toEqual([0, 0])
   })
 
-  it('keeps entries for its own time, or for theirs', () => {
+  it('keeps entries for its own time to live, or for that of the entry', () => {
     let now = 1
     const table = createBoundedCache<true>({
       ...{ maxEntries: 10, maxBytes: 1_000, ttlMs: 100 },

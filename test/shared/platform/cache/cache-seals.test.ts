@@ -30,7 +30,7 @@ it.each([
   expect(seals.openEntry(key, { version, value })).toBe('forged')
 })
 
-it('opens no entry that was to be gone by now', () => {
+it('opens no expired entry', () => {
   const short = seals.sealEntry('alice', entry, 60)
   clock.advanceSeconds(59)
   expect(seals.openEntry('alice', { version: 7, value: short })).toEqual({ value: entry.value })

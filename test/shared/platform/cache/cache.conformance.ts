@@ -54,7 +54,7 @@ export function describeCache(name: string, open: () => Promise<CacheUnderTest>)
 }
 
 function describeEntries(under: () => CacheUnderTest): void {
-  it('knows nothing of a key that was never put', async () => {
+  it('has no entry for a key that was never put', async () => {
     expect(await under().cache.getVersioned(uniqueKey())).toBeUndefined()
   })
 
@@ -128,12 +128,12 @@ function describeEntries(under: () => CacheUnderTest): void {
 function describeMoments(under: () => CacheUnderTest): void {
   const entry = { version: 1, value: 'x' }
 
-  it('keeps an entry whose moment is of the present incarnation', async () => {
+  it('keeps an entry whose moment is of the present run', async () => {
     const since = await under().cache.moment()
     expect(await under().other.putVersioned(uniqueKey(), entry, { ttlSeconds, since })).toBe(true)
   })
 
-  it('does not keep an entry whose moment is of another incarnation', async () => {
+  it('does not keep an entry whose moment is of another run', async () => {
     const key = uniqueKey()
     const since = `gone${await under().cache.moment()}`
     expect(await under().cache.putVersioned(key, entry, { ttlSeconds, since })).toBe(false)
@@ -153,7 +153,7 @@ function describeMoments(under: () => CacheUnderTest): void {
     await leave()
   })
 
-  it('does not publish for a moment of another incarnation, or one that lies ahead', async () => {
+  it('does not publish for a moment of another run, or one in the future', async () => {
     const now = await under().cache.moment()
     const later = now.replace(/\d+(\.\d+)?$/, (milliseconds) => String(Number(milliseconds) + 10_000))
     expect(await under().cache.publish(uniqueKey(), 'x', { since: `gone${now}`, maxAgeMs: 5000 })).toBe(false)
@@ -225,7 +225,7 @@ function describeAttempts(under: () => CacheUnderTest): void {
     expect([await allows(open), await allows(full)]).toEqual(['exhausted', 'exhausted'])
   })
 
-  it('names the last of several windows that must end first', async () => {
+  it('answers the end of the last window that must end first', async () => {
     const [short, long] = [uniqueKey(), uniqueKey()]
     const keys = [
       { key: long, limit: { count: 1, seconds: 60 } },
@@ -242,7 +242,7 @@ function describeNumbers(under: () => CacheUnderTest): void {
   const use = (key: string, number: number) => under().cache.useNumber(key, { number, ttlSeconds })
   const start = (key: string, number: number) => under().other.startNumbers(key, { number, ttlSeconds })
 
-  it('knows nothing of numbers that were not started, or whose time is over', async () => {
+  it('answers unknown for numbers that were not started or have expired', async () => {
     const key = uniqueKey()
     expect(await use(key, 1)).toBe('unknown')
     await under().cache.startNumbers(key, { number: 1, ttlSeconds: 0.1 })
@@ -314,7 +314,7 @@ function describeChannels(under: () => CacheUnderTest): void {
     await Promise.all(leave.map((stop) => stop()))
   })
 
-  it('misses nothing that is published once subscribe has resolved', async () => {
+  it('delivers everything that is published after subscribe has resolved', async () => {
     for (let round = 0; round < 10; round++) {
       const channel = uniqueKey()
       const heard: string[] = []
@@ -325,7 +325,7 @@ function describeChannels(under: () => CacheUnderTest): void {
     }
   })
 
-  it('delivers nothing more to a listener that has left, and everything to those that stay', async () => {
+  it('delivers nothing to a removed listener, and everything to the others', async () => {
     const channel = uniqueKey()
     const left: string[] = []
     const stayed: string[] = []

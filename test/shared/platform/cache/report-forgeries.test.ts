@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { reportForgeries } from '../../../../shared/platform/cache/report-forgeries.ts'
 import { createMetrics } from '../../../../shared/platform/metrics/metrics.ts'
 
-it('counts what is not believed, and says so once a minute', async () => {
+it('counts forgeries, and logs them at most once a minute', async () => {
   let now = 0
   const lines: object[] = []
   const clock = { now: () => now, monotonic: () => now }

@@ -59,7 +59,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
       expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(SECRET)
     }
 
-    it('says truly whether it serves concurrent sessions', () => {
+    it('knows whether it has concurrent sessions', () => {
       expect(database.concurrentSessions).toBe(concurrentSessions)
     })
 
@@ -89,7 +89,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         expect(rows.map(([row]) => row?.n)).toEqual(numbers)
       })
 
-      it('leaves the statements of other callers alone when one is refused', async () => {
+      it('does not disturb the statements of other callers when one is refused', async () => {
         const outcomes = await Promise.allSettled(
           Array.from({ length: 60 }, (_, index) =>
             database.query('select (10 / $1::int)::text as n', [index % 3 === 0 ? 0 : 5]),
@@ -100,7 +100,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         )
       })
 
-      it('leaves the statements of other callers alone when a parameter is none', async () => {
+      it('does not disturb the statements of other callers when a parameter is invalid', async () => {
         const good = Array.from({ length: 20 }, () => database.query('select $1::text as n', ['x']))
         const bad = database.query('select $1::text as n', [undefined as unknown as null])
         const more = Array.from({ length: 20 }, () => database.query('select $1::text as n', ['x']))
@@ -113,7 +113,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         expect(row?.zone).toBe('UTC')
       })
 
-      it('tells SQLSTATE and constraint of a refusal, and no parameter', async () => {
+      it('rejects with SQLSTATE and constraint, and without parameters', async () => {
         const insert = () => database.query('insert into entry values ($1, 1)', [SECRET])
         await insert()
         const error = await failureOf(insert())
@@ -136,7 +136,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         expectNoSecret(error)
       })
 
-      it('names what is wrong with the text of a statement', async () => {
+      it('names the error in the text of a statement', async () => {
         const error = await failureOf(database.query('select no_such_column from entry'))
         expect(error).toMatchObject({ sqlState: '42703', message: expect.stringContaining('no_such_column') })
       })
@@ -157,7 +157,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         expectNoSecret(error)
       })
 
-      it('rejects so in its own transactions and their savepoints, too', async () => {
+      it('rejects with these errors in its transactions and savepoints too', async () => {
         const error = await failureOf(
           database.drizzle.transaction((outer) =>
             outer.transaction((inner) => inner.execute(sql`select ${SECRET}::int`)),
@@ -192,7 +192,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         expect(await names()).toEqual([])
       })
 
-      it('rejects when a statement was refused, even if the callback made nothing of that', async () => {
+      it('rejects when a statement was refused, even if the callback ignores the error', async () => {
         const outcome = database.transaction(async (transaction) => {
           await transaction.insert(entry).values({ name: 'a', amount: 1 })
           await transaction
@@ -246,7 +246,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         },
       )
 
-      it('does not repeat what was refused for another reason', async () => {
+      it('does not repeat a transaction that was refused for another reason', async () => {
         let runs = 0
         await failureOf(
           database.transaction(async (transaction) => {
@@ -302,7 +302,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
     })
 
     describe('exclusively', () => {
-      it('never runs two works of one name at the same time, whichever opening asks', async () => {
+      it('never runs two works of one name at the same time, from any database object', async () => {
         const other = underTest.open()
         let running = 0
         const work = async () => {
@@ -314,7 +314,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         await other.close()
       })
 
-      it('runs the next work when one has thrown, and throws what that threw', async () => {
+      it('runs the next work after one has thrown, and throws its error', async () => {
         const thrown = new Refused('not-found', 'There is no such thing.')
         const failing = database.exclusively('a work', () => Promise.reject(thrown))
         const next = database.exclusively('a work', async (drizzle) => drizzle.select().from(entry))
@@ -322,7 +322,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         expect(await next).toEqual([])
       })
 
-      it('does not run what would have to wait, when asked to', async () => {
+      it('does not run work that would have to wait, if asked not to wait', async () => {
         const other = underTest.open()
         const bothIn = countdown(2)
         const over = countdown(2)
@@ -365,7 +365,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         await expect(database.ping()).resolves.toBeUndefined()
       })
 
-      it('refuses everything after close, and leaves other openings alone', async () => {
+      it('refuses everything after close, and does not disturb other database objects', async () => {
         const other = underTest.open()
         const underWay = other.query('select 1 as n')
         await other.close()

@@ -51,7 +51,7 @@ describeBackends('housekeeping', (openBackend) => {
     return createHousekeeping(ports, { batchSize: 10, intervalMs: 5, ...options })
   }
 
-  it('removes everything in batches, and says how much', async () => {
+  it('removes everything in batches, and logs how much', async () => {
     const { job, limits, left } = heap(25)
     const housekeeping = instance([job])
     expect(await housekeeping.runOnce()).toBe(true)
@@ -83,7 +83,7 @@ describeBackends('housekeeping', (openBackend) => {
     expect(await next).toBe(true)
   })
 
-  it('logs what fails, and does the other jobs all the same', async () => {
+  it('logs a failed job and runs the other jobs', async () => {
     const broken: HousekeepingJob = { name: 'broken', removeBatch: () => Promise.reject(new Error('it broke')) }
     const { job, left } = heap(1)
     expect(await instance([broken, job]).runOnce()).toBe(true)
@@ -91,14 +91,14 @@ describeBackends('housekeeping', (openBackend) => {
     expect(logged('it broke')).toHaveLength(1)
   })
 
-  it('outlives a database that does not answer', async () => {
+  it('continues after a database did not answer', async () => {
     const housekeeping = instance([heap(1).job])
     await databases[0]?.close()
     expect(await housekeeping.runOnce()).toBe(false)
     expect(logged('Housekeeping did not run')).toHaveLength(1)
   })
 
-  it('runs again and again until it is stopped, which waits for the batch under way', async () => {
+  it('runs at intervals until it is stopped, and then waits for the running batch', async () => {
     let runs = 0
     const { job, limits, left } = heap(1000, async () => {
       runs += 1

@@ -46,7 +46,7 @@ const describeMigrations = (name: string, start: () => Promise<Opened>): void =>
       expect(await marks()).toEqual([2, 3])
     })
 
-    it('leave nothing behind of a run in which one was refused, and tell its SQLSTATE', async () => {
+    it('change nothing when one of them is refused, and reject with its SQLSTATE', async () => {
       const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', SECOND, 'SELECT no_such_column')
       await expect(migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })).rejects.toMatchObject({
         name: 'DatabaseError',

@@ -39,7 +39,7 @@ beforeEach(() => {
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 describe('the lock of the data folder', () => {
-  it('makes the folder for its owner alone, and leaves nothing in it when let go', async () => {
+  it('creates the folder for its owner only, and leaves nothing in it after the release', async () => {
     const unlock = await lockDataFolder(folder)
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     expect(claims()).toMatchObject([{ pid: process.pid }])
@@ -47,12 +47,12 @@ describe('the lock of the data folder', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('can be taken again once let go', async () => {
+  it('can be taken again after the release', async () => {
     await (await lockDataFolder(folder))()
     await (await lockDataFolder(folder))()
   })
 
-  it('is refused while a live process holds it, naming that process and its start', async () => {
+  it('is refused while a running process holds it, with the id and start of that process', async () => {
     const holder = await startContender()
     expect(await contend(holder)).toBe('won')
     const error = await lockDataFolder(folder).catch((reason: unknown) => reason)
@@ -88,7 +88,7 @@ describe('the lock of the data folder', () => {
     await (await lockDataFolder(folder))()
   })
 
-  it('waits for another process that only tries, and is refused by one that holds', async () => {
+  it('waits for a process that only tries to take it, and is refused while a process holds it', async () => {
     writeClaim('trying', { pid: process.ppid, startedAt: 'just now', processStart: '' })
     const lock = lockDataFolder(folder)
     rmSync(join(folder, 'keyhold.lock.trying'))
@@ -123,7 +123,7 @@ describe('eight processes that start at the same moment', () => {
 
   it('have one winner over a free folder, in every round', () => race(() => {}))
 
-  it('have one winner over what dead ones left, in every round', () =>
+  it('have one winner over stale claims, in every round', () =>
     race(() => {
       for (const name of ['a', 'b', 'c']) writeClaim(name, { pid: process.pid, processStart: 'another boot 1' })
     }))

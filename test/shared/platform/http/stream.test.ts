@@ -94,7 +94,7 @@ describe('a streamed answer', () => {
     expect(bodies).toEqual([])
   })
 
-  it('hears that its client has gone', async () => {
+  it('is aborted when its client is gone', async () => {
     body = async (stream) => {
       stream.write('hello')
       await untilEnded(stream)
@@ -114,7 +114,7 @@ describe('a streamed answer', () => {
     expect(lines.map((line) => JSON.parse(line).msg)).toContain('a stream was cut off')
   })
 
-  it('waits for a client that is slow, and is told when it goes on', async () => {
+  it('waits for a slow client, and continues with it', async () => {
     const piece = 'x'.repeat(100_000)
     let written = 0
     body = async (stream) => {

@@ -71,7 +71,7 @@ describe('the client behind proxies', () => {
     expect(peer('1', headers)).toBe(told)
   })
 
-  it('may be any trusted hop in X-Real-IP: the nearest proxy writes there whom it has seen itself', () => {
+  it('may be any trusted hop in X-Real-IP: the nearest proxy writes the address that it sees', () => {
     const headers = viaX('192.0.2.1, 198.51.100.1, 203.0.113.7')
     const told = ['192.0.2.1', '198.51.100.1', '203.0.113.7'].map((address) =>
       peer('2', { ...headers, 'x-real-ip': address }),
@@ -79,7 +79,7 @@ describe('the client behind proxies', () => {
     expect(told).toEqual(['nobody knows', 'https 198.51.100.1', 'https 198.51.100.1'])
   })
 
-  it('is the peer itself where no proxy is trusted, whatever the headers say', () => {
+  it('is the peer itself without a trusted proxy, whatever the headers are', () => {
     const contradicting = { ...viaX('203.0.113.7'), forwarded: 'for=192.0.2.1', 'x-real-ip': '198.51.100.1' }
     expect(peer('0', contradicting)).toBe('http 127.0.0.1')
     expect(peer('203.0.113.0/24', contradicting)).toBe('http 127.0.0.1')

@@ -10,7 +10,7 @@ const logging = () => {
 }
 
 describe('the log', () => {
-  it('writes no member that holds a secret, however deep it stands and however it is spelt', () => {
+  it('writes no member with a secret, at any depth and in any case', () => {
     const { log, lines } = logging()
     const deep = { request: { headers: [{ Authorization: 'Bearer planted' }, { 'Set-Cookie': ['planted'] }] } }
     log.info(
@@ -23,13 +23,13 @@ describe('the log', () => {
     expect(entry.deep.request.headers).toEqual([{ Authorization: '[redacted]' }, { 'Set-Cookie': '[redacted]' }])
   })
 
-  it('leaves a text alone that only looks like such a member', () => {
+  it('does not change a text that only looks like such a member', () => {
     const { log, lines } = logging()
     log.info('{"password":"in a sentence"}')
     expect(JSON.parse(lines[0] ?? '').msg).toBe('{"password":"in a sentence"}')
   })
 
-  it('says what is away and why in a few words, and of any other error where it was thrown', () => {
+  it('logs a missing dependency without a stack, and other errors with one', () => {
     const { log, lines } = logging()
     const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
     log.warn({ err: new Unavailable('cache', { cause: new Error('no connection', { cause: refused }) }) })
@@ -48,7 +48,7 @@ describe('the log', () => {
   })
 })
 
-describe('a stream that is written to once a turn', () => {
+describe('a stream that is written once in each turn of the event loop', () => {
   it('gets all lines of a turn in order, as one piece', async () => {
     const pieces: string[] = []
     const stream = onceATurn({ write: (piece) => void pieces.push(piece) })

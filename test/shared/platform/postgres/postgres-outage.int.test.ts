@@ -98,7 +98,7 @@ describe.skipIf(missing.length > 0)(title, () => {
     await expectRecovery()
   })
 
-  it('refuses after the deadline when the server falls silent, at once from then on, and recovers when it goes on', async () => {
+  it('refuses after the deadline when the server is paused, then at once, and recovers when it continues', async () => {
     server.pause()
     await expectAllUnavailable(ANSWER_TIMEOUT_MS * 2)
     for (let round = 0; round < 3; round++) await expectAllUnavailable(AT_ONCE_MS)
@@ -106,7 +106,7 @@ describe.skipIf(missing.length > 0)(title, () => {
     await expectRecovery()
   })
 
-  it('waits for a statement that takes its time: a server that answers others is not silent', async () => {
+  it('waits for a slow statement: a server that answers other statements is not silent', async () => {
     const patient = openPostgres(server.url)
     const slow = [1, 2].map(() => patient.query('select pg_sleep(2.5)'))
     const inTransaction = patient.transaction((transaction) => transaction.execute(sql`select pg_sleep(2.5)`))
@@ -114,7 +114,7 @@ describe.skipIf(missing.length > 0)(title, () => {
     await patient.close()
   })
 
-  it('refuses everybody after a second when the server falls silent, however long a statement may take', async () => {
+  it('refuses all callers after a second when the server is silent, whatever the limit of a statement is', async () => {
     const patient = openPostgres(server.url, { answerTimeoutMs: 60_000, sessions: 2 })
     await patient.ping()
     server.pause()

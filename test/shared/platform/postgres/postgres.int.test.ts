@@ -47,7 +47,7 @@ describe.skipIf(serverUrl === '')(title, () => {
     await database.ping()
   })
 
-  it('keeps a pipeline of slow statements going: only silence counts, not the wait', async () => {
+  it('continues a pipeline of slow statements: silence counts, and not the wait', async () => {
     const statements = Array.from({ length: 8 }, () => database.query('select pg_sleep(0.4)'))
     expect(await Promise.all(statements)).toHaveLength(8)
   })

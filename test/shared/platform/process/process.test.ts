@@ -22,8 +22,8 @@ function open() {
   return { send, close, exit }
 }
 
-describe('a server that is told to end', () => {
-  it('takes for one what the terminal sends and npm hands on a moment later', () => {
+describe('a server that gets a signal to end', () => {
+  it('treats the signals of the terminal and of npm shortly after as one', () => {
     const { send, close, exit } = open()
     send('SIGINT', 1_000)
     for (const afterMs of [0, 3, 100]) send('SIGINT', afterMs)

@@ -40,7 +40,7 @@ if (redisUrl === undefined) {
 describe('the cache in this process', () => {
   const entry = { version: 1, value: 'x' }
 
-  it('drops the entry longest not used when it is full', async () => {
+  it('removes the least recently used entry when it is full', async () => {
     const cache = createMemoryCache(movableClock(), { maxEntries: 2 })
     await cache.putVersioned('a', entry, { ttlSeconds: 60 })
     await cache.putVersioned('b', entry, { ttlSeconds: 60 })
@@ -71,7 +71,7 @@ describe('the cache in this process', () => {
     expect(heard).toEqual(['after'])
   })
 
-  it('reports what a listener threw', async () => {
+  it('reports the error of a listener', async () => {
     const errors: unknown[] = []
     const cache = openCache({
       redisUrl: undefined,

@@ -127,7 +127,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     expect(await cache.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds })).toBe(true)
   })
 
-  it('says why it is unavailable without repeating what was to be stored', async () => {
+  it('gives the reason of an outage without the value that was to be stored', async () => {
     const redis = await server()
     await redis.command('CONFIG', 'SET', 'requirepass', 'right-password')
     const cache = open(redis.url.replace('redis://', 'redis://:wrong-s3cret@'))
@@ -169,7 +169,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     expect(await cache.publish(channel, 'x', { since, maxAgeMs: 60_000 })).toBe(false)
   })
 
-  it('does not believe what a master held before it was a replica in between', async () => {
+  it('ignores entries of a master from before it was a replica', async () => {
     const [first, second] = [await server(), await server()]
     const cache = open(first.url)
     await follow(second, first)
@@ -186,7 +186,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     expect(await cache.putVersioned(key, { version: 6, value: 'x' }, { ttlSeconds, since })).toBe(false)
   })
 
-  it('does not believe on a replica what its master holds', async () => {
+  it('ignores entries of the master on its replica', async () => {
     const [master, replica] = [await server(), await server()]
     const [cache, reader] = [open(master.url), open(replica.url)]
     await follow(replica, master)
@@ -226,7 +226,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     expect(left).toEqual([])
   })
 
-  it('makes every call unavailable while it stands still, and works again when it goes on', async () => {
+  it('makes every call unavailable while Redis is paused, and works again afterwards', async () => {
     const redis = await server()
     const cache = open(redis.url)
     await working(cache)
@@ -237,7 +237,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     await working(cache)
   })
 
-  it('lets subscribe resolve while it stands still', async () => {
+  it('lets subscribe resolve while Redis is paused', async () => {
     const redis = await server()
     const cache = open(redis.url)
     redis.pause()
@@ -297,7 +297,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
 })
 
 describe.skipIf(!possible)('a Redis Cluster (needs TEST_REDIS_URL and redis-server)', () => {
-  it('is used through any of its nodes, and heard again after the node that owns the keys was restarted', async () => {
+  it('is used through each of its nodes, and delivers messages again after a restart of the node that owns the keys', async () => {
     const servers = await startRedisCluster(3)
     closers.push(...servers.map((node) => () => node.dispose()))
     const [first, second, third] = servers

@@ -66,7 +66,7 @@ describe('a cursor', () => {
     }
   })
 
-  it('is accepted under a second secret, and refused under a stranger’s', () => {
+  it('is accepted under a second secret, and refused under a foreign one', () => {
     expect(createCursors([oldKey]).read(scope, createCursors([oldKey, newKey]).write(scope, position))).toEqual(
       position,
     )

@@ -131,7 +131,7 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
     expect(answer).toContain(`"code":"${code}"`)
   })
 
-  it('takes TLS 1.3, of TLS 1.2 ephemeral keys with authenticated encryption alone, and nothing older; renewed, too', async () => {
+  it('accepts TLS 1.3, TLS 1.2 only with ephemeral keys and authenticated encryption, and nothing older; also after a renewal', async () => {
     const port = await serve('https://auth.example')
     const version = (options: SecureContextOptions) =>
       new Promise<string>((resolve, reject) => {
@@ -163,7 +163,7 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
     await expectRules()
   })
 
-  it('closes what is no TLS, and goes on', async () => {
+  it('closes connections without TLS, and continues', async () => {
     const port = await serve('https://auth.example')
     const received = await new Promise<string>((resolve) => {
       let text = ''
@@ -177,7 +177,7 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
     expect((await get(port, one.certPem)).status).toBe(200)
   })
 
-  it('takes a renewed certificate without a restart, and none that it cannot serve with', async () => {
+  it('uses a renewed certificate without a restart, and ignores an unusable one', async () => {
     const port = await serve('https://auth.example')
     await expect(get(port, other.certPem)).rejects.toThrow('self-signed')
     write(other.certPem, one.keyPem)
@@ -209,7 +209,7 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
     )
   })
 
-  it('is refused with what is wrong with either file at once', async () => {
+  it('is refused with the problems of both files at once', async () => {
     write('junk', 'junk')
     expect((await certificateProblems(files)).map(({ variable }) => variable)).toEqual(['TLS_CERT', 'TLS_KEY'])
     write(one.certPem, one.keyPem)
