@@ -6,8 +6,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import { deriveKey } from '../../platform/crypto/derive-key.ts'
-import { installationHeader } from '../principal/instance-id.ts'
-import { keySetHeader } from './published-keys.ts'
 
 /** The header field that carries the MAC, in base64url. */
 export const internalMacHeader = 'keyhold-internal-mac'

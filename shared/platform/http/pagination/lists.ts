@@ -30,6 +30,12 @@ export interface ListAnswerOptions<Item> {
   readonly headers: Answer['headers']
 }
 
+/** A page of a list, before it is an answer. */
+export interface ListReply<Shown> {
+  readonly body: { readonly items: readonly Shown[]; readonly nextCursor: string | null }
+  readonly headers: { readonly link?: string }
+}
+
 /** The lists of one server. */
 export interface Lists {
   /** Reads the page that a request asks for. @throws Refused `invalid-cursor` */

@@ -29,6 +29,16 @@ import { peerOf, refuseContradiction, type TransportSettings } from '../transpor
 /** The methods of routes. The table itself answers HEAD and OPTIONS. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+/** The names of the parameters in a path of Hono's syntax. */
+type ParameterName<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer More}`
+    ? Name | ParameterName<`/${More}`>
+    : Rest
+  : never
+
+/** The parameters of a path, decoded. */
+export type PathParameters<Path extends string> = Readonly<Record<ParameterName<Path>, string>>
+
 /** One path, and the methods that share a handler on it. */
 export interface Route {
   readonly methods: readonly Method[]
@@ -201,10 +211,13 @@ function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Ans
     options.log.warn({ requestId: call.requestId, err: error }, error.message)
     return asAnswer(problemDocument(options.problems, occurrenceOfUnavailable(error), context), retryHeader(error))
   }
-  options.log.error({ requestId: call.requestId, err: error }, 'a request failed through our own fault')
+  options.log.error({ requestId: call.requestId, err: error }, 'A request failed because of an error in the server')
   const occurrence = { code: 'internal-error', detail: 'The request could not be carried out. It has been logged.' }
   return asAnswer(problemDocument(options.problems, occurrence, context), {})
 }
+
+const retryHeader = ({ retryAfterSeconds }: Pick<Refused, 'retryAfterSeconds'>): Answer['headers'] =>
+  retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
 
 /** The challenge for refusals without a challenge of their own. */
 function challengeOf({ fallbackChallenge }: AppOptions): Answer['headers'] {
@@ -240,6 +253,6 @@ function respond(
   if (call.method === 'HEAD') return new Response(null, { status, headers })
   outgoing.writeHead(status, headers)
   outgoing.flushHeaders()
-  sendStream(outgoing, body, streams).catch((err: unknown) => log.error({ requestId, err }, 'a stream was cut off'))
+  sendStream(outgoing, body, streams).catch((err: unknown) => log.error({ requestId, err }, 'A stream was cut off'))
   return RESPONSE_ALREADY_SENT
 }

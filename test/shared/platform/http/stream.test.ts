@@ -111,7 +111,7 @@ describe('a streamed answer', () => {
       throw new Error('broken')
     }
     await expect(textOf(await get())).rejects.toThrow('aborted')
-    expect(lines.map((line) => JSON.parse(line).msg)).toContain('a stream was cut off')
+    expect(lines.map((line) => JSON.parse(line).msg)).toContain('A stream was cut off')
   })
 
   it('waits for a slow client, and continues with it', async () => {
