@@ -2,7 +2,9 @@
  * The life of a key: pending (published, not signing) → active (signs) → retired (verifies only) → removed. Pure: which step a ring needs
  * next and when, and what each step makes of it. Knows no files.
  */
+
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import { type KeyEntry, type KeyRingFile, type KeyUse, keyUses } from './keyring-file.ts'
 
 /** How long the states last, in milliseconds. */
@@ -16,8 +18,11 @@ export interface LifeCycleRules {
 /** A key must have been published this long before it signs, so that whoever caches the key document knows it, in milliseconds. */
 export const publicationMs = 600_000
 
-/** A retired key stays this much longer than its last token: for clocks that differ and servers that notice late, in milliseconds. */
-const removalToleranceMs = 120_000
+/**
+ * A retired key stays for this much longer than its last token, in milliseconds: the clock tolerance, and a minute for a
+ * server that notices the next key late and signs with this one meanwhile.
+ */
+const removalToleranceMs = (clockToleranceSeconds + 60) * 1000
 
 /** Something to be done with a ring, and from when on. */
 export type Step =

@@ -1,8 +1,8 @@
 /** Client authentication by `private_key_jwt` (RFC 7521 §4.2, RFC 7523 §2.2 and §3): a JWT that the client signs for one use. */
+
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
-import { maxIssuedAheadSeconds } from '../../shared/protocol/access-token/access-token.ts'
 import {
   type CompactJws,
   isSignedRs256,
@@ -10,6 +10,7 @@ import {
   parseCompactJws,
   parseJsonObject,
 } from '../../shared/protocol/access-token/compact-jws.ts'
+import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 
 /** `client_assertion_type`. */
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -71,6 +72,6 @@ const isHeaderRight = ({ header }: CompactJws): boolean =>
 
 const isTimely = ({ exp, nbf, iat }: z.infer<typeof claimsSchema>, now: number): boolean =>
   exp > now &&
-  exp <= now + maxTtlSeconds + maxIssuedAheadSeconds &&
-  (nbf === undefined || nbf <= now + maxIssuedAheadSeconds) &&
-  (iat === undefined || iat <= now + maxIssuedAheadSeconds)
+  exp <= now + maxTtlSeconds + clockToleranceSeconds &&
+  (nbf === undefined || nbf <= now + clockToleranceSeconds) &&
+  (iat === undefined || iat <= now + clockToleranceSeconds)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
+import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { Guesses } from '../../shared/protocol/login-throttle/login-throttle.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
@@ -86,9 +87,6 @@ async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): P
 
 const useSql = `insert into auth.used_signatures (key_id, signature, used_at, expires_at)
   values ($1, $2, $3::text::timestamptz, $4::text::timestamptz) on conflict do nothing returning true as used`
-
-/** Some server's clock may be behind by this much, in seconds. */
-const clockToleranceSeconds = 60
 
 /** False when it was used before (RFC 7523 §3, point 7). Stands among the signatures, as what no signature is a digest of. */
 async function useOnce(

@@ -2,8 +2,10 @@
  * Builds principal records from the database. The only reader of those tables for that purpose, so that the cache, the feed and
  * `/internal` can never disagree about what a record holds.
  */
+
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { InstalledPrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { noCounter } from './change-counter.ts'
@@ -23,11 +25,9 @@ export interface PrincipalFacts {
   readonly version: number
 }
 
-/** A deal server's clock may be behind by this much and still count a token as alive, in milliseconds. */
-const clockToleranceMs = 60_000
-
-/** Tokens that expired before this moment (RFC 3339) are expired for every server. */
-export const tokensAliveSince = (clock: Clock): string => new Date(clock.now() - clockToleranceMs).toISOString()
+/** A token that expired before this time (RFC 3339) has expired for every server, also for one whose clock is behind. */
+export const tokensAliveSince = (clock: Clock): string =>
+  new Date(clock.now() - clockToleranceSeconds * 1000).toISOString()
 
 /**
  * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON; `aliveSince` is SQL for `tokensAliveSince`. An ended login

@@ -18,9 +18,6 @@ export const maxAccessTokenLength = 8192
 /** No access token lives longer, in seconds: the upper bound of `ACCESS_TOKEN_TTL`, which a verifier insists on. */
 export const maxAccessTokenTtlSeconds = 86_400
 
-/** How far ahead an issue time may lie, in seconds; an expiry has no tolerance. */
-export const maxIssuedAheadSeconds = 60
-
 const numericDate = z.number().int().nonnegative()
 const shortText = z.string().min(1).max(256)
 

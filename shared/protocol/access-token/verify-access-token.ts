@@ -2,15 +2,16 @@
  * Verifies access tokens, synchronously: this stands in the way of every request (jose takes six times as long, and waits in the
  * thread pool behind password hashes). Accepts nothing that jose refuses; a test compares the two.
  */
+
 import type { KeyObject } from 'node:crypto'
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
+import { clockToleranceSeconds } from '../clock-tolerance.ts'
 import {
   type AccessTokenClaims,
   accessTokenAlg,
   accessTokenClaimsSchema,
   maxAccessTokenLength,
   maxAccessTokenTtlSeconds,
-  maxIssuedAheadSeconds,
 } from './access-token.ts'
 import { isSignedRs256, namesForeignKey, parseCompactJws, parseJsonObject } from './compact-jws.ts'
 
@@ -85,7 +86,7 @@ function judgeClaims(
   if (typeof claims.aud === 'string' ? claims.aud !== audience : !claims.aud.includes(audience)) {
     return invalid('for another audience')
   }
-  if (claims.iat > now + maxIssuedAheadSeconds) return invalid('issued in the future')
+  if (claims.iat > now + clockToleranceSeconds) return invalid('issued in the future')
   if (claims.nbf !== undefined && claims.nbf > now) return invalid('not valid yet')
   if (claims.exp <= claims.iat || claims.exp - claims.iat > maxAccessTokenTtlSeconds)
     return invalid('of no sane lifetime')

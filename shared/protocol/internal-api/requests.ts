@@ -2,8 +2,10 @@
  * How the deal server proves itself at the auth server's `/internal`: HMAC-SHA256 under SERVICE_SECRET over method,
  * path, time, nonce and body digest. The secret never travels. Both sides use this one file.
  */
+
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
+import { clockToleranceSeconds } from '../clock-tolerance.ts'
 
 /** What is signed. */
 export interface InternalRequest {
@@ -17,10 +19,10 @@ export interface InternalRequest {
 export const internalSchemeName = 'keyhold-internal'
 
 /**
- * How far the clocks of the two servers may be apart, in seconds: the time of a request may be so far from now, either
- * way.
+ * How far the time of a request may be from now, either way, in seconds: the clock tolerance, and half a minute for a
+ * request that is slow on its way.
  */
-export const internalToleranceSeconds = 90
+export const internalToleranceSeconds = clockToleranceSeconds + 30
 
 /** Who signed a request: one that holds this secret, at this time. */
 export interface InternalAsker {

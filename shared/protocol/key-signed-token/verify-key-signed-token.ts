@@ -2,10 +2,11 @@
  * Verifies key-signed tokens: recovers the payload with the public key (RFC 8017 §7.2 with block type 1), then reads it. Whatever is
  * wrong, the verdict is one and the same.
  */
+
 import { constants, type KeyObject, publicDecrypt } from 'node:crypto'
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
-import { maxIssuedAheadSeconds } from '../access-token/access-token.ts'
 import type { VerificationKeys } from '../access-token/verify-access-token.ts'
+import { clockToleranceSeconds } from '../clock-tolerance.ts'
 import { decodeKeySignedPayload, type KeySignedClaims } from './key-signed-payload.ts'
 import { type ParsedKeySignedToken, parseKeySignedToken } from './key-signed-token.ts'
 
@@ -41,7 +42,7 @@ export function createKeySignedVerifier({ keys, clock }: KeySignedExpectations):
     const payload = recover(key, parsed)
     const claims = payload && decodeKeySignedPayload(payload)
     const now = unixSeconds(clock.now())
-    if (!claims || claims.iat > now + maxIssuedAheadSeconds) return invalid
+    if (!claims || claims.iat > now + clockToleranceSeconds) return invalid
     if (claims.exp <= now) return { ok: false, problem: 'token-expired', claims }
     return { ok: true, kid: parsed.kid, claims }
   }

@@ -8,6 +8,7 @@ import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { deriveKey } from '../../../platform/crypto/derive-key.ts'
 import type { IdSource } from '../../../platform/ids.ts'
+import { clockToleranceSeconds } from '../../clock-tolerance.ts'
 
 /** A nonce that was issued under one of the secrets. */
 export interface DigestNonce {
@@ -32,9 +33,6 @@ export interface DigestNonceOptions {
 
 /** How long a nonce is good, in milliseconds. */
 export const nonceLifeMs = 300_000
-
-/** How far the clocks of two servers may be apart, in milliseconds. */
-const toleranceMs = 60_000
 
 const timeBytes = 6
 const randomBytes = 12
@@ -68,7 +66,7 @@ export function createDigestNonces({ secrets, clock, ids }: DigestNonceOptions):
     },
     read: (text) => {
       const known = right.get(text) ?? readAnew(text)
-      if (!known || known.issuedAt > clock.now() + toleranceMs) return undefined
+      if (!known || known.issuedAt > clock.now() + clockToleranceSeconds * 1000) return undefined
       right.set(text, known)
       return known
     },

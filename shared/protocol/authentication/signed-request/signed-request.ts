@@ -2,11 +2,13 @@
  * Signed requests (CONTRACT section 4): `?timestamp=…&apiKey=…&signature=…`, or HTTP Message Signatures (RFC 9421) with the same keys.
  * Everything about an unknown, revoked or expired key and a wrong signature is one refusal in one time.
  */
+
 import { createHash } from 'node:crypto'
 import { type Clock, unixSeconds } from '../../../platform/clock.ts'
 import type { HttpCall } from '../../../platform/http/call.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
+import { clockToleranceSeconds } from '../../clock-tolerance.ts'
 import { isSafeMethod, type RequestSignature, type Scheme, type VerifiedCredential } from '../scheme.ts'
 import { lowerCase } from '../signature-parameters.ts'
 import { readFieldSignature } from './field-signature.ts'
@@ -27,9 +29,6 @@ export interface SignedRequestPorts {
   /** Where clients see this server. */
   readonly publicOrigin: string
 }
-
-/** Signatures are remembered for this much longer than they are accepted, for the slowest clock too, in milliseconds. */
-const clockToleranceMs = 60_000
 
 const readers = { query: readQuerySignature, fields: readFieldSignature } as const
 
@@ -142,7 +141,11 @@ async function use(
   { use }: SignedRequestPorts,
 ): Promise<RequestSignature> {
   const digest = createHash('sha256').update(signature).digest('base64url')
-  const usedAt = await use({ keyId, digest, expiresAt: (signedAt + maxSignatureTtlSeconds) * 1000 + clockToleranceMs })
+  const usedAt = await use({
+    keyId,
+    digest,
+    expiresAt: (signedAt + maxSignatureTtlSeconds + clockToleranceSeconds) * 1000,
+  })
   return { digest, isReused: usedAt !== undefined, usedAt }
 }
 
