@@ -15,7 +15,7 @@ import { compareLogins, measureReadsBesideLogins } from './logins.ts'
 import { readOneDeal } from './read-one-deal.ts'
 import { startServers } from './servers.ts'
 import { compareNamedStyles, compareStyles } from './styles.ts'
-import { verifyTokens } from './verify-tokens.ts'
+import { measureVerifyingBesideHashes, readWithNewTokens, verifyTokens } from './verify-tokens.ts'
 
 const clients = 32
 const settings = {
@@ -49,6 +49,7 @@ async function main(filter: string): Promise<void> {
       'read-one-deal': readOneDeal,
       'key-signed': verifyKeySigned,
       'verify-tokens': verifyTokens,
+      'verify-new-tokens': readWithNewTokens,
       costliest: measureCostliest,
       logins: compareLogins,
       'hold-deals': holdDeals,
@@ -67,6 +68,9 @@ async function main(filter: string): Promise<void> {
     }
     if ('reads-beside-logins'.includes(filter)) {
       process.stdout.write(`${await measureReadsBesideLogins(bench, settings)}\n`)
+    }
+    if ('verify-beside-hashes'.includes(filter)) {
+      process.stdout.write(`${await measureVerifyingBesideHashes(settings)}\n`)
     }
     if ('events'.includes(filter)) {
       const { redisUrl } = environment

@@ -166,7 +166,8 @@ const recheck = (caller: Caller) => Promise.resolve(caller)
 
 const takeAtItsWord = (): Promise<Caller> => Promise.resolve(givenCaller)
 
-const givenCaller: Caller = {
+/** The benchmark's user as a caller. */
+export const givenCaller: Caller = {
   username: user.username,
   userId: ids.uuid(),
   rights: new Set(allRights),

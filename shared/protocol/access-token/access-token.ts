@@ -1,5 +1,6 @@
 /**
- * The access token: a JWT in the profile of RFC 9068, signed with RS256 (CONTRACT section 3). What both servers must agree on.
+ * The access token: a JWT in the profile of RFC 9068, signed with RS256 (docs/contract.md#access-token). Both servers
+ * share this definition.
  */
 import { z } from 'zod'
 
@@ -12,10 +13,12 @@ export const accessTokenTyp = 'at+jwt'
 /** `client_id` of tokens from `/login`: a public client (RFC 9068 §2.2). */
 export const loginClientId = 'keyhold'
 
-/** Nothing longer is looked at, in characters. */
+/** The largest length of a token in characters. A longer one is refused unread. */
 export const maxAccessTokenLength = 8192
 
-/** No access token lives longer, in seconds: the upper bound of `ACCESS_TOKEN_TTL`, which a verifier insists on. */
+/**
+ * The longest lifetime of an access token, in seconds: the upper bound of `ACCESS_TOKEN_TTL`. A verifier refuses more.
+ */
 export const maxAccessTokenTtlSeconds = 86_400
 
 const numericDate = z.number().int().nonnegative()
@@ -32,13 +35,16 @@ export const accessTokenClaimsSchema = z.object({
   nbf: numericDate.optional(),
   jti: shortText,
   client_id: shortText,
-  /** The login it belongs to, by id. */
+  /** The id of the login or of the API key. */
   sid: shortText,
-  /** The credential generation it was made under. */
+  /** The credential generation of the user when the token was issued. */
   gen: z.number().int().nonnegative(),
-  /** Names of rights: all that it may do of what its user may (RFC 9068 §2.2.3). Without it, everything; empty, nothing. */
+  /**
+   * Names of rights, separated by blanks: what the token may do of what its user may (RFC 9068 §2.2.3). Absent: all
+   * rights of the user. Empty: none.
+   */
   scope: z.string().max(4096).optional(),
 })
 
-/** The claims of an access token whose signature and claims are right. */
+/** The claims of a verified access token. */
 export type AccessTokenClaims = z.infer<typeof accessTokenClaimsSchema>

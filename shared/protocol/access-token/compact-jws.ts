@@ -1,9 +1,10 @@
 /**
- * Takes a JWS in Compact Serialization apart (RFC 7515 §7.1), strictly: what two parsers could read differently is refused.
+ * Reads a JWS in Compact Serialization (RFC 7515 §7.1) and verifies RS256 signatures. Reading is strict: a text that
+ * two parsers could read differently is refused.
  */
 import { type KeyObject, verify } from 'node:crypto'
 
-/** A JWS whose form is right; nothing of it is verified. */
+/** A well-formed JWS. Its signature is not verified yet. */
 export interface CompactJws {
   readonly header: Readonly<Record<string, unknown>>
   /** The octets that are signed (RFC 7515 §2, JWS Signing Input). */
@@ -12,14 +13,14 @@ export interface CompactJws {
   readonly signature: Buffer
 }
 
-/** Members that would make a verifier fetch or trust a key of the token's choosing, or read the payload in another way. */
+/** Header members that let a token choose its own key, or that change how its payload is read. */
 const foreignMembers = ['crit', 'b64', 'jku', 'x5u', 'jwk', 'x5c', 'zip', 'enc', 'cty']
 
-/** True for a header that no verifier here accepts, whatever its signature (RFC 8725 §3.5, §3.10). */
+/** True for a header with such a member. No verifier here accepts it, whatever its signature (RFC 8725 §3.5, §3.10). */
 export const namesForeignKey = (header: CompactJws['header']): boolean =>
   foreignMembers.some((member) => Object.hasOwn(header, member))
 
-/** The JWS of this text, or a sentence that says what is wrong with its form. */
+/** The JWS in this text, or a phrase that says what is wrong with its form. */
 export function parseCompactJws(text: string): CompactJws | string {
   const parts = text.split('.', 4)
   const [headerPart, payloadPart, signaturePart] = parts
@@ -33,8 +34,8 @@ export function parseCompactJws(text: string): CompactJws | string {
 }
 
 /**
- * True when this RSA key made the signature with RS256 (RFC 7518 §3.3), and the header says so. A key of another kind would make RS256
- * mean something else: such a key verifies nothing.
+ * True when this RSA key made the signature with RS256 (RFC 7518 §3.3) and the header says so. With a key of another
+ * type, RS256 would mean something else, so such a key verifies nothing.
  */
 export const isSignedRs256 = ({ header, signingInput, signature }: CompactJws, key: KeyObject): boolean =>
   header.alg === 'RS256' &&
@@ -42,7 +43,9 @@ export const isSignedRs256 = ({ header, signingInput, signature }: CompactJws, k
   key.asymmetricKeyType === 'rsa' &&
   verify('RSA-SHA256', signingInput, key, signature)
 
-/** Base64url without padding (RFC 7515 §2), in the one spelling that encoding gives; undefined for anything else. */
+/**
+ * Decodes base64url without padding (RFC 7515 §2). Undefined unless the text is exactly what encoding the bytes gives.
+ */
 function decode(part: string): Buffer | undefined {
   const bytes = Buffer.from(part, 'base64url')
   return bytes.toString('base64url') === part ? bytes : undefined
@@ -50,7 +53,7 @@ function decode(part: string): Buffer | undefined {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The JSON object in these octets; undefined when they are not UTF-8, not JSON or not an object. */
+/** The JSON object in these octets; undefined unless they are UTF-8, JSON and an object. */
 export function parseJsonObject(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes))

@@ -2,10 +2,10 @@ import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
 import type { VerificationKeys } from './verify-access-token.ts'
 
-/** So many verified tokens are remembered. */
+/** Bounds of the cache of verified tokens. */
 const remembered = { maxEntries: 10_000, maxBytes: 24_000_000 }
 
-/** What a verifier says of a token that is right. Seconds since the epoch. */
+/** The verdict for a valid token. `exp` is in seconds since the epoch. */
 interface RightToken {
   readonly ok: true
   readonly kid: string
@@ -13,8 +13,8 @@ interface RightToken {
 }
 
 /**
- * A verifier that remembers tokens whose signature was right, by their whole text. Whether a remembered one has expired, and
- * whether its key is still there, is looked at each time. Only what `verify` accepted is kept: a stranger's junk takes no room.
+ * A verifier with a cache of valid tokens, by their whole text. For a cached token, each call still checks its expiry
+ * and whether its key is still known. Only valid tokens are cached, so invalid ones take no room.
  */
 export function rememberVerifiedTokens<Verdict extends RightToken | { readonly ok: false }>(
   verify: (token: string) => Verdict,

@@ -15,31 +15,31 @@ import {
 } from './access-token.ts'
 import { isSignedRs256, namesForeignKey, parseCompactJws, parseJsonObject } from './compact-jws.ts'
 
-/** The public keys that access tokens may be signed with. */
+/** The public keys that tokens are verified with. */
 export interface VerificationKeys {
-  /** The RSA public key of this `kid`; undefined when it is unknown or removed. Does not wait for anything. */
+  /** The RSA public key with this `kid`; undefined when it is unknown or was removed. Answers at once, from memory. */
   key(kid: string): KeyObject | undefined
 }
 
-/** What verification found. `reason` is for the log and for developers; it repeats nothing of the token. */
+/** The result of a verification. `reason` is for the log and for developers; it repeats nothing of the token. */
 export type AccessTokenVerdict =
   | { readonly ok: true; readonly kid: string; readonly claims: AccessTokenClaims }
-  /** Everything is right but its time is over. */
+  /** The token is valid except that it has expired. */
   | { readonly ok: false; readonly problem: 'token-expired'; readonly claims: AccessTokenClaims }
   | {
       readonly ok: false
       readonly problem: 'invalid-token'
       readonly reason: string
-      /** Set when all that is wrong is that its key is not known (yet): fetching keys may help. */
+      /** Set when the key is unknown: it may have been published since the keys were loaded. */
       readonly unknownKid?: string
     }
 
-/** What a token is checked against. */
+/** The expected values of a token, and the keys. */
 export interface AccessTokenExpectations {
   readonly keys: VerificationKeys
-  /** Exactly the claim `iss`. */
+  /** The claim `iss` must equal this. */
   readonly issuer: string
-  /** Must be, or be among, the claim `aud`. */
+  /** The claim `aud` must be this or contain it. */
   readonly audience: string
   readonly clock: Clock
 }

@@ -1,6 +1,7 @@
 /**
- * From a request to a caller: find the one credential, verify it, then let the principal record decide. No fall-through: a bad
- * credential is an error even if another would do (CONTRACT section 4). Fails closed: without a record there is no caller.
+ * From a request to a caller: finds the one credential, verifies it, then lets the principal record decide. There is no
+ * fall-through: a bad credential is an error even if another one would do (docs/contract.md#one-credential). Without a
+ * record, the request is refused.
  */
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
 import type { HttpCall } from '../../platform/http/call.ts'
@@ -19,50 +20,56 @@ import {
   type VerifiedCredential,
 } from './scheme.ts'
 
-/** Who calls, as far as the servers care. */
+/** The caller of a request. */
 export interface Caller {
-  /** As created, whatever the credential's spelling. */
+  /** As created; a credential may spell it with other capitals. */
   readonly username: string
   readonly userId: string
-  /** What the record gives, and the credential lets through. */
+  /** The rights in the record that the credential does not exclude. */
   readonly rights: ReadonlySet<string>
   readonly scheme: SchemeName
   readonly credential: VerifiedCredential
 }
 
-/** Where principal records come from. */
+/** The source of principal records. */
 export interface Principals {
-  /** The record, or undefined when there is no such user. @throws Unavailable when nobody can tell */
+  /** The record, or undefined when there is no such user. @throws Unavailable when neither can be determined */
   get(username: string, onBehalfOf?: Traced): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined
-  /** Where that can happen: calls `listener` whenever all that was known is of no use, because the database is another one. */
+  /**
+   * Calls `listener` whenever the auth database was replaced by another one, so that everything known before is
+   * useless. Absent where that cannot happen.
+   */
   onOtherInstallation?(listener: () => void): void
 }
 
 /** @throws Refused with the challenges; Unavailable */
 export type Authenticate = (call: HttpCall) => Promise<Caller>
 
-/** The caller as of now, while an answer goes on. @throws Refused when the credential has expired or ended; Unavailable */
+/**
+ * Checks the caller again during a long response. Gives the caller with its current rights.
+ * @throws Refused when the credential has expired or was revoked; Unavailable
+ */
 export type Recheck = (caller: Caller) => Promise<Caller>
 
-/** What authentication rests on. */
+/** The dependencies of authentication. */
 export interface AuthenticationPorts {
-  /** The enabled ones. */
+  /** The enabled schemes. */
   readonly schemes: readonly Scheme[]
   readonly principals: Principals
   readonly refuseCrossSite: RefuseCrossSite
   readonly clock: Clock
-  /** Let reused signatures through, for a pipeline that answers them with a stored command or not at all. */
+  /** True: accept reused signatures, for a pipeline that responds to them only with a stored command. */
   readonly handsOnReusedSignatures?: boolean
-  /** Told of every outcome: `accepted`, `unavailable`, or the code of the refusal. */
+  /** Called with every outcome: `accepted`, `unavailable`, or the code of the refusal. */
   readonly observe?: (scheme: SchemeName | 'none', outcome: string) => void
 }
 
-/** Which credentials a request carries, unverified: for routes that have one of their own in the path. */
+/** The unverified credentials of a request, for routes with a credential of their own in the path. */
 export interface Presented {
   readonly schemes: readonly SchemeName[]
-  /** An `Authorization` field that no scheme here reads. */
+  /** True for an `Authorization` field of a scheme that is not served. */
   readonly isForeign: boolean
-  /** The refusal of several credentials, which makes a browser forget a dead one of these. */
+  /** The refusal of several credentials. It makes a browser forget a session cookie that is no longer valid. */
   refuseSeveral(): Promise<Refused<'several-credentials'>>
 }
 
@@ -73,7 +80,7 @@ export interface Authentication {
   readonly presented: (call: HttpCall) => Presented
 }
 
-/** Authentication as both servers do it. */
+/** The authentication of a server. */
 export function createAuthentication(ports: AuthenticationPorts): Authentication {
   const { principals, clock, observe = () => undefined } = ports
   const find = createFinder(ports.schemes)
@@ -85,7 +92,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
         if (areSeveral(call, presented)) throw await refuseSeveral(presented.found, call, principals)
         const { scheme, credential } = requireOne(presented, call, ports.schemes)
         tried = scheme.name
-        // Nobody waits for what is known already: each wait would cost more than most of these steps.
+        // Results that are known already are not awaited: each await would cost more than most of these steps.
         const verifying = scheme.verify(credential, call)
         const verified = verifying instanceof Promise ? await verifying : verifying
         if (tried !== 'signed-request' && call.rawQuery !== '') await refuseFalseClaims(call)
@@ -131,7 +138,7 @@ function requireOne({ found, isForeign }: PresentedCredentials, call: HttpCall, 
   throw refuse('unauthenticated', 'The request carries no credential.', { schemes, call })
 }
 
-/** Without a signature too, what a request says of itself must be true. @throws Refused `invalid-parameter` */
+/** Claims of a request about itself must be true even if it is not signed. @throws Refused `invalid-parameter` */
 async function refuseFalseClaims(call: HttpCall): Promise<void> {
   const name = await falseClaim(call)
   if (name !== undefined) throw new Refused('invalid-parameter', `The parameter ${name} is not true of this request.`)
@@ -151,14 +158,17 @@ async function refuseSeveral(
   const headers: Record<string, string | readonly string[]> = {}
   for (const { scheme, credential } of found) {
     if (!scheme.isForgottenAmongSeveral) continue
-    Object.assign(headers, await headersWhenDead({ scheme, credential }, call, principals))
+    Object.assign(headers, await headersUnlessValid({ scheme, credential }, call, principals))
   }
   const detail = 'Send exactly one credential; several are refused, even if one of them is valid.'
   return new Refused('several-credentials', detail, { headers })
 }
 
-/** What a refusal of this credential alone would have brought along; nothing when it is alive, or nobody can tell. */
-async function headersWhenDead(
+/**
+ * The header fields that the refusal of this credential alone would have; none when it is valid, or when that cannot be
+ * determined.
+ */
+async function headersUnlessValid(
   { scheme, credential }: Found,
   call: HttpCall,
   principals: Principals,
@@ -175,13 +185,13 @@ async function headersWhenDead(
   }
 }
 
-/** The order in which challenges are sent: clients take the first that they know (CONTRACT section 4). */
+/** The order of challenges: clients use the first one that they know (docs/contract.md#challenges). */
 const challengeOrder: readonly SchemeName[] = ['bearer', 'key-signed', 'digest', 'basic']
 
-/** A browser answers these with a dialog. */
+/** Browsers open a dialog for these challenges. */
 const dialogSchemes: readonly SchemeName[] = ['digest', 'basic']
 
-/** A 401 that says which schemes are served, one challenge a line; `routes.ts` names them all in `schemes`. */
+/** A 401 with one challenge line for each served scheme; `routes.ts` adds the member `schemes`. */
 function refuse(
   code: 'unknown-scheme' | 'unauthenticated',
   detail: string,
@@ -193,7 +203,7 @@ function refuse(
   return new Refused(code, detail, { headers: challenges.length === 0 ? {} : { 'www-authenticate': challenges } })
 }
 
-/** What a credential carries that its user's record may refuse it for. */
+/** The parts of a credential by which a record may refuse it. */
 type Mortal = Pick<VerifiedCredential, 'generation' | 'loginId' | 'tokenId'>
 
 interface Refusal {
@@ -201,17 +211,20 @@ interface Refusal {
   readonly detail: string
 }
 
-/** Why the record refuses a credential: disabled or unknown user, another generation, an ended login. Undefined for a live one. */
+/**
+ * The reason why a record refuses a credential: a disabled or unknown user, another generation, a revoked login.
+ * Undefined for a valid credential.
+ */
 export function refusalOf(record: PrincipalRecord, credential: Mortal): Refusal | undefined {
   const { generation, loginId, tokenId } = credential
-  if (!record.enabled) return noSuchUser
+  if (!record.enabled) return unknownUser
   if (generation !== undefined && generation !== generationOf(record, loginId)) return otherGeneration
   const ids = record.endedLogins
   const hasEnded = (id: string | undefined) => id !== undefined && ids.includes(id)
   return ids.length > 0 && (hasEnded(loginId) || hasEnded(tokenId)) ? endedLogin : undefined
 }
 
-const noSuchUser: Refusal = {
+const unknownUser: Refusal = {
   code: 'principal-disabled',
   detail: 'The user of this credential is disabled or does not exist.',
 }
@@ -221,23 +234,23 @@ const otherGeneration: Refusal = {
 }
 const endedLogin: Refusal = { code: 'login-ended', detail: 'The login this credential belongs to has ended.' }
 
-/** @throws Refused `principal-disabled`, `login-ended`, with what the scheme adds to refusals of this call */
+/** @throws Refused `principal-disabled`, `login-ended`, with the header fields that the scheme adds to its refusals */
 function requireLive(
   record: PrincipalRecord | undefined,
   credential: VerifiedCredential,
   scheme?: Scheme,
   call?: HttpCall,
 ): PrincipalRecord {
-  const refusal = record ? refusalOf(record, credential) : noSuchUser
+  const refusal = record ? refusalOf(record, credential) : unknownUser
   if (record && !refusal) return record
-  const { code, detail } = refusal ?? noSuchUser
+  const { code, detail } = refusal ?? unknownUser
   throw new Refused(code, detail, { headers: scheme && call ? scheme.refusalHeaders(call) : {} })
 }
 
 const generationOf = ({ generation, keptLogin }: PrincipalRecord, loginId: string | undefined): number =>
   keptLogin !== null && keptLogin.id === loginId ? keptLogin.generation : generation
 
-/** Effective rights as a set, made once per record. */
+/** The effective rights of each record as a set, computed once. */
 const rightsOf = new WeakMap<PrincipalRecord, ReadonlySet<string>>()
 
 function callerOf(record: PrincipalRecord, credential: VerifiedCredential, scheme: SchemeName): Caller {
@@ -250,17 +263,17 @@ function callerOf(record: PrincipalRecord, credential: VerifiedCredential, schem
   return { username, userId, rights: narrowed(rights, credential.rights), scheme, credential }
 }
 
-/** What a credential lets through of its user's rights; undefined: everything. */
+/** The rights of a user that a credential with the rights `to` has; undefined: all of them. */
 export const narrowed = (rights: ReadonlySet<string>, to: readonly string[] | undefined): ReadonlySet<string> =>
   to === undefined ? rights : new Set(to.filter((right) => rights.has(right)))
 
-/** @throws Refused `missing-right`, naming every right that is lacking */
+/** @throws Refused `missing-right` with the names of all missing rights */
 export function requireRights(caller: Caller, rights: readonly string[]): void {
   const missing = rights.filter((right) => !caller.rights.has(right))
   if (missing.length > 0) throw missingRights(caller, missing)
 }
 
-/** The refusal of a caller who lacks these rights. */
+/** The refusal of a caller without these rights. */
 export const missingRights = (
   caller: Pick<Caller, 'scheme'>,
   missing: readonly string[],

@@ -1,13 +1,13 @@
 /**
- * Tables that each server has in its own schema for credentials that may be used once only. Which requests count as a use is said by
- * the schemes; no server reads the other's rows, since no request is good at both.
+ * Tables of credentials that work once. Each server has them in its own schema and reads only its own rows, since no
+ * request is valid at both servers. The schemes define which requests count as a use.
  */
 import { sql } from 'drizzle-orm'
 import { bigint, check, index, integer, type PgSchema, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
 
-const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
 
-/** Signatures of unsafe signed requests that were used, until they expire. */
+/** Used signatures of unsafe signed requests, until they expire. */
 export const usedSignaturesTable = (schema: PgSchema) =>
   schema.table(
     'used_signatures',
@@ -16,9 +16,9 @@ export const usedSignaturesTable = (schema: PgSchema) =>
       keyId: text('key_id').notNull(),
       /** SHA-256 (base64url) of the signature's octets. */
       signature: text('signature').notNull(),
-      /** When: copies of that request may still be on their way shortly after. */
-      usedAt: moment('used_at').notNull(),
-      expiresAt: moment('expires_at').notNull(),
+      /** The time of use: copies of the request may still be on their way shortly after. */
+      usedAt: time('used_at').notNull(),
+      expiresAt: time('expires_at').notNull(),
     },
     (table) => [
       primaryKey({ name: 'used_signatures_pkey', columns: [table.keyId, table.signature] }),
@@ -26,17 +26,17 @@ export const usedSignaturesTable = (schema: PgSchema) =>
     ],
   )
 
-/** Which counts of a Digest nonce were used, for nonces issued while the cache was away (RFC 7616 §3.4). */
+/** Used counts of Digest nonces that were issued while the cache was not available (RFC 7616 §3.4). */
 export const digestCountsTable = (schema: PgSchema) =>
   schema.table(
     'digest_counts',
     {
       nonce: text('nonce').primaryKey(),
-      /** The highest count seen. */
+      /** The highest used count. */
       highest: integer('highest').notNull(),
       /** Bit i: the count `highest - i` was used. */
       used: bigint('used', { mode: 'bigint' }).notNull(),
-      expiresAt: moment('expires_at').notNull(),
+      expiresAt: time('expires_at').notNull(),
     },
     (table) => [
       index('digest_counts_expires_at').on(table.expiresAt),

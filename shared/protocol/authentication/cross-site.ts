@@ -1,11 +1,14 @@
-/** The cross-site rule (CONTRACT section 4): credentials that browsers send on their own count only for pages of our own origins. */
+/**
+ * The cross-site rule (docs/contract.md#cross-site-rule): credentials that browsers send on their own are accepted only
+ * from pages of trusted origins.
+ */
 
 import type { HttpCall } from '../../platform/http/call.ts'
 import { isLoopbackHost } from '../../platform/loopback.ts'
 import { Refused } from '../../platform/problems/errors.ts'
 import { isSafeMethod } from './scheme.ts'
 
-/** Of the settings, what the rule reads. */
+/** The settings of the rule. */
 export interface CrossSiteSettings {
   /** HOST. */
   readonly host: string
@@ -15,10 +18,10 @@ export interface CrossSiteSettings {
   readonly corsOrigins: readonly string[]
 }
 
-/** @throws Refused `cross-site` for an unsafe request that a page of another site made */
+/** Checks a request. @throws Refused `cross-site` for an unsafe request from a page of another site */
 export type RefuseCrossSite = (call: HttpCall) => void
 
-/** Origins whose pages may use what a browser sends on its own: those of both servers, and CORS_ORIGINS. */
+/** Origins whose pages may use credentials that a browser sends on its own: those of both servers, and CORS_ORIGINS. */
 export const trustedOrigins = (settings: CrossSiteSettings): ReadonlySet<string> =>
   new Set([...Object.values(settings.publicOrigins), ...settings.corsOrigins, ...ownOrigins(settings)])
 
@@ -36,8 +39,8 @@ export function createCrossSiteRule(settings: CrossSiteSettings): RefuseCrossSit
 }
 
 /**
- * By whichever name this machine is called, as long as clients come from this machine alone. Behind a proxy with public origins, a page
- * on loopback is one of the client's own machine: of any program that runs there.
+ * All names of this machine, when clients come from this machine only. Behind a proxy with public origins, a page on
+ * loopback belongs to any program on the client's machine, so loopback is not trusted there.
  */
 function ownOrigins({ host, publicOrigins, ports }: CrossSiteSettings): string[] {
   const seen = Object.values(publicOrigins).map((origin) => new URL(origin).hostname)

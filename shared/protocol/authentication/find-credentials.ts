@@ -1,20 +1,21 @@
-/** Which credentials a request carries, unverified. */
+/** Finds the credentials of a request, without verifying them. */
 import type { HttpCall } from '../../platform/http/call.ts'
 import { readAuthorization, type Scheme } from './scheme.ts'
 
-/** A credential and the scheme it is of. */
+/** A credential and its scheme. */
 export interface Found {
   readonly scheme: Scheme
   readonly credential: string
 }
 
+/** The credentials of a request. */
 export interface PresentedCredentials {
   readonly found: readonly Found[]
-  /** An `Authorization` field that no scheme here reads. */
+  /** True for an `Authorization` field of a scheme that is not served. */
   readonly isForeign: boolean
 }
 
-/** Looks for credentials of these schemes. @throws Refused for one of no possible form */
+/** A function that finds the credentials of these schemes. @throws Refused for a credential that is not well-formed */
 export function createFinder(schemes: readonly Scheme[]): (call: HttpCall) => PresentedCredentials {
   const byAuthorization = new Map<string, Scheme>()
   const elsewhere: { readonly scheme: Scheme; readonly find: (call: HttpCall) => string | undefined }[] = []
@@ -37,7 +38,10 @@ export function createFinder(schemes: readonly Scheme[]): (call: HttpCall) => Pr
   }
 }
 
-/** More than one credential, or a foreign one beside a good one, or two `Authorization` fields: nobody can tell which one is meant. */
+/**
+ * True for more than one credential, for one beside an unknown scheme, and for two `Authorization` fields: the server
+ * does not guess which one is meant.
+ */
 export const areSeveral = (call: HttpCall, { found, isForeign }: PresentedCredentials): boolean =>
   found.length + Number(isForeign) > 1 ||
   (call.header('authorization') !== undefined && call.headerLines('authorization').length > 1)

@@ -1,11 +1,13 @@
-/** What a request says of itself in its query: `method`, and `bodySha256`, the SHA-256 of its body in hexadecimal. */
+/**
+ * Claims of a request about itself in its query: `method`, and `bodySha256`, the SHA-256 of its body in hexadecimal.
+ */
 import { createHash } from 'node:crypto'
 import type { HttpCall } from '../../platform/http/call.ts'
 import { lowerCase } from './signature-parameters.ts'
 
 /**
- * The first of the claims that is not true of the request; undefined when all are, or there is none. Whoever reads them: a claim that is
- * present is checked.
+ * The first claim that is not true; undefined when all are true, or when there are none. A claim is checked wherever it
+ * is present, also on routes that do not need it.
  */
 export const falseClaim = (call: HttpCall): Promise<FalseClaim | undefined> | undefined =>
   mayHoldClaim.test(call.rawQuery) ? findFalseClaim(call) : undefined
@@ -24,7 +26,7 @@ async function findFalseClaim(call: HttpCall): Promise<FalseClaim | undefined> {
   return undefined
 }
 
-/** What every spelling of these names has: a look that costs nothing for all other requests. */
+/** Matches every spelling of these names. All other requests need this test only. */
 const mayHoldClaim = /method|bodysha256|%/i
 
 const sha256Hex = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')

@@ -1,7 +1,7 @@
 /**
- * How the auth server proves to the deal server that an answer at `/internal` is its own, and to this very request:
- * HMAC-SHA256 over the request's nonce, the status, the header fields that mean something and the body, under a key
- * derived from SERVICE_SECRET (HKDF-SHA256, RFC 5869). Both sides use this one file.
+ * The proof that a response at `/internal` comes from the auth server and belongs to this request: HMAC-SHA256 over the
+ * nonce of the request, the status, the header fields that deal servers use and the body, under a key derived from
+ * SERVICE_SECRET (HKDF-SHA256, RFC 5869). Both servers use this file.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
@@ -16,25 +16,25 @@ export const keySetHeader = 'keyhold-keys'
 /** The header field of answers about a principal that says which installation they are true of. */
 export const installationHeader = 'keyhold-installation'
 
-/** Of an answer, what is proved. */
+/** The parts of a response that the MAC covers. */
 export interface InternalAnswerFacts {
   readonly status: number
   readonly body: string
-  /** The value of a header field; null when there is none. */
+  /** The value of a header field; null when the response has none. */
   header(name: string): string | null
 }
 
-/** What an answer belongs to. */
+/** The request that a response belongs to. */
 export interface AnsweredInternalRequest {
-  /** SERVICE_SECRET, the one under which the request was signed. */
+  /** SERVICE_SECRET: the one that signed the request. */
   readonly secret: string
   readonly nonce: string
 }
 
-/** The header fields that deal servers act upon. */
+/** The header fields that deal servers use. */
 const provedHeaders = [installationHeader, keySetHeader] as const
 
-/** Deriving a key takes longer than all the rest; there is one for each service secret. */
+/** Derived keys, one for each service secret: deriving one takes longer than the rest of the proof. */
 const keys = createBoundedCache<Buffer>({ maxEntries: 16, maxBytes: 64_000 })
 
 function keyOf(secret: string): Buffer {
@@ -45,11 +45,11 @@ function keyOf(secret: string): Buffer {
   return key
 }
 
-/** The MAC of an answer. */
+/** The MAC of a response. */
 export const macOfInternalAnswer = (answer: InternalAnswerFacts, of: AnsweredInternalRequest): string =>
   digestOf(answer, of).toString('base64url')
 
-/** True when the answer carries the MAC that belongs to it and to this request. */
+/** True when the response carries the right MAC for itself and this request. */
 export function isInternalAnswer(answer: InternalAnswerFacts, of: AnsweredInternalRequest): boolean {
   const presented = Buffer.from(answer.header(internalMacHeader) ?? '', 'base64url')
   const expected = digestOf(answer, of)

@@ -1,13 +1,13 @@
 /**
- * How the deal server proves itself at the auth server's `/internal`: HMAC-SHA256 under SERVICE_SECRET over method,
- * path, time, nonce and body digest. The secret never travels. Both sides use this one file.
+ * The proof that a request to `/internal` comes from a deal server: HMAC-SHA256 under SERVICE_SECRET over method, path,
+ * time, nonce and body digest. The secret itself is never sent. Both servers use this file.
  */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
 import { clockToleranceSeconds } from '../clock-tolerance.ts'
 
-/** What is signed. */
+/** The parts of a request that are signed, beside its time and nonce. */
 export interface InternalRequest {
   readonly method: string
   /** Path and query as on the request line. */
@@ -24,10 +24,10 @@ export const internalSchemeName = 'keyhold-internal'
  */
 export const internalToleranceSeconds = clockToleranceSeconds + 30
 
-/** Who signed a request: one that holds this secret, at this time. */
+/** The signer of a request, by the secret that signed it. */
 export interface InternalAsker {
   readonly secret: string
-  /** Chosen anew for each request. */
+  /** A new one for each request. */
   readonly nonce: string
   /** Unix seconds. */
   readonly time: number
@@ -35,7 +35,7 @@ export interface InternalAsker {
 
 const credentialPattern = /^time=(\d{1,12}), nonce=([A-Za-z0-9_-]{16,64}), mac=([A-Za-z0-9_-]{43})$/
 
-/** The value of the `Authorization` field for a request. */
+/** The value of the `Authorization` field of a signed request. */
 export function signInternalRequest(
   request: InternalRequest,
   { secret, clock, nonce }: { secret: string; clock: Clock; nonce: string },
@@ -45,8 +45,9 @@ export function signInternalRequest(
 }
 
 /**
- * The asker, by the one of the secrets under which the credential (what follows the scheme's name) signs this request,
- * not too long ago. Undefined when there is none. Whether the nonce was used before is another matter.
+ * The signer of a request, when `credential` (the text after the scheme's name) is its signature under one of the
+ * secrets and its time is close to now. Undefined otherwise. The caller must still check that the nonce was not used
+ * before.
  */
 export function askerOfInternalRequest(
   request: InternalRequest,

@@ -1,12 +1,14 @@
 /**
- * What a key-signed token says, and the octets that say it: the layout inside the RSA block (`docs/key-signed-token.md`). There is
- * exactly one encoding of any content, and nothing but encodings is read.
+ * The payload of a key-signed token: its claims and their encoding inside the RSA block
+ * (docs/key-signed-token.md#payload). Each content has exactly one encoding, and only such encodings are read.
  */
 import { createHash } from 'node:crypto'
 import ipaddr from 'ipaddr.js'
 import { isAnonymous, isUsername } from '../principal/record.ts'
 
-/** An Argon2id hash (RFC 9106, version 0x13) as a token carries it: made for this token alone, never the stored one. */
+/**
+ * An Argon2id hash (RFC 9106, version 0x13) in a token. It is made for this token alone; it is never the stored one.
+ */
 export interface TokenPasswordHash {
   readonly memoryKib: number
   readonly passes: number
@@ -17,26 +19,34 @@ export interface TokenPasswordHash {
   readonly digest: Buffer
 }
 
-/** The content of a key-signed token. Null is what the token says that it has not. Times are seconds since the epoch. */
+/**
+ * The claims of a key-signed token. Null means that the token does not have the field. Times are in seconds since the
+ * epoch.
+ */
 export interface KeySignedClaims {
   readonly iat: number
   readonly exp: number
-  /** The token's own id: a UUID in lower case. */
+  /** The id of the token: a UUID in lower case. */
   readonly jti: string
-  /** The credential generation of its principal at its making. */
+  /** The credential generation of the principal when the token was made. */
   readonly gen: number
-  /** User name, as created; null: it proves only that the auth server issued it, and its principal is `anonymous`. */
+  /**
+   * User name, as created. Null: the token proves only that the auth server issued it; its principal is `anonymous`.
+   */
   readonly sub: string | null
-  /** The canonical address of the one client it is good for. */
+  /** The canonical address of the only client that may use the token. */
   readonly address: string | null
-  /** Whoever uses it must know the password. */
+  /** The hash of the password that every use of the token must present. */
   readonly passwordHash: TokenPasswordHash | null
 }
 
-/** No key-signed token lives longer, in seconds: the upper bound of `KEY_SIGNED_TOKEN_TTL`, which a verifier insists on. */
+/**
+ * The longest lifetime of a key-signed token, in seconds: the upper bound of `KEY_SIGNED_TOKEN_TTL`. A verifier refuses
+ * more.
+ */
 export const maxKeySignedTokenTtlSeconds = 86_400
 
-/** Version 1 and the purpose tag, with which nothing else that is ever encrypted with an RSA key begins. */
+/** Version 1 and the purpose tag. Nothing else that is encrypted with an RSA key begins like this. */
 const prefix = Buffer.from('\u0001kst', 'latin1')
 
 const integerLength = 6
@@ -46,7 +56,7 @@ const saltLength = 16
 /** Memory, passes and lanes, salt and digest. */
 const passwordHashLength = 4 + 1 + 1 + saltLength + digestLength
 const maxGeneration = 0x7fffffff
-/** Bounds of Argon2's cost: what a server spends on one password. */
+/** Bounds of Argon2's cost, which is what a server spends on one password. */
 const maxMemoryKib = 262_144
 const maxPasses = 16
 const maxLanes = 8
@@ -54,8 +64,8 @@ const maxLanes = 8
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
 /**
- * The payload that says this: at most 207 octets, so that it fits every RSA key from 2048 bits on.
- * @throws RangeError for what no token can say
+ * The payload with these claims: at most 207 octets, so that it fits every RSA key of 2048 bits or more.
+ * @throws RangeError for claims that no token can have
  */
 export function encodeKeySignedPayload(claims: KeySignedClaims): Buffer {
   const body = Buffer.concat([
@@ -94,7 +104,7 @@ function passwordHashOctets({ memoryKib, passes, lanes, salt, digest }: TokenPas
   return Buffer.concat([cost, salt, digest])
 }
 
-/** The content of a payload; undefined for anything but the one encoding of what a token can say. */
+/** The claims in a payload; undefined unless the payload is the one encoding of valid claims. */
 export function decodeKeySignedPayload(payload: Buffer): KeySignedClaims | undefined {
   const end = payload.length - digestLength
   if (end <= 0) return undefined
@@ -114,7 +124,7 @@ export function decodeKeySignedPayload(payload: Buffer): KeySignedClaims | undef
   return { iat, exp, jti, gen, sub, address, passwordHash }
 }
 
-/** Reads octets from the front. Beyond the end there are zeros, and `areUsedUp` is false for ever. */
+/** Reads octets from the front. Reading beyond the end gives zeros, and then `areUsedUp` stays false. */
 class Fields {
   readonly #octets: Buffer
   #position = 0
@@ -145,14 +155,14 @@ class Fields {
 const uuidOf = (octets: Buffer): string =>
   octets.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 
-/** The reserved name is said by saying none. */
+/** The name; null for no name. The reserved name `anonymous` is never written: no name stands for it. */
 function nameOf(octets: Buffer): string | null | undefined {
   if (octets.length === 0) return null
   const name = octets.toString('latin1')
   return isUsername(name) && !isAnonymous(name) ? name : undefined
 }
 
-/** An IPv4 address has four octets, also where a socket says it as one of IPv6 (RFC 4291 §2.5.5.2). */
+/** The address. An IPv4 address has four octets, even if a socket shows it in its IPv6 form (RFC 4291 §2.5.5.2). */
 function addressOf(octets: Buffer): string | null | undefined {
   if (octets.length === 0) return null
   if (octets.length !== 4 && octets.length !== 16) return undefined

@@ -1,9 +1,12 @@
-/** The Argon2id hash of a password that a key-signed token carries: how both servers compute it. */
+/** The Argon2id hash of a password in a key-signed token, as both servers compute it. */
 import { timingSafeEqual } from 'node:crypto'
 import { hashRaw } from '@node-rs/argon2'
 import type { TokenPasswordHash } from './key-signed-payload.ts'
 
-/** The digest of the password in NFC (RFC 8265 §4.2) under this cost and salt. Takes Argon2's time: run it within permits. */
+/**
+ * The digest of the password in NFC (RFC 8265 §4.2) with this cost and salt. It takes Argon2's time: run it with a
+ * permit.
+ */
 export const digestTokenPassword = (
   password: string,
   { memoryKib, passes, lanes, salt }: Omit<TokenPasswordHash, 'digest'>,
@@ -16,6 +19,6 @@ export const digestTokenPassword = (
     salt,
   })
 
-/** True when the hash is the password's. As above. */
+/** True when the password has this hash. It takes Argon2's time, too. */
 export const isTokenPassword = async (hash: TokenPasswordHash, password: string): Promise<boolean> =>
   timingSafeEqual(await digestTokenPassword(password, hash), hash.digest)

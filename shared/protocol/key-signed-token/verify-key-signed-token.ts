@@ -1,6 +1,6 @@
 /**
- * Verifies key-signed tokens: recovers the payload with the public key (RFC 8017 §7.2 with block type 1), then reads it. Whatever is
- * wrong, the verdict is one and the same.
+ * Verifies key-signed tokens: recovers the payload with the public key (RFC 8017 §7.2 with block type 1), then reads
+ * it. Every failure gives the same verdict.
  */
 
 import { constants, type KeyObject, publicDecrypt } from 'node:crypto'
@@ -10,26 +10,29 @@ import { clockToleranceSeconds } from '../clock-tolerance.ts'
 import { decodeKeySignedPayload, type KeySignedClaims } from './key-signed-payload.ts'
 import { type ParsedKeySignedToken, parseKeySignedToken } from './key-signed-token.ts'
 
-/** What verification found. */
+/** The result of a verification. */
 export type KeySignedVerdict =
   | { readonly ok: true; readonly kid: string; readonly claims: KeySignedClaims }
-  /** Everything is right but its time is over. */
+  /** The token is valid except that it has expired. */
   | { readonly ok: false; readonly problem: 'token-expired'; readonly claims: KeySignedClaims }
   | {
       readonly ok: false
       readonly problem: 'invalid-token'
-      /** Set when its key is not known (yet): fetching keys may help. */
+      /** Set when the key is unknown: it may have been published since the keys were loaded. */
       readonly unknownKid?: string
     }
 
-/** What a token is checked against. */
+/** The keys and the clock of a verifier. */
 export interface KeySignedExpectations {
-  /** Keys of key-signed tokens alone: none of them may ever sign JWTs (`notes/protocol.md`, "Key-signed tokens"). */
+  /**
+   * Keys of key-signed tokens only. A JWT signature and a key-signed token are the same RSA computation, so a key that
+   * signs both kinds would let one pass for the other (docs/key-signed-token.md#text).
+   */
   readonly keys: VerificationKeys
   readonly clock: Clock
 }
 
-/** Verifies one token, not yet whether its address and password are those of the request. Never throws. */
+/** Verifies one token, but not whether the request has its address and password. Never throws. */
 export type VerifyKeySignedToken = (token: string) => KeySignedVerdict
 
 /** A verifier of key-signed tokens. */
@@ -50,7 +53,7 @@ export function createKeySignedVerifier({ keys, clock }: KeySignedExpectations):
 
 const invalid = { ok: false, problem: 'invalid-token' } as const
 
-/** The payload of a block that has exactly the length of the modulus; another length is refused before any RSA work. */
+/** The payload of a block. A block that is not as long as the modulus is refused before any RSA computation. */
 function recover(key: KeyObject, { block }: ParsedKeySignedToken): Buffer | undefined {
   const { modulusLength = 0, publicExponent } = key.asymmetricKeyDetails ?? {}
   const isUsable = key.asymmetricKeyType === 'rsa' && modulusLength >= 2048 && publicExponent === 65_537n

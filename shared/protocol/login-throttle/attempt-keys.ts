@@ -7,41 +7,45 @@ import { clientPrefix, sitePrefix } from '../../platform/http/client-prefix.ts'
 import { foldUsername, isUsername } from '../principal/record.ts'
 import type { Attempt } from './login-throttle.ts'
 
-/** So many failures are allowed. */
+/** The allowed numbers of failures. */
 export interface GuessLimits {
   /** LOGIN_FAILURES_PER_ACCOUNT: for one account from one client prefix. */
   readonly perAccount: AttemptLimit
   /** LOGIN_FAILURES_PER_ADDRESS: from one client prefix. */
   readonly perAddress: AttemptLimit
-  /** LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE: for one account from all prefixes but those that it has logged in from. */
+  /**
+   * LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE: for one account from all prefixes, except those that it has logged in from.
+   */
   readonly perAccountEverywhere: AttemptLimit
 }
 
-/** What is counted for an account and a client. */
+/** The keys for an account and a client. */
 export interface AttemptKeys {
   /** The client prefix. */
   readonly prefix: string
-  /** The account from this prefix first, then the prefix whatever the account. */
+  /** First the account from this prefix, then the prefix with any account. */
   readonly own: readonly LimitedKey[]
-  /** Those, and whatever counts several prefixes together: the site of an IPv6 address, and the account everywhere. */
+  /**
+   * These, and the keys that count several prefixes together: the site of an IPv6 address, and the account everywhere.
+   */
   readonly all: readonly LimitedKey[]
-  /** Under what it is remembered that the account has logged in from this prefix; none where no account is named. */
+  /** The keys of logins of the account from this prefix; none where no account is named. */
   readonly successes: readonly string[]
 }
 
-/** The keys of so many accounts and addresses are remembered. */
+/** Bounds of the cache of keys. */
 const remembered = { maxEntries: 10_000, maxBytes: 32_000_000 }
 
-/** A site may fail so many times as often as each of its prefixes. */
+/** A site may have this many times the failures of one prefix. */
 const prefixesPerSite = 8
 
 /**
- * Keys under these secrets (SERVICE_SECRET): names and addresses are not readable in the cache, and each installation counts for itself.
- * Counted is under all of them, so that nothing is forgotten while they are rotated.
+ * Keys under these secrets (SERVICE_SECRET): names and addresses are not readable in the cache, and each installation
+ * counts for itself. Attempts count under all secrets, so that a rotation of secrets forgets nothing.
  */
 export function createAttemptKeys(limits: GuessLimits, secrets: readonly string[]): (attempt: Attempt) => AttemptKeys {
   const { perAccount, perAddress } = limits
-  // One prefix by itself never meets the limit for all of them first.
+  // A single prefix must not reach the limit of all prefixes before its own.
   const everywhere = {
     ...limits.perAccountEverywhere,
     count: Math.max(limits.perAccountEverywhere.count, perAccount.count),
@@ -63,14 +67,14 @@ export function createAttemptKeys(limits: GuessLimits, secrets: readonly string[
     const all = [...own, ...(site === prefix ? [] : ofSite), ...ofAccount(everywhere)]
     return { prefix, own, all, successes: account === undefined ? [] : names('logged-in', [account, prefix]) }
   }
-  const made = createBoundedCache<AttemptKeys>(remembered)
+  const cached = createBoundedCache<AttemptKeys>(remembered)
   return ({ account, countedAs = account, address }) => {
     const named = countedAs !== undefined && isUsername(countedAs) ? foldUsername(countedAs) : undefined
     const name = named === undefined ? address : `${address} ${named}`
-    const known = made.get(name)
+    const known = cached.get(name)
     if (known) return known
     const keys = make(address, named)
-    made.set(name, keys)
+    cached.set(name, keys)
     return keys
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Counts guesses in the cache, where all servers see them, and in this process as well: when the cache is away, or has lost what it knew,
- * the limits hold for this process alone, and nothing restarts from zero.
+ * Counts attempts in the cache, for all servers, and in this process. When the cache is not available or has lost its
+ * data, the limits still hold for this process, and its counts do not restart from zero.
  */
 
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,6 +14,7 @@ import { createKnownClients } from './known-clients.ts'
 import type { Attempt, Guesses } from './login-throttle.ts'
 import { createLatelyOpen } from './recently-open.ts'
 
+/** The cache and the limits of the throttle. */
 export interface CountGuessesOptions {
   readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt' | 'allowsAttempt' | 'putVersioned' | 'getVersioned'>
   readonly clock: Clock
@@ -23,16 +24,16 @@ export interface CountGuessesOptions {
   readonly secrets: readonly string[]
 }
 
-/** How long an attempt waits for others in flight, unless it says so itself, in milliseconds. */
+/** How long an attempt waits for others in flight by default, in milliseconds. */
 const defaultPatienceMs = 10_000
 
-/** How often those who wait look again, in milliseconds. */
-const lookAgainMs = 15
+/** The interval at which a waiting attempt tries again, in milliseconds. */
+const retryIntervalMs = 15
 
-/** So many attempts of this process wait at once; more are sent away. */
+/** The largest number of waiting attempts in this process; further ones are refused. */
 const maxWaiting = 1_000
 
-/** The limits on guessing, over a cache. */
+/** The login throttle over a cache. */
 export function createGuesses(options: CountGuessesOptions): Guesses {
   const { ids, limits, secrets } = options
   const keysOf = createAttemptKeys(limits, secrets)
@@ -40,7 +41,7 @@ export function createGuesses(options: CountGuessesOptions): Guesses {
   const latelyOpen = createLatelyOpen(options.clock)
   const counts = createCounts(options)
   const wait = createWaiting(options)
-  /** What counts several prefixes together spares those from which the account has logged in. */
+  /** The limits of several prefixes together do not apply to a prefix from which the account has logged in. */
   const limitedBy = async (client: AttemptKeys) => ((await knownClients.find(client)) ? client.own : client.all)
 
   const attempt: Guesses['attempt'] = async (attempted, check) => {
@@ -79,7 +80,7 @@ export function createGuesses(options: CountGuessesOptions): Guesses {
   }
 }
 
-/** Each attempt counts in this process and in the cache; either can refuse it. */
+/** The counts in this process and in the cache. Either can refuse an attempt. */
 function createCounts({ cache, clock }: CountGuessesOptions) {
   const own = new AttemptCounts(clock)
   const isAllowed = (verdict: AttemptVerdict | undefined): boolean => {
@@ -87,12 +88,15 @@ function createCounts({ cache, clock }: CountGuessesOptions) {
     return verdict?.state !== 'busy'
   }
   return {
-    /** False when others are in flight; what did not begin leaves no trace. @throws Refused `too-many-attempts` */
+    /**
+     * Begins an attempt. False when it must wait for others in flight; then nothing is counted.
+     * @throws Refused `too-many-attempts`
+     */
     tryToBegin: async (id: string, keys: readonly LimitedKey[]): Promise<boolean> => {
       if (!isAllowed(own.begin(keys, id))) return false
       let hasBegun = false
       try {
-        hasBegun = isAllowed(await cache.beginAttempt(keys, id).catch(letPassUnlessOurFault))
+        hasBegun = isAllowed(await cache.beginAttempt(keys, id).catch(ignoreUnavailable))
         return hasBegun
       } finally {
         if (!hasBegun) own.end(keys, { id, failed: false })
@@ -100,17 +104,22 @@ function createCounts({ cache, clock }: CountGuessesOptions) {
     },
     end: async (id: string, keys: readonly LimitedKey[], failed: boolean): Promise<void> => {
       own.end(keys, { id, failed })
-      await cache.endAttempt(keys, { id, failed }).catch(letPassUnlessOurFault)
+      await cache.endAttempt(keys, { id, failed }).catch(ignoreUnavailable)
     },
-    /** True when an attempt could begin now; false when others are in flight. @throws Refused `too-many-attempts` */
+    /**
+     * True when an attempt could begin now; false when it would wait for others. @throws Refused `too-many-attempts`
+     */
     areOpen: async (keys: readonly LimitedKey[]): Promise<boolean> =>
-      isAllowed(own.allows(keys)) && isAllowed(await cache.allowsAttempt(keys).catch(letPassUnlessOurFault)),
+      isAllowed(own.allows(keys)) && isAllowed(await cache.allowsAttempt(keys).catch(ignoreUnavailable)),
   }
 }
 
-/** Tries again and again, in turn with all who wait for the same key. @throws Unavailable after too long, and when too many wait */
+/**
+ * Waits until an attempt can begin. Attempts with the same key wait in turn. @throws Unavailable after too long, and
+ * when too many wait
+ */
 function createWaiting({ clock }: CountGuessesOptions) {
-  const inTurn = createTurns()
+  const runInTurn = createTurns()
   let waiting = 0
   return async (
     { key, patienceMs }: { key: string; patienceMs: number },
@@ -120,10 +129,10 @@ function createWaiting({ clock }: CountGuessesOptions) {
     waiting += 1
     try {
       const until = clock.monotonic() + patienceMs
-      await inTurn(key, async () => {
+      await runInTurn(key, async () => {
         while (!(await tryToBegin())) {
           if (clock.monotonic() > until) throw new Unavailable('hashing')
-          await pause(lookAgainMs)
+          await pause(retryIntervalMs)
         }
       })
     } finally {
@@ -132,7 +141,7 @@ function createWaiting({ clock }: CountGuessesOptions) {
   }
 }
 
-/** Those who wait for the same thing go one by one, in the order in which they came. */
+/** Runs work with the same key one by one, in order of arrival. */
 function createTurns(): (key: string, work: () => Promise<void>) => Promise<void> {
   const last = new Map<string, Promise<void>>()
   return async (key, work) => {
@@ -147,8 +156,8 @@ function createTurns(): (key: string, work: () => Promise<void>) => Promise<void
   }
 }
 
-/** Without the cache, this process alone counts. */
-function letPassUnlessOurFault(error: unknown): undefined {
+/** Without the cache, only this process counts. */
+function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof Unavailable)) throw error
 }
 

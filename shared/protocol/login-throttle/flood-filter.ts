@@ -3,56 +3,59 @@ import type { Clock } from '../../platform/clock.ts'
 import { clientPrefix } from '../../platform/http/client-prefix.ts'
 import { foldUsername } from '../principal/record.ts'
 
-/** What a refusal says of who was refused. The caller bounds its texts: the filter remembers them. */
+/** The attribution of a refusal. The caller limits the lengths of the texts, because the filter remembers them. */
 export interface AttributedRefusal {
-  /** User name as presented, whatever its spelling; null when there is none. */
+  /** The user name as sent, in any spelling; null when there is none. */
   readonly actor: string | null
-  /** What it was about; stands for the actor where there is none. */
+  /** The target of the refused request; it replaces a missing actor. */
   readonly target: string | null
-  /** The client's: all those of one client (`client-prefix.ts`) are alike. */
+  /** The client's address: all addresses of one client (`client-prefix.ts`) are equal. */
   readonly address: string | null
 }
 
-/** A refusal that is to be told of, and how many equal ones it stands for: 1 unless others were left out before. */
+/** A refusal to report, and the number of equal ones that it stands for: 1 unless others were left out before. */
 export interface CountedRefusal<Refusal> {
   readonly refusal: Refusal
   readonly count: number
 }
 
 /**
- * Refusals come in floods: this lets one a minute through of those that are equal (kind, actor, client prefix), and counts the others. A
- * client that makes up names has its further ones counted together, under no name; and when too many differ, under no address either.
- * Each refusal is thus in exactly one count, and the memory is bounded.
+ * Limits floods of refusals: of equal ones (kind, actor, client prefix), one a minute passes, and the others are
+ * counted. For a client that makes up names, further refusals are counted together without a name; when too many
+ * differ, also without an address. So each refusal is in exactly one count, and the memory is bounded.
  */
 export interface FloodFilter<Refusal> {
-  /** What is to be told of now; undefined when this one, or these `times` equal ones, were counted only. */
+  /** The refusal to report now; undefined when this one, or these `times` equal ones, were only counted. */
   take(refusal: Refusal, times?: number): CountedRefusal<Refusal> | undefined
-  /** What was counted and not told of: where the minute is over, or, at the end of the process, all of it. */
+  /**
+   * The counted refusals that were not reported: those whose minute is over, or, at the end of the process, all of
+   * them.
+   */
   drain(which: 'over' | 'all'): readonly CountedRefusal<Refusal>[]
-  /** It could not be told of after all: it is counted, and the next one like it is let through. */
+  /** Returns a refusal that could not be reported: it is counted, and the next equal one passes. */
   putBack(counted: CountedRefusal<Refusal>): void
 }
 
 interface Flood<Refusal> {
-  /** When one was told of; monotonic, in milliseconds. */
-  readonly toldAt: number
+  /** The time of the last report; monotonic, in milliseconds. */
+  readonly reportedAt: number
   readonly leftOut: number
-  /** The latest one. */
+  /** The latest refusal. */
   readonly latest: Refusal
 }
 
 const intervalMs = 60_000
 
-/** So many different ones of one client are told apart in that time. */
+/** The number of different refusals of one client that are kept apart in that time. */
 const maxOfClient = 20
 
-/** So many different ones are told apart in all: 4 MB at most, since each name that is remembered is short. */
+/** The number of different refusals that are kept apart: 4 MB at most, since each remembered name is short. */
 const maxRemembered = 2_000
 
-/** So many clients are told apart. */
+/** Bounds of the clients that are kept apart. */
 const rememberedClients = { maxEntries: maxRemembered, maxBytes: 1_000_000 }
 
-/** A filter that has seen nothing yet; `kindOf` says what was tried and how it was refused, in one of a few texts. */
+/** An empty filter. `kindOf` gives the kind of a refusal: the tried secret and the reason, as one of a few texts. */
 export function createFloodFilter<Refusal extends AttributedRefusal>(
   { monotonic }: Pick<Clock, 'monotonic'>,
   kindOf: (refusal: Refusal) => string,
@@ -62,14 +65,14 @@ export function createFloodFilter<Refusal extends AttributedRefusal>(
   const grouped = createGrouping<Refusal>(isRecent, monotonic)
   const nameOf = (refusal: Refusal): string =>
     JSON.stringify([kindOf(refusal), foldUsername(refusal.actor ?? refusal.target ?? ''), clientOf(refusal)])
-  /** Moves it to the end: those told of longest ago come first. */
+  /** Moves a flood to the end, so that the ones reported longest ago come first. */
   const keep = (name: string, flood: Flood<Refusal>) => {
     floods.delete(name)
     floods.set(name, flood)
   }
   const forgetFinished = () => {
-    for (const [name, { toldAt, leftOut }] of floods) {
-      if (isRecent(toldAt)) return
+    for (const [name, { reportedAt, leftOut }] of floods) {
+      if (isRecent(reportedAt)) return
       if (leftOut === 0) floods.delete(name)
     }
   }
@@ -79,29 +82,34 @@ export function createFloodFilter<Refusal extends AttributedRefusal>(
       const refusal = floods.has(nameOf(sent)) ? sent : grouped(sent, floods.size)
       const name = nameOf(refusal)
       const flood = floods.get(name)
-      if (flood && isRecent(flood.toldAt)) {
+      if (flood && isRecent(flood.reportedAt)) {
         floods.set(name, { ...flood, leftOut: flood.leftOut + times, latest: refusal })
         return undefined
       }
-      keep(name, { toldAt: monotonic(), leftOut: 0, latest: refusal })
+      keep(name, { reportedAt: monotonic(), leftOut: 0, latest: refusal })
       return { refusal, count: (flood?.leftOut ?? 0) + times }
     },
     drain(which) {
-      const due = [...floods].filter(([, { toldAt, leftOut }]) => leftOut > 0 && (which === 'all' || !isRecent(toldAt)))
+      const due = [...floods].filter(
+        ([, { reportedAt, leftOut }]) => leftOut > 0 && (which === 'all' || !isRecent(reportedAt)),
+      )
       return due.map(([name, { latest, leftOut }]) => {
-        keep(name, { toldAt: monotonic(), leftOut: 0, latest })
+        keep(name, { reportedAt: monotonic(), leftOut: 0, latest })
         return { refusal: latest, count: leftOut }
       })
     },
     putBack({ refusal, count }) {
       const name = nameOf(refusal)
       const { leftOut, latest } = floods.get(name) ?? { leftOut: 0, latest: refusal }
-      floods.set(name, { toldAt: Number.NEGATIVE_INFINITY, leftOut: leftOut + count, latest })
+      floods.set(name, { reportedAt: Number.NEGATIVE_INFINITY, leftOut: leftOut + count, latest })
     },
   }
 }
 
-/** Takes the name off a refusal of a client that had many different ones, and the address too when there are too many in all. */
+/**
+ * Removes the name from a refusal when its client had many different ones, and also the address when there are too many
+ * in all.
+ */
 function createGrouping<Refusal extends AttributedRefusal>(
   isRecent: (moment: number) => boolean,
   monotonic: () => number,

@@ -1,6 +1,7 @@
 /**
- * From which client prefixes an account has logged in lately. What counts several prefixes together spares these, so that no stranger
- * elsewhere locks an account out from where its owner uses it. Known in this process, and in the cache for the others.
+ * The client prefixes from which an account has logged in within 30 days. Limits of several prefixes together do not
+ * apply to them, so that a stranger elsewhere cannot lock an account out from the address that its owner uses. Known in
+ * this process, and in the cache for the others.
  */
 import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { Cache } from '../../platform/cache/cache.ts'
@@ -8,6 +9,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { Unavailable } from '../../platform/problems/errors.ts'
 import type { AttemptKeys } from './attempt-keys.ts'
 
+/** The cache and the clock of known clients. */
 export interface KnownClientsOptions {
   readonly cache: Pick<Cache, 'putVersioned' | 'getVersioned'>
   readonly clock: Clock
@@ -15,32 +17,33 @@ export interface KnownClientsOptions {
 
 type Client = Pick<AttemptKeys, 'successes'>
 
+/** The known clients of accounts. */
 export interface KnownClients {
-  /** True when it is known in this process: nobody has to wait for that. */
+  /** True when the client is known in this process. */
   has(client: Client): boolean
-  /** Looks into the cache too. */
+  /** Looks in the cache, too. */
   find(client: Client): Promise<boolean>
-  /** The account has logged in from there; undefined when there is nothing to wait for. */
+  /** Remembers a login of the account from this client; undefined when the caller need not wait. */
   remember(client: Client): Promise<void> | undefined
 }
 
-/** A month without a login, and a client is a stranger again. */
+/** A client is forgotten after this time without a login, in seconds. */
 const knownForSeconds = 30 * 86_400
 
-/** How often the cache is told that it was there again, in milliseconds. */
-const renewedEveryMs = 86_400_000
+/** How often a login is written to the cache again, in milliseconds. */
+const renewalIntervalMs = 86_400_000
 
 const remembered = { maxEntries: 50_000, maxBytes: 16_000_000, ttlMs: knownForSeconds * 1000 }
 
-/** Nobody is known yet in this process. */
+/** No client is known in this process at first. */
 export function createKnownClients({ cache, clock }: KnownClientsOptions): KnownClients {
-  /** When the cache was told by this process, if ever. */
-  const toldAt = createBoundedCache<number>({ ...remembered, clock })
-  const has = ({ successes: [name] }: Client) => name !== undefined && toldAt.has(name)
-  const tell = async (names: readonly string[]) => {
+  /** The time of this process's last write to the cache, or minus infinity. */
+  const writtenAt = createBoundedCache<number>({ ...remembered, clock })
+  const has = ({ successes: [name] }: Client) => name !== undefined && writtenAt.has(name)
+  const write = async (names: readonly string[]) => {
     const mark = { version: 1, value: '' }
-    const told = names.map((name) => cache.putVersioned(name, mark, { ttlSeconds: knownForSeconds }))
-    await Promise.all(told).catch(passIfAway)
+    const written = names.map((name) => cache.putVersioned(name, mark, { ttlSeconds: knownForSeconds }))
+    await Promise.all(written).catch(ignoreUnavailable)
   }
   return {
     has,
@@ -49,23 +52,23 @@ export function createKnownClients({ cache, clock }: KnownClientsOptions): Known
       const [name] = successes
       if (name === undefined) return false
       if (has(client)) return true
-      const found = await Promise.all(successes.map((each) => cache.getVersioned(each))).catch(passIfAway)
+      const found = await Promise.all(successes.map((each) => cache.getVersioned(each))).catch(ignoreUnavailable)
       const isKnown = found?.some((mark) => mark !== undefined) ?? false
-      if (isKnown) toldAt.set(name, Number.NEGATIVE_INFINITY)
+      if (isKnown) writtenAt.set(name, Number.NEGATIVE_INFINITY)
       return isKnown
     },
     remember: ({ successes }) => {
       const [name] = successes
       if (name === undefined) return undefined
       const now = clock.monotonic()
-      if (now - (toldAt.get(name) ?? Number.NEGATIVE_INFINITY) < renewedEveryMs) return undefined
-      toldAt.set(name, now)
-      return tell(successes)
+      if (now - (writtenAt.get(name) ?? Number.NEGATIVE_INFINITY) < renewalIntervalMs) return undefined
+      writtenAt.set(name, now)
+      return write(successes)
     },
   }
 }
 
-/** Without the cache, this process alone knows. */
-function passIfAway(error: unknown): undefined {
+/** Without the cache, only this process knows the clients. */
+function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof Unavailable)) throw error
 }

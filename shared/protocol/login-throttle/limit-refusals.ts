@@ -1,6 +1,6 @@
 /**
- * Refusals by a limit of what comes with each request. They are in the audit log, which the auth server keeps: deal servers tell it of theirs
- * (`internal-api/limit-refusals.ts`).
+ * Reports refusals by the throttle of credentials that come with each request. They belong in the audit log of the auth
+ * server; deal servers send theirs to it (`internal-api/limit-refusals.ts`).
  */
 import { z } from 'zod'
 import { Refused } from '../../platform/problems/errors.ts'
@@ -25,10 +25,10 @@ export const limitRefusalSchema = z.strictObject({
 /** One refusal by a limit, as it stands in the audit log. */
 export type LimitRefusal = z.infer<typeof limitRefusalSchema>
 
-/** Told of each refusal, before it goes out. @throws Unavailable */
+/** Called with each refusal before the response is sent. @throws Unavailable */
 export type NoteRefusal = (refusal: LimitRefusal) => Promise<void> | void
 
-/** The same limits, which tell of those they refuse. */
+/** The same throttle; it reports each refusal to `note`. */
 export function notingRefusals(guesses: Guesses, scheme: LimitRefusal['scheme'], note: NoteRefusal): Guesses {
   const noted = async <Result>(attempt: Attempt, counted: Promise<Result>): Promise<Result> => {
     try {

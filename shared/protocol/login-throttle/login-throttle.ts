@@ -1,40 +1,42 @@
 /**
- * The limits on guessing (CONTRACT "Guessing"): whatever proves a secret by trying it (a password, a Digest response, the password of a
- * key-signed token) goes through here. What was right and is remembered is judged too: an answer from memory tells as much as a check.
+ * The login throttle (docs/contract.md#login-throttle). Every check of a secret that an attacker could guess (a
+ * password, a Digest response, the password of a key-signed token) goes through it. Right secrets that are accepted
+ * from a cache are judged, too: a response from memory tells as much as a check.
  */
 
-/** Whose secret is tried, and from where. */
+/** An attempt: the account whose secret is tried, and the client. */
 export interface Attempt {
   /**
-   * As presented; folded here. Undefined where no account can be named; the address alone counts then, and for what can be neither a user's
-   * name nor an id.
+   * The user name as sent; it is folded here. Undefined where no account can be named. Then, and for a text that can be
+   * neither a user name nor an id, only the address counts.
    */
   readonly account: string | undefined
-  /** What it counts under in place of the account. */
+  /** The name that the attempt counts under in place of the account. */
   readonly countedAs?: string
-  /** User name of whoever tries it, where that is another than the account. */
+  /** The name of the user who tries, where that is not the account. */
   readonly actor?: string
   /** The client's canonical address. */
   readonly address: string
-  /** How long it waits for others in flight, in milliseconds; 10 000 when left out. */
+  /** How long the attempt waits for others in flight, in milliseconds; 10 000 by default. */
   readonly patienceMs?: number
 }
 
-/** Counts failures and attempts in flight. */
+/** The counts of failures and of attempts in flight. */
 export interface Guesses {
   /**
-   * Runs `check` unless there were too many failures: undefined from `check` is one. What it throws counts as none.
-   * @throws Refused `too-many-attempts` with `retryAfterSeconds`, and whatever `check` throws
+   * Runs `check` unless there were too many failures. A result of undefined counts as a failure; an error counts as
+   * nothing.
+   * @throws Refused `too-many-attempts` with the time until the next try; and the errors of `check`
    */
   attempt<Result>(attempt: Attempt, check: () => Promise<Result | undefined>): Promise<Result | undefined>
 
   /**
-   * Counts an attempt of which it is known at once whether it was right: as a failure when it was not. One that was right is never in flight;
-   * undefined when it need not be waited for.
-   * @throws Refused `too-many-attempts` with `retryAfterSeconds`, for right ones too; Unavailable
+   * Counts an attempt whose outcome is known already: as a failure when it was wrong. A right one is never in flight.
+   * Undefined when the caller need not wait.
+   * @throws Refused `too-many-attempts`, for right attempts, too; Unavailable
    */
   judge(attempt: Attempt, isRight: boolean): Promise<void> | undefined
 
-  /** Something is tried from this address that another server counts: right ones are judged anew from now on. */
+  /** Notes an attempt from this address that another server counts: from now on, right attempts are judged anew. */
   noteTry(attempt: Attempt): void
 }

@@ -1,7 +1,8 @@
 /**
- * For which accounts and clients no limit was exhausted a moment ago: a client that proves one secret with each request is not looked up
- * in the cache for each of them. Any try from the same client prefix at this process ends that at once, before it is known whether it was
- * right. So of a client that has been locked out by way of other servers, at most one right guess is still answered here.
+ * The accounts and clients for which no limit was exhausted a moment ago: a client that proves one secret with each
+ * request does not need a look-up in the cache for each of them. Any attempt from the same client prefix at this
+ * process ends that at once, before its outcome is known. So a client that other servers have locked out gets at most
+ * one right attempt accepted here.
  */
 import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -9,22 +10,24 @@ import type { AttemptKeys } from './attempt-keys.ts'
 
 type Client = Pick<AttemptKeys, 'prefix' | 'own'>
 
+/** The accounts and clients that were recently below their limits. */
 export interface LatelyOpen {
+  /** True when the client was below its limits a moment ago. */
   has(client: Client): boolean
-  /** Something is tried from there. */
+  /** Notes an attempt of this client. */
   noteTry(client: Client): void
-  /** Call it before the limits are looked at, and what it returns when they allow a try. */
+  /** Call this before the limits are checked, and call its result when they allow an attempt. */
   look(client: Client): () => void
 }
 
-/** What is remembered is good for so long, in milliseconds. */
+/** How long an entry is valid, in milliseconds. */
 const openForMs = 200
 
 const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
-/** Nothing is remembered yet. */
+/** No client is remembered at first. */
 export function createLatelyOpen({ monotonic }: Pick<Clock, 'monotonic'>): LatelyOpen {
-  /** By client prefix: which of all tries its latest was. */
+  /** The number of the latest attempt, by client prefix. */
   const latest = createBoundedCache<number>(remembered)
   const open = createBoundedCache<{ readonly latest: number; readonly until: number }>(remembered)
   let tries = 0

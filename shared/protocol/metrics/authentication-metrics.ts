@@ -1,7 +1,7 @@
 import type { Metrics, ServerName } from '../../platform/metrics/metrics.ts'
 import type { SchemeName } from '../authentication/scheme.ts'
 
-/** Counts what became of credentials, by scheme (`none` where none was found) and outcome. */
+/** Counts the outcomes of authentications by scheme (`none` for a request without a credential) and outcome. */
 export function observeAuthentications(
   metrics: Metrics,
   server: ServerName,

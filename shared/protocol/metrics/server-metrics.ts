@@ -3,14 +3,14 @@ import type { Dependency } from '../../platform/http/server/health.ts'
 import type { Metrics, ServerName } from '../../platform/metrics/metrics.ts'
 import type { HashingLoad } from '../passwords/hashing-permits.ts'
 
-/** What both servers tell of themselves. */
+/** The parts of a server that have metrics. */
 export interface ServerParts {
   readonly dependencies: readonly Dependency[]
   readonly housekeeping: Pick<Housekeeping, 'removed'>
   readonly hashing: () => HashingLoad
 }
 
-/** Gauges of what a server rests on, each looked up when it is asked for. */
+/** Metrics of the dependencies, housekeeping and hashing of a server. Each value is read when metrics are requested. */
 export function observeServer(
   metrics: Metrics,
   server: ServerName,

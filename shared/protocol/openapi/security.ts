@@ -1,19 +1,19 @@
-/** The authentication schemes as OpenAPI says them. */
+/** The authentication schemes as OpenAPI security schemes. */
 
 import type { JsonSchema } from '../../platform/http/operation.ts'
 import { type SchemeName, schemeNames } from '../authentication/scheme.ts'
 
-/** What a document says of the schemes that are served. */
+/** The parts of an OpenAPI document about authentication. */
 export interface DescribedSecurity {
   /** Component name → security scheme. */
   readonly securitySchemes: Readonly<Record<string, JsonSchema>>
-  /** Each of these suffices; all that one of them names must be there. */
+  /** The alternatives: a request must satisfy one of them, with all the components that it names. */
   readonly security: readonly JsonSchema[]
 }
 
 interface DescribedScheme {
   readonly components: Readonly<Record<string, JsonSchema>>
-  /** Names of components that are sent together. */
+  /** The alternatives, each with the names of the components that are sent together. */
   readonly alternatives: readonly (readonly string[])[]
 }
 
@@ -105,7 +105,7 @@ const schemes: Partial<Record<SchemeName, DescribedScheme>> = {
   },
 }
 
-/** The enabled schemes, for a document. */
+/** Describes the enabled schemes for a document. */
 export function describeSecurity(enabled: readonly SchemeName[]): DescribedSecurity {
   const described = schemeNames.filter((name) => enabled.includes(name)).flatMap((name) => schemes[name] ?? [])
   return {

@@ -1,4 +1,4 @@
-/** The browsable documentation: Swagger UI on the OpenAPI document of the server itself. */
+/** The documentation page: Swagger UI for the OpenAPI document of the server itself. */
 
 import { answerAsset } from '../../platform/html/assets.ts'
 import { html, nothing } from '../../platform/html/markup.ts'
@@ -9,16 +9,16 @@ import type { SchemeName } from '../authentication/scheme.ts'
 import type { ServerName } from '../problems/catalogue.ts'
 import { sessionForms } from './session-forms.ts'
 
-/** What the pages of a server depend on. */
+/** The settings of the documentation pages. */
 export interface DocumentationSettings {
   readonly server: ServerName
   readonly publicOrigins: Readonly<Record<ServerName, string>>
-  /** Those that are served: without `session` there is no form to sign in. */
+  /** The enabled schemes. Without `session`, the page has no sign-in form. */
   readonly schemes: readonly SchemeName[]
   readonly expiredTokenStatus: number
 }
 
-/** Where the page is and which document it shows. */
+/** A documentation page: its path and the document that it shows. */
 interface Place {
   readonly id: string
   readonly base: string
@@ -28,10 +28,13 @@ interface Place {
 const atRoot: Place = { id: 'Docs', base: '/docs', document: '/openapi.json' }
 const belowRest: Place = { id: 'RestDocs', base: '/rest/docs', document: '/rest/openapi.json' }
 
-/** Where both servers have one origin, only what is below /rest is the deal server's: its page is there too, with all it loads. */
+/**
+ * The pages of each server. When both servers share an origin, only paths below /rest reach the deal server, so it
+ * serves its page and the files of the page there, too.
+ */
 const placesOf: Readonly<Record<ServerName, readonly Place[]>> = { auth: [atRoot], deal: [atRoot, belowRest] }
 
-/** The documentation of this server and the files that its pages load. */
+/** The routes of the documentation of this server and of the files that its pages load. */
 export const docsRoutes = (settings: DocumentationSettings): Route[] =>
   placesOf[settings.server].flatMap((place) => [pageRoute(place, settings), assetRoute(place)])
 
@@ -54,8 +57,8 @@ const assetRoute = (place: Place): Route => ({
 })
 
 /**
- * Swagger UI needs images in its style sheet (`data:`) and calls to the server that it documents. A form's answer may lead back to this
- * page, and browsers hold `form-action` against redirections too.
+ * The content security policy. Swagger UI needs the images in its style sheet (`data:`) and calls to the server that it
+ * documents. The response to a form redirects back to this page, and browsers apply `form-action` to redirects, too.
  */
 function policyOf({ server, publicOrigins, schemes }: DocumentationSettings): Policy {
   const own = publicOrigins[server]

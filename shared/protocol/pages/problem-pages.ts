@@ -1,4 +1,6 @@
-/** Pages about problem codes, where the `type` of each problem document leads: for browsers HTML, for programs JSON. */
+/**
+ * The pages of problem codes, to which the `type` of each problem document leads: HTML for browsers, JSON for programs.
+ */
 import { STATUS_CODES } from 'node:http'
 import { html, type Markup } from '../../platform/html/markup.ts'
 import { answerPage, htmlType, renderPage } from '../../platform/html/page.ts'
@@ -12,13 +14,13 @@ import { Refused } from '../../platform/problems/errors.ts'
 import { type ExplainedProblem, explainedProblems } from '../problems/catalogue.ts'
 import type { DocumentationSettings } from './docs-page.ts'
 
-/** One thing as a page and as JSON. */
+/** A page as HTML and as JSON. */
 interface TwoForms {
   readonly page: string
   readonly json: string
 }
 
-/** `/problems` and `/problems/{code}`, for the codes of both servers. */
+/** The routes `/problems` and `/problems/{code}`, for the codes of both servers. */
 export function problemPageRoutes({ server, publicOrigins, expiredTokenStatus }: DocumentationSettings): Route[] {
   const problems = explainedProblems(expiredTokenStatus).map((problem) => ({
     type: `${publicOrigins[server]}/problems/${problem.code}`,
@@ -39,7 +41,7 @@ export function problemPageRoutes({ server, publicOrigins, expiredTokenStatus }:
   ]
 }
 
-/** @throws Refused `not-found` when there is none */
+/** @throws Refused `not-found` for an unknown code */
 function answerForm(call: HttpCall, forms: TwoForms | undefined): Answer {
   if (!forms) throw new Refused('not-found', 'There is no problem of this code. All of them are listed at /problems/.')
   const common = { cacheControl: 'public, max-age=300', headers: { vary: 'Accept' } }

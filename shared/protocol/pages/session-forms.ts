@@ -1,13 +1,16 @@
 import { html, type Markup } from '../../platform/html/markup.ts'
 
-/** Where the forms lead. */
+/** The targets of the forms. */
 interface SessionFormTargets {
   readonly authOrigin: string
   /** The absolute URL of the page itself. */
   readonly returnTo: string
 }
 
-/** Forms to sign in and out of a session, without a script. Back on the page, the fragment shows what happened. */
+/**
+ * Forms to sign in and out of a session, without a script. After the redirect back to the page, the fragment in its URL
+ * shows the outcome.
+ */
 export const sessionForms = ({
   authOrigin,
   returnTo,

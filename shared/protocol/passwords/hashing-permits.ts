@@ -3,28 +3,29 @@ import { sitePrefix } from '../../platform/http/client-prefix.ts'
 import { Unavailable } from '../../platform/problems/errors.ts'
 
 /**
- * Runs Argon2 work in its turn. A permit is given back when the work ends and not when its caller goes away, since the work goes on.
- * `address` is that of the client for whom it is, where a stranger can ask for it: the clients of one site together get a tenth of the queue.
- * @throws Unavailable(`hashing`) when too many wait, or too many of that site; whatever the work throws
+ * Runs Argon2 work with a permit. The permit is returned when the work ends, even if its caller has gone away, because
+ * the work goes on. `address` is the address of the client, where clients can cause the work without a credential: all
+ * clients of one site together get a tenth of the queue.
+ * @throws Unavailable(`hashing`) when the queue, or that site's part of it, is full; and the errors of the work
  */
 export type WithHashingPermit = <Result>(work: () => Promise<Result>, address?: string) => Promise<Result>
 
-/** How busy hashing is. */
+/** The load of the hashing queue. */
 export interface HashingLoad {
   readonly running: number
   readonly waiting: number
-  /** How many found the queue full since the process started. */
+  /** How many were refused since the process started because the queue was full. */
   readonly refused: number
 }
 
-/** The permits, and how many are taken. */
+/** The permits and their load. */
 export type HashingPermits = WithHashingPermit & { load(): HashingLoad }
 
-/** How hashing is bounded. */
+/** The bounds of hashing. */
 export interface HashingBounds {
-  /** `HASH_CONCURRENCY`: hashes at once. More than there are cores only makes each slower. */
+  /** `HASH_CONCURRENCY`: hashes at once. More hashes than cores only make each one slower. */
   readonly concurrency: number
-  /** How many may wait beyond these; 100 for each concurrent one when left out, which is less than a second of work. */
+  /** How many may wait for a permit; without it, 100 for each concurrent hash, which is less than a second of work. */
   readonly maxQueued?: number
 }
 

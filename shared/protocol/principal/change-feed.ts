@@ -1,46 +1,49 @@
 /**
- * The change feed: auth servers publish it, deal servers follow it (docs/revocation.md).
+ * The change feed of principals: auth servers publish it, deal servers follow it (docs/contract.md#freshness).
  *
- * Every change of a principal takes the next version in its own transaction. Versions have no gaps and become visible in order, because the
- * row that counts them is locked until the commit. A message says that the cache holds every record up to version `upTo`, and that
- * `changes` names every principal that changed after `after`. It is sent after every change, before that change is acknowledged, and at
- * least every 200 ms: it is announcement and heartbeat in one. A reader that has followed up to `after` missed nothing. Writer: `auth-server/users/principal-publisher.ts`; reader:
+ * Each change of a principal takes the next version number in its own transaction. The numbers have no gaps and become
+ * visible in order, because the row that counts them is locked until the commit. A message says: the cache holds every
+ * record up to change `upTo`, and `changes` are all principals that changed after `after`. Auth servers send a message
+ * after every change, before they acknowledge the change, and at least every 200 ms: it is announcement and heartbeat
+ * in one. A reader that has followed the feed up to `after` or further has missed nothing. Any other reader knows that
+ * it missed messages. Writer: `auth-server/users/principal-publisher.ts`. Reader:
  * `deal-server/auth-client/principal-feed.ts`.
  */
 import { z } from 'zod'
 import { installationKey } from './instance-id.ts'
 
-/** The channel of an installation's feed messages. */
+/** The channel of the feed messages of an installation. */
 export const feedChannel = (installationId: string): string => installationKey(installationId, 'principal-feed')
 
-/** How often an auth server publishes when nothing changes, in milliseconds. */
+/** How often an auth server publishes while nothing changes, in milliseconds. */
 export const heartbeatIntervalMs = 200
 
 /**
- * The feed is current while the last message tells of a read of the database at most this long ago, in milliseconds. Together with the
- * way from the cache to the deal server it must stay below the second that a change may take.
+ * The largest age of the feed, in milliseconds: the time since the database was read for the last message. With an
+ * older feed, a deal server trusts neither its memory nor the cache. This age and the time from the cache to the deal
+ * server must stay below the second within which a change takes effect.
  */
 export const feedMaxAgeMs = 800
 
-/** A message may reach the channel at most this long after the read of the database, in milliseconds. */
+/** The largest age of a message when it reaches the channel, in milliseconds since its read of the database. */
 export const feedMessageMaxAgeMs = 500
 
-/** How long a message may take from its sender to the channel, in milliseconds. */
+/** The time that a message may take from its sender to the channel, in milliseconds. */
 export const feedMessageTransitMs = 100
 
-/** The form of a message; a reader takes no other. */
+/** The form of a message. Readers ignore any other message. */
 export const feedMessageSchema = z.strictObject({
   after: z.number().int(),
   upTo: z.number().int(),
-  /** The read of the database was at most this long ago when the message reached the channel, in milliseconds. */
+  /** The largest possible age of the database read when the message reached the channel, in milliseconds. */
   ageMs: z.number().nonnegative(),
-  /** The digest of the published keys (`shared/protocol/internal-api/published-keys.ts`). */
+  /** The digests of the published keys (`shared/protocol/internal-api/published-keys.ts`). */
   keys: z.string(),
   changes: z.array(
     z.strictObject({
       /** Folded user name. */
       username: z.string(),
-      /** The version of the record that is now in the cache. */
+      /** The version of the record in the cache, which is the number of the principal's latest change. */
       version: z.number().int(),
     }),
   ),

@@ -1,15 +1,15 @@
 /**
- * An installation is one auth database with the servers around it. It has an id of its own, made with the database, and whatever it
- * keeps in Redis or says there bears that id: several installations can share one Redis, and a new database finds nothing of the
- * one before it.
+ * An installation is one auth database with the servers around it. Its id is created with the database. All its keys
+ * and channels in Redis bear the id, so several installations can share one Redis, and a new database finds no entries
+ * of the one before it.
  */
 import { z } from 'zod'
 
-/** The form of an installation's id. */
+/** The form of the id of an installation. */
 export const installationIdSchema = z.uuid()
 
 /**
- * A key or channel of this installation. The braces put all of them on one node of a Redis Cluster, so that one incarnation answers for
- * the records and for the feed.
+ * A key or channel of this installation. The braces put all of them on one node of a Redis Cluster, so that records and
+ * feed always belong to the same run of Redis.
  */
 export const installationKey = (installationId: string, name: string): string => `{keyhold}:${installationId}:${name}`

@@ -1,68 +1,76 @@
 /**
- * The principal record: what a server must know of a user to accept or refuse a verified credential. Written by the auth server
- * alone; the deal server reads it from memory, the cache or the auth server (CONTRACT "Principal record").
+ * The principal record: the facts about a user that decide whether a verified credential is accepted
+ * (docs/contract.md#principal-record). Only the auth server writes it. The deal server reads it from memory, the cache
+ * or the auth server.
  */
 import { z } from 'zod'
 import { installationKey } from './instance-id.ts'
 
-/** The form in the cache and on the wire. */
+/** The form of the record in the cache and on the wire. */
 export const principalRecordSchema = z.strictObject({
-  /** Layout of this record; a reader that does not know it treats the record as absent. */
+  /** The layout of the record. A reader treats a record with an unknown layout as absent. */
   schema: z.literal(1),
-  /** As created; what an actor is called in events and answers. */
+  /** As created: the name of the actor in events and responses. */
   username: z.string(),
-  /** Immutable, never used again: two users of one name one after the other are two ids. */
+  /** Immutable and never used again: a deleted user and a later one with the same name have two ids. */
   userId: z.string(),
   /** False when disabled or deleted. */
   enabled: z.boolean(),
-  /** Effective rights: those of the roles and the direct ones together. */
+  /** Effective rights: those of the roles and the direct ones. */
   rights: z.array(z.string()),
-  /** The credential generation: what carries another number is dead. */
+  /** The credential generation: a credential with another number is refused. */
   generation: z.number().int(),
-  /** The one login that stays alive with its former generation: the one that changed its own password. */
+  /** The one login that stays valid with its former generation: it changed its own password. */
   keptLogin: z.strictObject({ id: z.string(), generation: z.number().int() }).nullable(),
-  /** Ids of ended logins some of whose tokens have not expired yet. */
+  /** Ids of revoked logins whose tokens have not all expired yet. */
   endedLogins: z.array(z.string()),
-  /** Grows with every change of this principal; never falls, not even when a deleted name is created anew: the number of its latest change. */
+  /**
+   * The number of the principal's latest change. It grows with every change and never falls, not even when a deleted
+   * name is created again.
+   */
   version: z.number().int(),
 })
 
-/** A record of the present layout. */
+/** A record with the current layout. */
 export type PrincipalRecord = z.infer<typeof principalRecordSchema>
 
 /** A principal in one installation. */
 export interface InstalledPrincipal {
   readonly installationId: string
-  /** Undefined: there never was such a user. */
+  /** Undefined: a user of this name never existed. */
   readonly record: PrincipalRecord | undefined
 }
 
 /**
- * The form of a user's name: 1 to 64 of `[A-Za-z0-9._@-]`, but not `.` and `..`. Neither can be a segment of a path, encoded or not (RFC 3986
- * §5.2.4, WHATWG URL): at `/users/{username}` nobody could ever disable, delete or log out such a user.
+ * The form of a user name: 1 to 64 of `[A-Za-z0-9._@-]`, but neither `.` nor `..`. Those two cannot be a segment of a
+ * path, encoded or not (RFC 3986 §5.2.4, WHATWG URL), so `/users/{username}` could not disable, delete or log out such
+ * a user.
  */
 export const usernamePattern = /^(?!\.{1,2}$)[A-Za-z0-9._@-]{1,64}$/
 
-/** True when `username` can be a user's name. */
+/** True when `username` has the form of a user name. Ids have that form, too. */
 export const isUsername = (username: string): boolean => usernamePattern.test(username)
 
-/** User names are looked up folding ASCII case: the form under which records are kept. */
+/** Folds ASCII case: records are stored and looked up under the folded name. */
 export const foldUsername = (username: string): string =>
   hasCapitals.test(username) ? username.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : username
 
 const hasCapitals = /[A-Z]/
 
-/** The principal of credentials that name no user (CONTRACT section 3): it reads at most, and is nobody's employee. */
+/**
+ * The principal of credentials without a user name (docs/contract.md#key-signed-token). It can read at most, and it is
+ * not an assignable user.
+ */
 export const anonymousUsername = 'anonymous'
 
-/** True for that principal's name. */
+/** True for the name of the anonymous principal. */
 export const isAnonymous = (username: string): boolean => foldUsername(username) === anonymousUsername
 
-/** The cache key of a user's record. */
+/** The cache key of the record of a user. */
 export const principalKey = (installationId: string, username: string): string =>
   installationKey(installationId, `principal:${foldUsername(username)}`)
 
-/** Reads a record from its JSON text; undefined when it is not one this version of the software knows. */
+/** Reads a record from its JSON text; undefined when this version of the software does not know its form. */
 export function parsePrincipalRecord(text: string): PrincipalRecord | undefined {
   try {
     return principalRecordSchema.parse(JSON.parse(text))

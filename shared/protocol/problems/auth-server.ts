@@ -1,7 +1,7 @@
-/** The codes of the auth server's own. `invalid_grant` is spelt as in RFC 6749 §5.2. */
+/** The problem codes of the auth server. `invalid_grant` is spelt as in RFC 6749 §5.2. */
 import type { ProblemEntry } from '../../platform/problems/problem-document.ts'
 
-/** Codes that only the auth server answers with. */
+/** The codes that only the auth server uses. */
 export const authProblems = {
   invalid_grant: {
     status: 400,

@@ -1,4 +1,4 @@
-/** The codes that either server may answer with: about the request, about the credential, about the server itself. */
+/** The problem codes of both servers: about the request, about the credential, about the server itself. */
 import type { PlatformProblems, ProblemEntry } from '../../platform/problems/problem-document.ts'
 
 const requestProblems = {
@@ -268,7 +268,7 @@ const serverProblems = {
   },
 } as const satisfies Record<string, ProblemEntry>
 
-/** Codes that either server may answer with. */
+/** The codes that both servers use. */
 export const sharedProblems = {
   ...requestProblems,
   ...signatureProblems,

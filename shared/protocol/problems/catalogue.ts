@@ -1,19 +1,19 @@
 /**
- * Every code of both servers with what there is to say about it, so that either server explains all of them. Which codes a server
- * answers with, and that each has an entry here, is held by its own table (`http/problems.ts`).
+ * All problem codes of both servers with their explanations: either server can explain every code. The table of each
+ * server (`http/problems.ts`) ensures that every code it uses has an entry here.
  */
 import type { ProblemEntry } from '../../platform/problems/problem-document.ts'
 import { authProblems } from './auth-server.ts'
 import { sharedProblems } from './both-servers.ts'
 import { dealProblems } from './deal-server.ts'
 
-/** Which of the two servers. */
+/** One of the two servers. */
 export type ServerName = 'auth' | 'deal'
 
-/** One code as its page shows it. */
+/** A code with its explanation, as its page shows it. */
 export interface ExplainedProblem extends ProblemEntry {
   readonly code: string
-  /** The servers that answer with it. */
+  /** The servers that use the code. */
   readonly servers: readonly ServerName[]
 }
 
@@ -21,8 +21,8 @@ const explain = (entries: Readonly<Record<string, ProblemEntry>>, servers: reado
   Object.entries(entries).map(([code, entry]) => ({ code, ...entry, servers }))
 
 /**
- * All codes, by status and name. A code in two tables would be two of them.
- * @param expiredTokenStatus the status the operator chose for expired tokens (EXPIRED_TOKEN_STATUS)
+ * All codes, sorted by status and name. No code stands in two tables.
+ * @param expiredTokenStatus the status that the operator chose for expired tokens (EXPIRED_TOKEN_STATUS)
  */
 export const explainedProblems = (expiredTokenStatus: number): ExplainedProblem[] =>
   [...explain(sharedProblems, ['auth', 'deal']), ...explain(authProblems, ['auth']), ...explain(dealProblems, ['deal'])]

@@ -1,4 +1,7 @@
-/** The codes of the deal server's own: about the form of a call, about command ids and versions, about what a deal allows. */
+/**
+ * The problem codes of the deal server: about the form of a request, about command ids and versions, about the rules
+ * for a deal.
+ */
 import type { ProblemEntry } from '../../platform/problems/problem-document.ts'
 
 const callProblems = {
@@ -201,5 +204,5 @@ const valueProblems = {
   },
 } as const satisfies Record<string, ProblemEntry>
 
-/** Codes that only the deal server answers with. */
+/** The codes that only the deal server uses. */
 export const dealProblems = { ...callProblems, ...commandProblems, ...stateProblems, ...valueProblems }

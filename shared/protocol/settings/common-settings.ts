@@ -1,4 +1,4 @@
-/** Settings that both servers read. Each server's `config.ts` adds its own. */
+/** The settings that both servers read. The `config.ts` of each server adds its own. */
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 import { parseTrustedProxies, type TrustedProxies } from '../../platform/http/transport.ts'
@@ -34,14 +34,14 @@ const trustProxy: Setting<TrustedProxies> = {
 
 const isListenHost = (host: string) => /^[A-Za-z0-9.:-]{1,253}$/.test(host)
 
-/** The database of a server. */
+/** The setting with the database of a server. */
 export const databaseUrl = (meaning: string) =>
   text(meaning, undefined, {
     expected: `a URL beginning with postgres:// or postgresql://, its sslmode, if any, one of ${sslModes.join(', ')}`,
     test: isDatabaseUrl,
   })
 
-/** One line each; `docs/settings.md` is made of them. */
+/** The settings. `docs/settings.md` is generated from them. */
 export const commonSettings = {
   AUTH_PORT: integer("the auth server's port", { fallback: 4000, min: 1, max: 65_535 }),
   DEAL_PORT: integer("the deal server's port", { fallback: 4001, min: 1, max: 65_535 }),
@@ -123,10 +123,13 @@ export const commonSettings = {
 
 export { isLoopbackHost } from '../../platform/loopback.ts'
 
-/** Which process reads the settings: both servers on embedded defaults, or one server alone on PostgreSQL and Redis. */
+/**
+ * The kind of process that reads the settings: both servers together on embedded defaults, or one server alone on
+ * PostgreSQL and Redis.
+ */
 export type Mode = 'together' | 'alone'
 
-/** The origin of a listener as a URL shows it. */
+/** The origin of a listener, with an address that a client can use. */
 function listenerOrigin(protocol: 'http' | 'https', host: string, port: number): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   return new URL(`${protocol}://${shown}:${port}`).origin
@@ -134,7 +137,7 @@ function listenerOrigin(protocol: 'http' | 'https', host: string, port: number):
 
 type CommonValues = Values<typeof commonSettings>
 
-/** What both servers make of the settings that they share. */
+/** The configuration that both servers derive from the common settings. */
 export function sharedConfig(values: CommonValues) {
   const { AUTH_PUBLIC_ORIGIN, DEAL_PUBLIC_ORIGIN, HOST, TLS_CERT: certificateFile, TLS_KEY: keyFile } = values
   const protocol = certificateFile === undefined ? 'http' : 'https'
@@ -172,7 +175,7 @@ export function sharedConfig(values: CommonValues) {
   }
 }
 
-/** A problem for each variable without which a mode cannot run. */
+/** A problem for each missing variable that the mode needs. */
 export function missingSettings(
   mode: Mode,
   values: { readonly NODE_ENV: string },
@@ -193,7 +196,7 @@ export function halfCertificate(values: Pick<CommonValues, 'TLS_CERT' | 'TLS_KEY
   return [{ variable, expected: `must be set when ${other} is` }]
 }
 
-/** A problem when two listeners of one process are to have the same port: the second of them is named. */
+/** A problem when two listeners of one process have the same port. It names the second one. */
 export function sharedPort(
   [first, one]: readonly [name: string, port: number],
   [second, other]: readonly [name: string, port: number | undefined],
@@ -201,7 +204,7 @@ export function sharedPort(
   return one === other ? [{ variable: second, expected: `must be another port than ${first}` }] : []
 }
 
-/** Generated secrets are for development only. */
+/** A problem for each missing secret in production: generated secrets are for development only. */
 export function missingSecrets(
   values: { readonly NODE_ENV: string },
   needed: Readonly<Record<string, unknown>>,

@@ -1,16 +1,19 @@
-/** A user name and password as presented. */
+/** The user name and password in a request. */
 export interface BasicCredential {
   readonly username: string
-  /** In NFC, the form in which passwords are kept. */
+  /** In NFC, the form that is hashed. */
   readonly password: string
 }
 
-/** Room for 64 characters of a name and 1 024 bytes of a password, however they are composed. */
+/**
+ * The longest credential, in characters: room for a name of 64 characters and a password of 1 024 bytes, however the
+ * characters are composed.
+ */
 const maxLength = 8192
 
 /**
- * The user-id and password of a Basic credential (RFC 7617 §2): strict base64 (RFC 4648 §4, padded), strict UTF-8, split at the first
- * colon, no control characters. Undefined for anything else.
+ * Reads a Basic credential (RFC 7617 §2): strict base64 (RFC 4648 §4, padded), strict UTF-8, split at the first colon,
+ * no control characters. Undefined for any other text.
  */
 export function parseBasicCredential(text: string): BasicCredential | undefined {
   if (text.length > maxLength || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined

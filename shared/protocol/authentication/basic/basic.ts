@@ -1,4 +1,4 @@
-/** User name and password with each request (RFC 7617). */
+/** The scheme `basic`: user name and password with each request (RFC 7617). */
 
 import type { HttpCall } from '../../../platform/http/call.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
@@ -6,22 +6,23 @@ import { Refused } from '../../../platform/problems/errors.ts'
 import { type AnswerHeaders, isOfScript, realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
 import { type BasicCredential, parseBasicCredential } from './basic-credential.ts'
 
-/** A user name and password as presented, and by whom. */
+/** A user name and password, and the client that sent them. */
 export interface PresentedBasic extends BasicCredential {
   /** The client's canonical address. */
   readonly clientAddress: string
 }
 
-/** Whose password it was. */
+/** The user whose password was right. */
 export interface ProvedUser {
   readonly username: string
   readonly userId: string
-  /** The version of the user's principal record that the proof belongs to. */
+  /** The version of the user's principal record in the snapshot that proved the password. */
   readonly version: number
 }
 
+/** The verification of passwords. */
 export interface BasicPorts {
-  /** Undefined for a user and password that do not fit. @throws Refused `too-many-attempts`; Unavailable */
+  /** The user; undefined when the password is not that user's. @throws Refused `too-many-attempts`; Unavailable */
   verify(presented: PresentedBasic, onBehalfOf?: Traced): Promise<ProvedUser | undefined> | ProvedUser | undefined
 }
 
@@ -29,7 +30,8 @@ const challenge = `Basic realm="${realm}", charset="UTF-8"`
 
 const headersOf = (call: HttpCall): AnswerHeaders => (isOfScript(call) ? {} : { 'www-authenticate': [challenge] })
 
-/** `Authorization: Basic <base64 of user-id ":" password in UTF-8>`. */
+/** Reads `Authorization: Basic <base64 of user-id ":" password in UTF-8>`. */
+
 export const createBasicScheme = ({ verify }: BasicPorts): Scheme => ({
   name: 'basic',
   isSentByBrowsers: true,

@@ -7,21 +7,23 @@ import type { Principals } from '../authenticate.ts'
 import { holdCredentials } from '../credential-cache.ts'
 import type { BasicPorts, PresentedBasic, ProvedUser } from './basic.ts'
 
+/** The ports of the cache, and the verification behind it. */
 export interface HeldPasswordsOptions extends BasicPorts {
   readonly principals: Principals
   readonly clock: Clock
   readonly guesses: Pick<Guesses, 'judge' | 'noteTry'>
-  /** How long a success is held at most, in milliseconds; a minute when left out. */
+  /** The longest time that a success is cached, in milliseconds; a minute by default. */
   readonly ttlMs?: number
 }
 
 /**
- * Remembers for a short time which passwords were right, so that hashing is not done per request: under a keyed hash whose key lives and
- * dies with this process, for the address that proved them, and only as long as the user's principal record stays as it was. Equal
- * credentials that come at once from one address share one verification. What was wrong is never remembered.
+ * Caches right passwords for a short time, so that not every request costs a hash. The key is a keyed hash whose key
+ * only this process has, over the user name, the password and the address. An entry is valid while the user's principal
+ * record does not change. Equal credentials that arrive at once from one address share one verification. Wrong
+ * passwords are never cached.
  *
- * `verify` counts its own attempt. Whoever is answered without having run it is judged by the limits as well: a client that is locked out
- * must not learn of a right guess by another answer than of a wrong one.
+ * `verify` counts its own attempt. Responses without a call of `verify` are judged by the limits, too: for a client
+ * that is locked out, a right password must get the same response as a wrong one.
  */
 export function holdPasswords(options: HeldPasswordsOptions): BasicPorts {
   const { verify, guesses, ttlMs = 60_000 } = options

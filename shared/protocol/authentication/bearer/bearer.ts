@@ -1,11 +1,15 @@
-/** Bearer access tokens (RFC 6750; the token itself: RFC 9068). */
+/** The scheme `bearer`: access tokens (RFC 6750; the token itself: RFC 9068). */
 import { Refused } from '../../../platform/problems/errors.ts'
 import type { AccessTokenVerdict, VerifyAccessToken } from '../../access-token/verify-access-token.ts'
 import { realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
 
+/** The verification of access tokens. */
 export interface BearerPorts {
   readonly verify: VerifyAccessToken
-  /** Looks once more for a key that a token names; true when it is there now. @throws Unavailable when nobody can tell */
+  /**
+   * Loads keys again for an unknown `kid`; true when the key is known now. @throws Unavailable when the keys cannot be
+   * loaded
+   */
   findKey(kid: string): Promise<boolean>
 }
 
@@ -13,7 +17,9 @@ const challenge = `Bearer realm="${realm}"`
 /** RFC 6750 §3.1. */
 const refusalHeaders = { 'www-authenticate': [`${challenge}, error="invalid_token"`] }
 
-/** `Authorization: Bearer <ACCESS_TOKEN>`; tokens in a body or in the URL (RFC 6750 §2.2, §2.3) are not accepted. */
+/**
+ * Reads `Authorization: Bearer <ACCESS_TOKEN>`. Tokens in a body or in the URL (RFC 6750 §2.2, §2.3) are not accepted.
+ */
 export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => ({
   name: 'bearer',
   isSentByBrowsers: false,
@@ -22,7 +28,7 @@ export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => 
   place: { authorization: 'bearer' },
   verify: (token) => {
     const verdict = verify(token)
-    // Only the verifier knows when a key is revoked.
+    // The principal record does not show a revoked key: only the verifier does.
     const recheck = async () => void credentialOf(verify(token))
     if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
       return findKey(verdict.unknownKid).then((found) => credentialOf(found ? verify(token) : verdict, recheck))
@@ -31,7 +37,7 @@ export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => 
   },
 })
 
-/** @throws Refused `token-expired`, `invalid-token`; neither repeats anything of the token */
+/** @throws Refused `token-expired`, `invalid-token`; neither repeats any part of the token */
 function credentialOf(verdict: AccessTokenVerdict, recheck?: VerifiedCredential['recheck']): VerifiedCredential {
   const headers = refusalHeaders
   if (verdict.ok) {

@@ -1,8 +1,11 @@
 /**
- * Which counts (`nc`) of a nonce were used (RFC 7616 §3.4, §5.12): each is good once, whatever is away or was lost. The first use of a nonce
- * is a row in the server's own database; from then on its counts live in the cache, or in that row if the cache was away at that moment. A
- * row whose counts lived in the cache never takes any itself: when the cache has lost them, the nonce is stale. Each kind of server counts
- * for itself, since no request is good at both.
+ * Used counts (`nc`) of nonces (RFC 7616 §3.4, §5.12). Each count is good once, even if the cache is not available or
+ * has lost its data.
+ *
+ * The first use of a nonce creates a row in the server's own database. From then on, the counts are in the cache, or in
+ * that row if the cache was not available at that time. A row whose counts are in the cache never takes counts itself:
+ * when the cache has lost them, the nonce is stale. Auth servers and deal servers count separately, since no request is
+ * valid at both.
  */
 import type { Cache } from '../../../platform/cache/cache.ts'
 import { windowWidth } from '../../../platform/cache/number-window.ts'
@@ -10,14 +13,16 @@ import type { Database } from '../../../platform/database/database.ts'
 import { Unavailable } from '../../../platform/problems/errors.ts'
 import type { DigestNonce } from './digest-nonce.ts'
 
-/** `stale`: nobody can tell any more whether it was used. */
+/** The result of a use. `stale`: it is no longer known whether the count was used. */
 export type CountVerdict = 'used' | 'refused' | 'stale'
 
+/** The counts of the nonces of one kind of server. */
 export interface DigestCounts {
-  /** Uses a count of a nonce, for once. @throws Unavailable when it may have been used or not */
+  /** Uses a count. @throws Unavailable when it is unknown whether the count was used */
   use(nonce: DigestNonce, count: number): Promise<CountVerdict>
 }
 
+/** The cache and the database of the counts. */
 export interface DigestCountsOptions {
   readonly cache: Pick<Cache, 'useNumber' | 'startNumbers'>
   readonly database: Pick<Database, 'query'>
@@ -25,10 +30,13 @@ export interface DigestCountsOptions {
   readonly schema: 'auth' | 'deals'
 }
 
-/** So much longer than it is good a nonce is remembered, in milliseconds: the clocks of servers differ. */
+/**
+ * How much longer than its lifetime a nonce is remembered, in milliseconds. It is far more than the clock tolerance: a
+ * count that a server forgets too early could be used twice.
+ */
 export const rememberedMs = 600_000
 
-/** `used = 0` says that the counts live in the cache. Parameters: nonce, count, `used` of a new row, when it expires. */
+/** `used = 0` means that the counts are in the cache. Parameters: nonce, count, `used` of a new row, expiry. */
 const useSql = (schema: string) => `insert into ${schema}.digest_counts as c (nonce, highest, used, expires_at)
   select $1::text, $2::int, $3::bigint, $4::timestamptz
   where $2::int <= ${windowWidth} or exists (select 1 from ${schema}.digest_counts where nonce = $1::text)
@@ -43,14 +51,14 @@ const useSql = (schema: string) => `insert into ${schema}.digest_counts as c (no
 
 const lookSql = (schema: string) => `select (used = 0)::text as "inCache" from ${schema}.digest_counts where nonce = $1`
 
-/** Counts in a cache, behind which a database stands. */
+/** Counts in the cache, with the database behind it. */
 export function createDigestCounts({ cache, database, schema }: DigestCountsOptions): DigestCounts {
   const [useText, lookText] = [useSql(schema), lookSql(schema)]
   const useCached = async (key: string, number: number, ttlSeconds: number) => {
     try {
       return await cache.useNumber(key, { number, ttlSeconds })
     } catch (error) {
-      if (error instanceof Unavailable) return 'away'
+      if (error instanceof Unavailable) return 'unavailable'
       throw error
     }
   }
@@ -58,13 +66,13 @@ export function createDigestCounts({ cache, database, schema }: DigestCountsOpti
     try {
       await cache.startNumbers(key, { number, ttlSeconds })
     } catch (error) {
-      // The nonce will be stale at its next use.
+      // The next use will find the nonce stale.
       if (!(error instanceof Unavailable)) throw error
     }
   }
   return {
     use: async ({ text, expiresAt, issuedAt }, count) => {
-      // More than the column holds, and than any client can send while a nonce is good.
+      // More than the column holds, and more than any client can send during the lifetime of a nonce.
       if (count > 0x7fff_ffff) return 'stale'
       const key = `{keyhold}:digest:${schema}:${text}`
       const ttlSeconds = (expiresAt - issuedAt + rememberedMs) / 1000
@@ -77,8 +85,8 @@ export function createDigestCounts({ cache, database, schema }: DigestCountsOpti
       if (row) return 'used'
       const [known] = await database.query<{ inCache: string }>(lookText, [text])
       if (known?.inCache === 'false') return 'refused'
-      if (!known || cached === 'away') return 'stale'
-      // The first use may have reached the cache meanwhile.
+      if (!known || cached === 'unavailable') return 'stale'
+      // The first use may have written its count to the cache meanwhile.
       const again = await useCached(key, count, ttlSeconds)
       return again === 'used' || again === 'refused' ? again : 'stale'
     },

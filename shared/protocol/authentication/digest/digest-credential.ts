@@ -1,8 +1,8 @@
-/** Reads the credential of HTTP Digest (RFC 7616 §3.4). */
+/** Reads credentials of HTTP Digest (RFC 7616 §3.4). */
 
-/** A credential of the only kind that is accepted: SHA-256, qop=auth. */
+/** A credential. Only SHA-256 with qop=auth is accepted. */
 export interface DigestCredential {
-  /** Either as created, or its hash when `userhash` was said. */
+  /** The user name, or its hash when the client sent `userhash=true`. */
   readonly user: { readonly username: string } | { readonly userhash: string }
   readonly realm: string
   readonly nonce: string
@@ -14,7 +14,7 @@ export interface DigestCredential {
   readonly opaque: string | undefined
 }
 
-/** How a parameter was written. */
+/** The value of a parameter, and whether it was quoted. */
 interface Value {
   readonly text: string
   readonly quoted: boolean
@@ -22,16 +22,22 @@ interface Value {
 
 const maxLength = 8192
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-/** What a quoted string holds as it stands, and behind a backslash (RFC 9110 §5.6.4). */
+/** Characters of a quoted string without and after a backslash (RFC 9110 §5.6.4). */
 const plain = '[^"\\\\\\x00-\\x08\\x0a-\\x1f\\x7f]*'
 const escaped = '\\\\[^\\x00-\\x08\\x0a-\\x1f\\x7f]'
-/** A name, `=`, a token or a quoted string, and a comma or the end, with blanks around; before and behind it elements may be empty. */
+/**
+ * A name, `=`, a token or a quoted string, and a comma or the end, with optional blanks. Empty list elements are
+ * allowed.
+ */
 const parameter = new RegExp(
   `[ \\t,]*(${token})[ \\t]*=[ \\t]*(?:(${token})|"(${plain}(?:${escaped}${plain})*)")[ \\t]*(?:,[ \\t,]*$|,|$)`,
   'y',
 )
 
-/** The parameters by name in lower case; undefined when they are no such list (RFC 9110 §5.6.1.2), or one stands there twice (§11.2). */
+/**
+ * The parameters by name in lower case; undefined for a text that is not a list of parameters (RFC 9110 §5.6.1.2), or
+ * that has one twice (§11.2).
+ */
 function readParameters(text: string): Map<string, Value> | undefined {
   if (text.length > maxLength) return undefined
   const parameters = new Map<string, Value>()
@@ -48,12 +54,13 @@ function readParameters(text: string): Map<string, Value> | undefined {
   }
 }
 
-/** quoted-pair (RFC 9110 §5.6.4). */
+/** Removes the backslashes of quoted pairs (RFC 9110 §5.6.4). */
 const unquote = (text: string): string => (text.includes('\\') ? text.replace(/\\(.)/gs, '$1') : text)
 
 /**
- * The credential, what follows the scheme's name. Undefined for anything else: other algorithms and qualities of protection, missing or
- * repeated parameters, and quotes where the RFC has none, except around `algorithm` and `qop`, where python-requests writes them.
+ * The credential in the text after the scheme's name. Undefined for any other text: other algorithms and qualities of
+ * protection, missing or repeated parameters, and quotes where the RFC has none. Quotes around `algorithm` and `qop`
+ * are accepted, because python-requests writes them.
  */
 export function parseDigestCredential(text: string): DigestCredential | undefined {
   const parameters = readParameters(text)
@@ -76,7 +83,9 @@ export function parseDigestCredential(text: string): DigestCredential | undefine
 const textOf = (value: Value | undefined, isQuoted: boolean): string | undefined =>
   value?.quoted === isQuoted ? value.text : undefined
 
-/** `username`, hashed or not, or `username*` (RFC 8187), never both; `userhash` says true for a hash. */
+/**
+ * The user, from `username`, hashed or not, or from `username*` (RFC 8187), but not both. `userhash=true` marks a hash.
+ */
 function userOf(parameters: Map<string, Value>): DigestCredential['user'] | undefined {
   const username = textOf(parameters.get('username'), true)
   const extended = textOf(parameters.get('username*'), false)
@@ -92,7 +101,7 @@ function userOf(parameters: Map<string, Value>): DigestCredential['user'] | unde
   return /^[0-9a-f]{64}$/i.test(username) ? { userhash: username.toLowerCase() } : undefined
 }
 
-/** `UTF-8''` and percent-encoded octets (RFC 8187 §3.2). */
+/** Decodes `UTF-8''` and percent-encoded octets (RFC 8187 §3.2). */
 function decodeExtended(text: string): string | undefined {
   const [, encoded] = /^utf-8'[A-Za-z0-9-]*'([!#$&+.^_`|~0-9A-Za-z%-]*)$/i.exec(text) ?? []
   try {

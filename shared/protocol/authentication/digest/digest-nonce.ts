@@ -1,6 +1,6 @@
 /**
- * Digest nonces (RFC 7616 §3.3, §5.4): the time of issue and some random bytes under a MAC, so that every server with SERVICE_SECRET knows
- * its own without having kept any. Which counts of a nonce were used is another matter (`digest-counts.ts`).
+ * Digest nonces (RFC 7616 §3.3, §5.4): the time of issue and random bytes under a MAC. Every server with SERVICE_SECRET
+ * recognises them without storing them. `digest-counts.ts` keeps the used counts of a nonce.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -18,30 +18,36 @@ export interface DigestNonce {
   readonly expiresAt: number
 }
 
+/** Issues and reads nonces. */
 export interface DigestNonces {
+  /** A new nonce. */
   issue(): string
-  /** Undefined for a text that was not issued here, or by a clock too far ahead of this one. One that has expired is one still. */
+  /**
+   * The nonce, expired or not; undefined for a text that was not issued under these secrets, or that a clock too far
+   * ahead issued.
+   */
   read(text: string): DigestNonce | undefined
 }
 
+/** The secrets and sources of nonces. */
 export interface DigestNonceOptions {
-  /** SERVICE_SECRET: the first makes the MAC, all are accepted. */
+  /** SERVICE_SECRET: the first one makes the MAC, all of them are accepted. */
   readonly secrets: readonly string[]
   readonly clock: Clock
   readonly ids: IdSource
 }
 
-/** How long a nonce is good, in milliseconds. */
+/** The lifetime of a nonce, in milliseconds. */
 export const nonceLifeMs = 300_000
 
 const timeBytes = 6
 const randomBytes = 12
 const macBytes = 16
 
-/** So many nonces whose MAC was right are remembered. */
+/** Bounds of the cache of nonces with a right MAC. */
 const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
-/** Nonces under these secrets. */
+/** The nonces under these secrets. */
 export function createDigestNonces({ secrets, clock, ids }: DigestNonceOptions): DigestNonces {
   const keys = secrets.map((secret) => deriveKey(secret, 'digest nonces'))
   const macOf = (content: Buffer, key: Buffer) =>

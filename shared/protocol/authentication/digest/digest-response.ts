@@ -4,14 +4,14 @@ import { realm } from '../scheme.ts'
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex')
 
-/** H(A1): what a server keeps in place of the secret (§3.4.2). */
+/** H(A1), which a server stores in place of the secret (§3.4.2). */
 export const digestHa1 = (username: string, secret: string, ofRealm: string = realm): string =>
   sha256(`${username}:${ofRealm}:${secret}`)
 
-/** The user name's hash (§3.4.4). */
+/** The hash of a user name (§3.4.4). */
 export const digestUserhash = (username: string, ofRealm: string = realm): string => sha256(`${username}:${ofRealm}`)
 
-/** What a response is computed over besides H(A1). */
+/** The values of a response beside H(A1). */
 export interface DigestedRequest {
   readonly nonce: string
   /** As sent: eight hexadecimal digits. */

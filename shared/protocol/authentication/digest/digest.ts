@@ -1,6 +1,7 @@
 /**
- * HTTP Digest (RFC 7616), with SHA-256 and qop=auth alone, against a secret of the user's own that is not the password. Whatever is wrong
- * gets the same answer; a right response with a nonce that is no longer good is told apart, so that its client tries again by itself.
+ * The scheme `digest`: HTTP Digest (RFC 7616) with SHA-256 and qop=auth only, against a secret of the user that is not
+ * the password. Every failure gets the same refusal, with one exception: a right response with a nonce that is no
+ * longer good is `stale-nonce`, so that its client tries again by itself.
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../../platform/clock.ts'
@@ -15,36 +16,38 @@ import { type DigestCredential, parseDigestCredential } from './digest-credentia
 import type { DigestNonce, DigestNonces } from './digest-nonce.ts'
 import { digestHa1, digestResponse } from './digest-response.ts'
 
-/** What is known of a user's Digest secret. */
+/** The Digest secret of a user. */
 export interface DigestSecret extends OfUser {
   /** H(A1), hexadecimal. */
   readonly ha1: string
 }
 
+/** The secrets, nonces, counts and limits of the scheme. */
 export interface DigestPorts {
-  /** What is held of the secret and known to be good at this moment, on a server that holds any. */
+  /** The cached secret, if it is known at once that it is valid. Absent on a server without a cache. */
   peek?(user: DigestCredential['user'], onBehalfOf?: Traced): DigestSecret | undefined
   /**
-   * The secret of the user spelt exactly so, or of this hash, from where they are kept; undefined when there is none. @throws Unavailable
+   * The secret of the user with exactly this name or this hash, from the store; undefined when there is none.
+   * @throws Unavailable
    */
   find(user: DigestCredential['user'], onBehalfOf?: Traced): Promise<DigestSecret | undefined>
   readonly nonces: DigestNonces
   readonly counts: DigestCounts
   readonly guesses: Pick<Guesses, 'judge'>
   readonly clock: Clock
-  /** The origin under which clients see this server: `uri` may be absolute. */
+  /** The public origin of this server: `uri` may be absolute. */
   readonly origin: string
 }
 
-/** A nonce that expires so soon, in milliseconds, is followed by another one. */
+/** A response carries the next nonce when the present one expires within this time, in milliseconds. */
 const nextNonceBeforeMs = 30_000
 
 const opaque = 'keyhold'
 
-/** In place of the secret that a user lacks. */
+/** Dummy H(A1) for users without a secret, so that their refusal takes the same time. */
 const strangersHa1 = digestHa1('', 'nobody has this secret')
 
-/** `Authorization: Digest …` */
+/** Reads `Authorization: Digest …`. */
 export function createDigestScheme(ports: DigestPorts): Scheme {
   const challenge = (isStale = false): string =>
     `Digest realm="${realm}", qop="auth", algorithm=SHA-256, nonce="${ports.nonces.issue()}", opaque="${opaque}", ` +
@@ -73,11 +76,11 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
   }
 }
 
-/** The credential is one for this request and this challenge (RFC 7616 §3.4.6). */
+/** True when the credential is for this request and for a challenge of this server (RFC 7616 §3.4.6). */
 function fits(credential: DigestCredential, call: HttpCall, origin: string): boolean {
   const target = call.rawQuery === '' ? call.path : `${call.path}?${call.rawQuery}`
   const { uri } = credential
-  // A question mark with nothing behind it is not told from none.
+  // A question mark with nothing after it cannot be distinguished from none.
   const written = call.rawQuery === '' && uri.endsWith('?') ? uri.slice(0, -1) : uri
   const isOfTarget = written === target || written === origin + target
   return isOfTarget && credential.realm === realm && (credential.opaque ?? opaque) === opaque
@@ -90,11 +93,11 @@ interface Presented {
 }
 
 /**
- * The secret, if the response was made with it. A right response uses its count of the nonce even if there were too many wrong ones: its
- * client has to go on to the next one anyway.
+ * The secret, if the response was made with it. A right response uses its count of the nonce even if it is refused
+ * after too many wrong ones: its client has to go on to the next count in any case.
  *
- * Nobody learns from a wrong one which users there are: what is held is taken for an answer only when it is right, so that every wrong
- * response asks where secrets are kept; and all count for the user as presented, by name or by hash.
+ * A wrong response does not show which users exist. A cached secret counts only when the response is right, so every
+ * wrong response asks the store. All failures count for the user as sent, by name or by hash.
  * @throws Refused `too-many-attempts`, `stale-nonce`; Unavailable
  */
 async function prove(presented: Presented, ports: DigestPorts, refuseStale: () => Refused) {
@@ -113,13 +116,16 @@ async function prove(presented: Presented, ports: DigestPorts, refuseStale: () =
   return verdict === 'used' ? secret : undefined
 }
 
-/** Takes the same time without a secret. */
+/** Compares the response. It takes the same time without a secret. */
 function isRight(secret: DigestSecret | undefined, { credential, call }: Presented): secret is DigestSecret {
   const expected = digestResponse(secret?.ha1 ?? strangersHa1, { ...credential, method: call.method })
   return timingSafeEqual(Buffer.from(expected), Buffer.from(credential.response)) && secret !== undefined
 }
 
-/** By a hash, a user counts apart: whose it is shows only where there is such a user. The secret is too long to be guessed even so. */
+/**
+ * The attempt for the limits. Attempts by hash count under the hash: the name is known only if such a user exists. The
+ * secret is too long to be guessed even with twice the attempts.
+ */
 function attemptOf({ credential: { user }, call }: Presented, secret: DigestSecret | undefined): Attempt {
   const [presented, countedAs] = 'username' in user ? [user.username, user.username] : [undefined, user.userhash]
   return { account: secret?.username ?? presented, countedAs, address: call.peer.address }
@@ -130,7 +136,10 @@ async function useNonce({ nonce, credential }: Presented, { counts, clock }: Dig
   return nonce.expiresAt <= clock.now() ? 'stale' : counts.use(nonce, Number.parseInt(credential.nc, 16))
 }
 
-/** RFC 7616 §3.5: proves to the client that the server knows the secret, and replaces a nonce in time. */
+/**
+ * The value of `Authentication-Info` (RFC 7616 §3.5): proves that the server knows the secret, and replaces a nonce
+ * that expires soon.
+ */
 function authenticationInfo(
   { ha1 }: DigestSecret,
   { credential, nonce }: { credential: DigestCredential; nonce: DigestNonce },

@@ -1,4 +1,7 @@
-/** The password beside a key-signed token: how it is sent, and how its check is kept from costing an Argon2 hash a request. */
+/**
+ * The password that comes with a key-signed token: how it is sent, and a cache so that not every request costs an
+ * Argon2 hash.
+ */
 import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { createKeyedHash } from '../../../platform/crypto/keyed-hash.ts'
@@ -11,14 +14,15 @@ import { exceedsPasswordLimit, maxPasswordBytes } from '../../passwords/password
 import { anonymousUsername } from '../../principal/record.ts'
 import type { TokenPasswordAttempt, TokenPasswords } from './key-signed.ts'
 
-/** Base64url of the longest password: three octets a character at most. */
+/** The longest field: base64url of the longest password, with three octets a character at most. */
 const maxFieldLength = 4 * maxPasswordBytes
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The password that the field holds.
- * @throws Refused `invalid-parameter` for what is no password in UTF-8 and base64url (RFC 4648 §5), padded or not
+ * The password in the field.
+ * @throws Refused `invalid-parameter` for a text that is not a password in UTF-8 and base64url (RFC 4648 §5), padded or
+ * not
  */
 function passwordIn(field: string): string {
   const password = decode(field)
@@ -32,7 +36,7 @@ const notAPassword = () =>
 function decode(field: string): string | undefined {
   const octets = Buffer.from(field, 'base64url')
   const unpadded = octets.toString('base64url')
-  // Many libraries pad without being asked.
+  // Many libraries add padding by default.
   const padded = unpadded.padEnd(Math.ceil(unpadded.length / 4) * 4, '=')
   if (field !== unpadded && field !== padded) return undefined
   try {
@@ -42,19 +46,21 @@ function decode(field: string): string | undefined {
   }
 }
 
+/** The hashing and the limits of passwords. */
 export interface TokenPasswordPorts {
   readonly withPermit: WithHashingPermit
   readonly guesses: Pick<Guesses, 'attempt' | 'judge'>
   readonly clock: Clock
 }
 
-/** So many right passwords are remembered. */
+/** Bounds of the cache of right passwords. */
 const remembered = { maxEntries: 10_000, maxBytes: 2_000_000 }
 
 /**
- * Checks against the hash in the token. A right password is remembered until its token expires, for the address that proved it, as nothing
- * but a hash under a key that this process alone has. Requests with one and the same password share a hash. Each of them counts as an
- * attempt of its own, and whoever is answered from memory is judged by the limits as well.
+ * Checks passwords against the hash in the token. A right password is cached until its token expires, for the address
+ * that proved it, as a hash under a key that only this process has. Concurrent requests with the same password share a
+ * hash. Each of them counts as an attempt of its own, and a request that is accepted from the cache is judged by the
+ * limits, too.
  */
 export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswordPorts): TokenPasswords {
   const hashOf = createKeyedHash()
@@ -67,8 +73,8 @@ export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswo
   ): Promise<true | undefined> => {
     if (passwordHash === null) return Promise.resolve(undefined)
     const name = hashOf(jti, field)
-    const underWay = checking.get(name)
-    if (underWay) return underWay
+    const pending = checking.get(name)
+    if (pending) return pending
     const started = withPermit(() => isTokenPassword(passwordHash, password), address)
       .then((isRight) => isRight || undefined)
       .finally(() => checking.delete(name))

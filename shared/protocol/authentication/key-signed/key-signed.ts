@@ -1,4 +1,4 @@
-/** Key-signed tokens (CONTRACT section 3; `docs/key-signed-token.md`). */
+/** The scheme `key-signed`: key-signed tokens (docs/contract.md#key-signed-token; `docs/key-signed-token.md`). */
 
 import type { HttpCall } from '../../../platform/http/call.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
@@ -7,7 +7,7 @@ import type { KeySignedVerdict, VerifyKeySignedToken } from '../../key-signed-to
 import { anonymousUsername } from '../../principal/record.ts'
 import { realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
 
-/** A password as it came. */
+/** A password that came with a token. */
 export interface TokenPasswordAttempt {
   /** The value of `X-Key-Signed-Password`. */
   readonly field: string
@@ -15,18 +15,22 @@ export interface TokenPasswordAttempt {
   readonly address: string
 }
 
-/** Tells whether a password is the one whose hash a token holds. */
+/** The check of passwords against the hashes in tokens. */
 export interface TokenPasswords {
   /**
-   * At once when it is known, else after the time that Argon2 takes.
+   * True when the password is the token's: at once when that is cached, else after the time of an Argon2 hash.
    * @throws Refused `invalid-parameter`, `too-many-attempts`; Unavailable(`hashing`)
    */
   isRight(claims: KeySignedClaims, attempt: TokenPasswordAttempt): boolean | Promise<boolean>
 }
 
+/** The verification of key-signed tokens and their passwords. */
 export interface KeySignedPorts {
   readonly verify: VerifyKeySignedToken
-  /** Looks once more for a key that a token names; true when it is there now. @throws Unavailable when nobody can tell */
+  /**
+   * Loads keys again for an unknown `kid`; true when the key is known now. @throws Unavailable when the keys cannot be
+   * loaded
+   */
   findKey(kid: string): Promise<boolean>
   readonly passwords: TokenPasswords
 }
@@ -34,7 +38,10 @@ export interface KeySignedPorts {
 const challenge = `KeySigned realm="${realm}"`
 const headers = { 'www-authenticate': [challenge] }
 
-/** `Authorization: KeySigned kst1.…`, with `X-Key-Signed-Password` when the token holds the hash of a password, and only then. */
+/**
+ * Reads `Authorization: KeySigned kst1.…`. `X-Key-Signed-Password` must be present exactly when the token has the hash
+ * of a password.
+ */
 export const createKeySignedScheme = ({ verify, findKey, passwords }: KeySignedPorts): Scheme => ({
   name: 'key-signed',
   isSentByBrowsers: false,
@@ -43,7 +50,7 @@ export const createKeySignedScheme = ({ verify, findKey, passwords }: KeySignedP
   place: { authorization: 'keysigned' },
   verify: (token, call) => {
     const verdict = verify(token)
-    // Only the verifier knows when a key is revoked.
+    // The principal record does not show a revoked key: only the verifier does.
     const use = { call, passwords, recheck: async () => void claimsOf(verify(token)) }
     if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
       return findKey(verdict.unknownKid).then((found) => requireUser(claimsOf(found ? verify(token) : verdict), use))
@@ -52,7 +59,7 @@ export const createKeySignedScheme = ({ verify, findKey, passwords }: KeySignedP
   },
 })
 
-/** @throws Refused `token-expired`, `invalid-token`: the same whatever is wrong */
+/** @throws Refused `token-expired`, `invalid-token`; the second one is the same for every failure */
 function claimsOf(verdict: KeySignedVerdict): KeySignedClaims {
   if (verdict.ok) return verdict.claims
   if (verdict.problem === 'token-expired') {
@@ -68,9 +75,10 @@ interface Use {
 }
 
 /**
- * Whoever sends the token must be where it says and know what it says. A password that a token does not ask for is refused: its sender
- * takes the token for a better kept one than it is.
- * @throws Refused `invalid-token`, `invalid-parameter`, `token-password-required`, `invalid-credentials`, `too-many-attempts`
+ * Checks that the request has the address and the password of the token. Rejects a password for a token that has none,
+ * so that a client notices its wrong assumption.
+ * @throws Refused `invalid-token`, `invalid-parameter`, `token-password-required`, `invalid-credentials`,
+ * `too-many-attempts`
  */
 function requireUser(
   claims: KeySignedClaims,
@@ -108,7 +116,7 @@ const credentialOf = (
 ): VerifiedCredential => ({
   username: sub ?? anonymousUsername,
   generation: gen,
-  // It belongs to no login: a change of the own password keeps none of these tokens alive.
+  // The token belongs to no login, so a user's change of the own password revokes it.
   loginId: undefined,
   tokenId: jti,
   expiresAt: exp * 1000,

@@ -1,31 +1,34 @@
 /**
- * The session cookie (RFC 6265bis): its name, how it is set, read and taken back. Writer and reader are the two servers under one host
- * name; both choose the name by the same rule, so that they agree.
+ * The session cookie (RFC 6265bis): its name, and how it is set, read and expired (docs/contract.md#session-cookie).
+ * Both servers stand under one host name and choose the name of the cookie by the same rule.
  */
 import type { HttpCall } from '../../../platform/http/call.ts'
 
-/** Of the settings, what the rule reads. */
+/** The settings of the rule. */
 export interface SessionCookieSettings {
   readonly publicOrigins: { readonly auth: string; readonly deal: string }
 }
 
+/** The cookie of a server. */
 export interface SessionCookie {
-  /** The values of every cookie of the name that counts for this request; one of another name is no credential. */
+  /**
+   * The values of all cookies with the name that applies to this request. A cookie of another name is not a credential.
+   */
   read(call: HttpCall): string[]
-  /** `Set-Cookie` for a new key; it lasts as long as the browser, the session itself no longer than the server says. */
+  /** `Set-Cookie` for a new key. The cookie lasts until the browser ends; the server ends the session itself. */
   set(call: HttpCall, key: string): string
   /** `Set-Cookie` that makes a browser forget the key. */
   expire(call: HttpCall): string
 }
 
 const plainName = 'keyhold_session'
-/** The prefix binds a cookie to HTTPS, to this host and to the whole of it (RFC 6265bis §4.1.3.2). */
+/** The prefix binds a cookie to HTTPS, to this host and to all its paths (RFC 6265bis §4.1.3.2). */
 const secureName = `__Host-${plainName}`
 
 /** The cookie for these settings. */
 export function createSessionCookie({ publicOrigins }: SessionCookieSettings): SessionCookie {
   const isPublishedSecurely = Object.values(publicOrigins).some((origin) => origin.startsWith('https:'))
-  /** By what clients see: a proxy may have taken HTTPS off without a word. */
+  /** Depends on the scheme that clients see: a proxy may end HTTPS without a forwarding header. */
   const isSecure = (call: HttpCall): boolean => isPublishedSecurely || call.peer.isHttps
   const line = (call: HttpCall, value: string, more = ''): string =>
     isSecure(call)
@@ -38,7 +41,10 @@ export function createSessionCookie({ publicOrigins }: SessionCookieSettings): S
   }
 }
 
-/** Names are case-sensitive; the value is what stands behind the first `=` (RFC 6265bis §5.7.3, as servers see it). */
+/**
+ * The values of the cookies with this name. Names are case-sensitive; the value follows the first `=` (RFC 6265bis
+ * §5.7.3).
+ */
 function valuesOf(header: string | undefined, name: string): string[] {
   if (header === undefined || !header.includes(name)) return []
   return header.split(';').flatMap((pair) => {

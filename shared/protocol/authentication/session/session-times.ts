@@ -1,4 +1,4 @@
-/** What both servers know of a session, and the arithmetic of its times. */
+/** Session keys, and the computation of session times, as both servers do it. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { installationKey } from '../../principal/instance-id.ts'
@@ -20,29 +20,35 @@ export const knownSessionSchema = z.strictObject({
 
 export type KnownSession = z.infer<typeof knownSessionSchema>
 
-/** Bytes of a session key. */
+/** The length of a session key in bytes. */
 export const sessionKeyBytes = 32
 
-/** True for a text of a session key's form: base64url of that many bytes. */
+/** True for the form of a session key: base64url of that many bytes. */
 export const isSessionKey = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text)
 
-/** What is stored, cached and asked for in place of a key: its SHA-256 (base64url). A key is random, so this needs no salt. */
+/**
+ * The SHA-256 (base64url) of a key, which is stored, cached and sent in its place. A key is random, so it needs no
+ * salt.
+ */
 export const sessionKeyHash = (key: string): string => hash('sha256', key, 'base64url')
 
-/** Where the cache has a session. */
+/** The cache key of a session. */
 export const sessionCacheKey = (installationId: string, keyHash: string): string =>
   installationKey(installationId, `session:${keyHash}`)
 
-/** Unused for too long, or past its longest life. */
+/** True when the session was unused for too long, or has reached its longest lifetime. */
 export const isOver = ({ lastUsedAt, expiresAt }: KnownSession, now: number, idleTtlMs: number): boolean =>
   expiresAt <= now || lastUsedAt + idleTtlMs <= now
 
 const longestStepMs = 60_000
 const stepsPerIdleTtl = 20
 
-/** How old the last-action time may become before it is moved: a session that is in use may end by that much too early, never too late. */
+/**
+ * The interval at which the last-action time moves, in milliseconds. A session in use may end this much too early,
+ * never too late.
+ */
 export const stepMs = (idleTtlMs: number): number => Math.min(longestStepMs, idleTtlMs / stepsPerIdleTtl)
 
-/** True when an action of now is to move the last-action time. */
+/** True when an action at `now` must move the last-action time. */
 export const isStepDue = ({ lastUsedAt }: KnownSession, now: number, idleTtlMs: number): boolean =>
   now - lastUsedAt >= stepMs(idleTtlMs)

@@ -1,4 +1,7 @@
-/** Cookie sessions: the key in the cookie is looked up by its hash; existence, idle and absolute time decide (CONTRACT section 4). */
+/**
+ * The scheme `session`: the key in the cookie is looked up by its hash; its existence, its idle time and its lifetime
+ * decide (docs/contract.md#session-cookie).
+ */
 
 import type { HttpCall } from '../../../platform/http/call.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
@@ -7,20 +10,21 @@ import type { Scheme, VerifiedCredential } from '../scheme.ts'
 import type { SessionCookie } from './session-cookie.ts'
 import { isSessionKey, type KnownSession, sessionKeyHash } from './session-times.ts'
 
-/** Where sessions are known. Neither answers with one that is over. */
+/** The sessions that a server knows. Neither function returns an expired one. */
 export interface Sessions {
-  /** The session of this key, and an action with it: moves the last-action time when a step is due. @throws Unavailable */
+  /** The session of this key for an action: moves the last-action time when it is due. @throws Unavailable */
   use(keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined> | KnownSession | undefined
-  /** The session as it is: no action. @throws Unavailable */
+  /** The session without an action. @throws Unavailable */
   look(keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined>
 }
 
+/** The cookie and the sessions of the scheme. */
 export interface SessionSchemePorts {
   readonly cookie: SessionCookie
   readonly sessions: Sessions
 }
 
-/** `Cookie: keyhold_session=<key>`, by either name as `SessionCookie` has it. */
+/** Reads `Cookie: keyhold_session=<key>`, under the name that `SessionCookie` chooses. */
 export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): Scheme {
   const refusalHeaders = (call: HttpCall) => ({ 'set-cookie': [cookie.expire(call)] })
   const refuse = (call: HttpCall) => {
@@ -37,7 +41,7 @@ export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): S
     verify: (key, call) => {
       if (!isSessionKey(key)) throw refuse(call)
       const keyHash = sessionKeyHash(key)
-      // A stream is one action, at its beginning: it ends with its session, by idleness too.
+      // A stream is one action, at its beginning. It ends with its session, also when the session is idle for too long.
       const recheck = async () => {
         if (!(await sessions.look(keyHash, call))) throw refuse(call)
       }
@@ -52,7 +56,10 @@ export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): S
   }
 }
 
-/** @throws Refused `several-credentials` for two cookies of one name: which of them is meant nobody can tell (RFC 6265bis §4.2.2) */
+/**
+ * @throws Refused `several-credentials` for two cookies of one name: the server cannot know which one is meant (RFC
+ * 6265bis §4.2.2)
+ */
 function onlyOf(keys: readonly string[]): string | undefined {
   if (keys.length <= 1) return keys[0]
   throw new Refused('several-credentials', 'The request carries more than one session cookie.')

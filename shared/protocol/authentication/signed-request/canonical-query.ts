@@ -1,22 +1,22 @@
 /**
- * The string to sign of a signed request (CONTRACT section 4): made from what stood on the request line, never from what a framework made
- * of it, so that no two requests share one string.
+ * The string to sign of a signed request (docs/contract.md#signed-request). It is made from the request line itself,
+ * not from a parsed form of it, so that no two requests share one string.
  */
 
 import { Refused } from '../../../platform/problems/errors.ts'
 import { lowerCase, signatureParameters } from '../signature-parameters.ts'
 
-/** A parameter as it is signed. */
+/** A parameter in the form that is signed. */
 export interface SignedParameter {
-  /** Decoded, ASCII letters in lower case. */
+  /** Decoded, with ASCII letters in lower case. */
   readonly name: string
   /** Decoded. */
   readonly value: string
 }
 
 /**
- * The parameters of a query as on the request line (without `?`), in their order.
- * @throws Refused `invalid-parameter` for what is not well encoded, or given twice; `ambiguous-parameter`
+ * The parameters of a raw query (without `?`), in their order.
+ * @throws Refused `invalid-parameter` for a wrong encoding or a parameter that is given twice; `ambiguous-parameter`
  */
 export function readSignedQuery(rawQuery: string): SignedParameter[] {
   const decode = plain.test(rawQuery) ? asItStands : decodeText
@@ -38,7 +38,7 @@ export function readSignedQuery(rawQuery: string): SignedParameter[] {
   return parameters
 }
 
-/** The string that is signed: path, `?`, and the parameters without `signature`, sorted by the octets of name, then value. */
+/** The string to sign: path, `?`, and the parameters without `signature`, sorted by the octets of name, then value. */
 export function stringToSign(path: string, parameters: readonly SignedParameter[]): string {
   const signed = parameters
     .filter(({ name }) => name !== 'signature')
@@ -49,7 +49,7 @@ export function stringToSign(path: string, parameters: readonly SignedParameter[
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 
-/** Its octets in UTF-8, each as one character: such texts are in the order of their octets. */
+/** The octets of its UTF-8 form, each as one character: comparing such texts compares octets. */
 const octetsOf = (text: string): string => (isAscii.test(text) ? text : Buffer.from(text).toString('latin1'))
 
 const isAscii = /^[ -~]*$/
@@ -58,12 +58,12 @@ const isAscii = /^[ -~]*$/
 const plain = /^[!"$&-*,-~]*$/
 const asItStands = (text: string): string => text
 
-/** `+` is a space; all else by RFC 3986 §2.1, strictly. */
+/** Decodes `+` as a space and percent-encoded octets strictly (RFC 3986 §2.1). */
 function decodeText(text: string): string {
   let decoded: string
   try {
     if (!/^[!"$-~]*$/.test(text)) throw new URIError('not of a query')
-    // A byte order mark is a character like any other here: without it, two parameters would look alike.
+    // `decodeURIComponent` keeps a byte order mark. A decoder that drops it would make two different parameters equal.
     decoded = decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
     throw invalid('the query is not percent-encoded UTF-8')

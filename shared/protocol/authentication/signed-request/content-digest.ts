@@ -4,7 +4,7 @@ import type { HttpCall } from '../../../platform/http/call.ts'
 
 const hashOfAlgorithm = { 'sha-256': 'sha256', 'sha-512': 'sha512' } as const
 
-/** True when `Content-Digest` (RFC 9530 §2) has a digest by SHA-256 or SHA-512, and each of these is that of the body. */
+/** True when `Content-Digest` (RFC 9530 §2) has a digest by SHA-256 or SHA-512, and each such digest is the body's. */
 export async function verifyContentDigest(call: HttpCall): Promise<boolean> {
   const body = await call.readBody()
   const digests = parse(call.headerLines('content-digest').join(', '))

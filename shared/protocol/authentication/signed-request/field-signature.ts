@@ -1,4 +1,7 @@
-/** HTTP Message Signatures (RFC 9421): one signature in `Signature-Input` and `Signature`, over what every request needs bound. */
+/**
+ * Signed requests by HTTP Message Signatures (RFC 9421): one signature in `Signature-Input` and `Signature` that covers
+ * the parts which every request must bind.
+ */
 import { type Dictionary, parseDictionary } from 'structured-headers'
 import type { HttpCall } from '../../../platform/http/call.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
@@ -13,7 +16,9 @@ import {
 } from './request-signature.ts'
 import { type CoveredComponents, readCovered, signatureBase } from './signature-base.ts'
 
-/** Reads the signature of the header fields. @throws Refused `several-credentials`, and about what is not covered */
+/**
+ * Reads the signature in the header fields. @throws Refused `several-credentials`, and for parts that are not covered
+ */
 export const readFieldSignature: ReadSignature = async (call, { publicOrigin }) => {
   const { input, signature } = onlySignature(call)
   const covered = readCovered(input)
@@ -32,7 +37,7 @@ export const readFieldSignature: ReadSignature = async (call, { publicOrigin }) 
   }
 }
 
-/** The label and its two halves. */
+/** The one signature: its input and its value under the same label. */
 function onlySignature(call: HttpCall): { input: ReturnType<Dictionary['get']>; signature: Buffer } {
   const inputs = dictionaryOf(call, 'signature-input')
   const signatures = dictionaryOf(call, 'signature')
@@ -55,7 +60,7 @@ function dictionaryOf(call: HttpCall, field: string): Dictionary {
   }
 }
 
-/** What every signature must cover, so that it is good for one request only. */
+/** Refuses a signature that does not bind method, path and query: it would be valid for other requests, too. */
 function requireCovered({ names }: CoveredComponents, call: HttpCall): void {
   if (!names.has('@method')) throw methodRequired()
   const coversTarget = names.has('@target-uri')
@@ -65,10 +70,10 @@ function requireCovered({ names }: CoveredComponents, call: HttpCall): void {
 
 const kindOfAlgorithm = { 'hmac-sha256': 'hmac', 'rsa-v1_5-sha256': 'rsa' } as const
 
-/** `nonce` and `tag` are the signer's own affair: they are signed, and mean nothing here. */
+/** The known parameters. `nonce` and `tag` are signed, and have no meaning for the server. */
 const knownParameters = new Set(['created', 'expires', 'keyid', 'alg', 'nonce', 'tag'])
 
-/** The signature's parameters (RFC 9421 §2.3). */
+/** Reads the parameters of the signature (RFC 9421 §2.3). */
 function readParameters({
   parameters,
 }: CoveredComponents): Pick<PresentedSignature, 'keyId' | 'signedAt' | 'expiresAt' | 'kind'> {

@@ -1,15 +1,15 @@
-/** The specification's own form of signed requests: `timestamp`, `apiKey` and `signature` in the query. */
+/** Signed requests in the form of the specification: `timestamp`, `apiKey` and `signature` in the query. */
 
 import { falseClaim } from '../request-claims.ts'
 import { readSignedQuery, stringToSign } from './canonical-query.ts'
 import { invalidSignature, type ReadSignature } from './request-signature.ts'
 
-/** Ids of API keys are short; so are seconds. */
+/** Bounds of the parameters: ids of API keys and times are short. */
 const keyIdForm = /^[\x21-\x7e]{1,64}$/
 const timestampForm = /^\d{1,12}$/
 const signatureForm = /^(?:[0-9A-Fa-f]{2}){1,1024}$/
 
-/** Reads the signature of a query. @throws Refused `invalid-signature`, `invalid-parameter`, `ambiguous-parameter` */
+/** Reads the signature in the query. @throws Refused `invalid-signature`, `invalid-parameter`, `ambiguous-parameter` */
 export const readQuerySignature: ReadSignature = (call) => {
   const parameters = readSignedQuery(call.rawQuery)
   const valueOfParameter = (name: string): string | undefined =>

@@ -2,7 +2,10 @@ import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Log } from '../../../platform/log/log.ts'
 
-/** Reports at most once in a minute per key, in the background: no request waits for it, none fails by it. */
+/**
+ * A function that reports uses of API keys, at most once a minute for each key and in the background: no request waits
+ * for a report or fails by it.
+ */
 export function reportUses(
   report: (id: string) => Promise<void>,
   { clock, log }: { clock: Clock; log: Pick<Log, 'debug'> },
@@ -11,6 +14,6 @@ export function reportUses(
   return (id) => {
     if (reported.has(id)) return
     reported.set(id, true)
-    report(id).catch((err: unknown) => log.debug({ err }, 'the use of an API key was not reported'))
+    report(id).catch((err: unknown) => log.debug({ err }, 'The use of an API key was not reported'))
   }
 }

@@ -1,41 +1,43 @@
-/** A signature as it stands in a request, whichever form it has, and how signatures are refused. */
+/** The signature of a request, in either form, and the refusals of signatures. */
 
 import type { HttpCall } from '../../../platform/http/call.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
 import type { SigningKey } from './signing-key.ts'
 
-/** A signature as presented, read and not verified. */
+/** A signature that was read but not verified. */
 export interface PresentedSignature {
   readonly keyId: string
   /** Unix seconds. */
   readonly signedAt: number
-  /** Unix seconds: the signer's own limit. */
+  /** Unix seconds: an expiry that the signer chose. */
   readonly expiresAt?: number | undefined
-  /** The kind of key that the signature says it is made with, if it does. */
+  /** The kind of key that the signature names, if it names one. */
   readonly kind?: SigningKey['kind'] | undefined
   readonly signature: Buffer
-  /** What was signed. */
+  /** The octets that were signed. */
   readonly signed: Buffer
-  /** What the signature binds of the request, and what it says of it that is not so. */
+  /** True when the signature covers the body. */
   readonly bindsBody: boolean
+  /** True when the signature covers the method. */
   readonly bindsMethod: boolean
+  /** The name of a claim about the request that is not true; undefined when all claims are true. */
   falseClaim(): Promise<string | undefined> | string | undefined
 }
 
-/** @throws Refused `invalid-signature` for what has not the form, and others of 400 */
+/** Reads the signature of a request. @throws Refused `invalid-signature` and codes with status 400 */
 export type ReadSignature = (
   call: HttpCall,
   ports: { readonly publicOrigin: string },
 ) => Promise<PresentedSignature> | PresentedSignature
 
-/** The refusal of a signature that leaves the body open. */
+/** The refusal of a signature that does not cover the body. */
 export const bodyHashRequired = () =>
   new Refused('body-hash-required', 'Sign the body too: bodySha256 in the query, or Content-Digest (RFC 9530).')
 
-/** The refusal of a signature that leaves the method open. */
+/** The refusal of a signature that does not cover the method. */
 export const methodRequired = () =>
   new Refused('signature-method-required', 'Sign the method too: method in the query, or @method (RFC 9421).')
 
-/** The refusal of everything else about a signature. */
+/** The refusal for any other reason. */
 export const invalidSignature = (reason: string) =>
   new Refused('invalid-signature', `The signature is not accepted: ${reason}.`)

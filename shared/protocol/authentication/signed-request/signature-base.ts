@@ -1,30 +1,35 @@
-/** The signature base of HTTP Message Signatures (RFC 9421 §2.5): what is signed of a request. */
+/** The signature base of HTTP Message Signatures (RFC 9421 §2.5): the text that is signed. */
 import { type InnerList, type Item, type Parameters, serializeInnerList, serializeItem } from 'structured-headers'
 import type { HttpCall } from '../../../platform/http/call.ts'
 import { invalidSignature } from './request-signature.ts'
 
-/** What a signature covers, in its order. */
+/** The components that a signature covers, in its order. */
 export interface CoveredComponents {
   readonly list: InnerList
   readonly components: readonly Component[]
-  /** Of those without parameters. */
+  /** The names of the components without parameters. */
   readonly names: ReadonlySet<string>
-  /** Of the signature. */
+  /** The parameters of the signature. */
   readonly parameters: Parameters
 }
 
 interface Component {
   readonly name: string
-  /** Of `@query-param`. */
+  /** The name of the query parameter, for `@query-param`. */
   readonly queryName: string | undefined
-  /** As it stands in the base. */
+  /** The identifier in the signature base. */
   readonly identifier: string
 }
 
-/** More than anybody has to cover. Some components are looked for in the whole query, or among all header fields. */
+/**
+ * The largest number of components; no client needs more. Some components are searched in the whole query or in all
+ * header fields.
+ */
 const maxComponents = 32
 
-/** Reads the covered components. @throws Refused `invalid-signature` for what is not known or given twice, and for too many */
+/**
+ * Reads the covered components. @throws Refused `invalid-signature` for an unknown or repeated one, and for too many
+ */
 export function readCovered(input: Item | InnerList | undefined): CoveredComponents {
   const [items, parameters] = input ?? []
   if (!Array.isArray(items) || !parameters) throw invalidSignature('Signature-Input must hold a list of components')
@@ -61,7 +66,7 @@ type Derive = (call: HttpCall, publicOrigin: string) => string
 
 const targetOf = ({ path, rawQuery }: HttpCall): string => (rawQuery === '' ? path : `${path}?${rawQuery}`)
 
-/** RFC 9421 §2.2, by the origin that clients see: what a proxy changed on the way matters to nobody. */
+/** The derived components (RFC 9421 §2.2). They use the public origin, so that changes by a proxy do not matter. */
 const derived: ReadonlyMap<string, Derive> = new Map<string, Derive>([
   ['@method', (call) => call.method],
   ['@authority', (_, publicOrigin) => new URL(publicOrigin).host],
@@ -72,7 +77,7 @@ const derived: ReadonlyMap<string, Derive> = new Map<string, Derive>([
   ['@query', (call) => `?${call.rawQuery}`],
 ])
 
-/** What is signed. @throws Refused `invalid-signature` for a component that the request has not */
+/** The signature base. @throws Refused `invalid-signature` for a component that the request does not have */
 export function signatureBase(call: HttpCall, { components, list }: CoveredComponents, publicOrigin: string): string {
   const lines = components.map(
     ({ identifier, ...component }) => `${identifier}: ${componentValue(call, component, publicOrigin)}\n`,
@@ -93,7 +98,10 @@ function componentValue(
   return lines.map((line) => line.trim()).join(', ')
 }
 
-/** RFC 9421 §2.2.8: the component has the name as it is encoded; a parameter that is there twice cannot be covered. */
+/**
+ * The value of a query parameter (RFC 9421 §2.2.8). The component names it in its encoded form. A parameter that is
+ * present twice cannot be covered.
+ */
 function queryParameterOf(call: HttpCall, encodedName: string): string {
   const name = formDecode(encodedName)
   const values = name === undefined ? [] : call.query.getAll(name)
@@ -102,11 +110,11 @@ function queryParameterOf(call: HttpCall, encodedName: string): string {
   return formEncode(value)
 }
 
-/** As forms are encoded (URL Standard, application/x-www-form-urlencoded), but a space as `%20`. */
+/** The encoding of forms (URL Standard, application/x-www-form-urlencoded), but with a space as `%20`. */
 const formEncode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** The text that is encoded so; undefined when none is. */
+/** The decoded text; undefined when `formEncode` does not give this encoding for any text. */
 function formDecode(encoded: string): string | undefined {
   try {
     const text = decodeURIComponent(encoded)

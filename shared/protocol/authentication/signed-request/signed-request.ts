@@ -1,6 +1,7 @@
 /**
- * Signed requests (CONTRACT section 4): `?timestamp=…&apiKey=…&signature=…`, or HTTP Message Signatures (RFC 9421) with the same keys.
- * Everything about an unknown, revoked or expired key and a wrong signature is one refusal in one time.
+ * The scheme `signed-request` (docs/contract.md#signed-request): `?timestamp=…&apiKey=…&signature=…`, or HTTP Message
+ * Signatures (RFC 9421) with the same keys. An unknown, revoked or expired key and a wrong signature get the same
+ * refusal after the same time.
  */
 
 import { createHash } from 'node:crypto'
@@ -17,16 +18,17 @@ import { bodyHashRequired, invalidSignature, methodRequired, type PresentedSigna
 import { isSignedBy, type SigningKey } from './signing-key.ts'
 import { maxSignatureTtlSeconds, type UseSignature } from './used-signatures.ts'
 
+/** The keys, used signatures and settings of the scheme. */
 export interface SignedRequestPorts {
-  /** The key of this id; undefined when there is none, or none any more. @throws Unavailable */
+  /** The key with this id; undefined when it does not exist, was revoked or has expired. @throws Unavailable */
   findKey(id: string, onBehalfOf?: Traced): Promise<SigningKey | undefined>
-  /** Told of every request that was signed rightly; must neither wait nor throw. */
+  /** Called for every request with a right signature. It must neither wait nor throw. */
   noteUse(id: string): void
   readonly use: UseSignature
   readonly clock: Clock
   /** SIGNATURE_TTL: how far the time of a signature may be from now, either way, in seconds. */
   readonly ttlSeconds: number
-  /** Where clients see this server. */
+  /** The public origin of this server. */
   readonly publicOrigin: string
 }
 
@@ -50,7 +52,10 @@ export function createSignedRequestScheme(ports: SignedRequestPorts): Scheme {
   }
 }
 
-/** `query` or `fields`; any part of a signature makes a signed request. @throws Refused `several-credentials` */
+/**
+ * The form of the signature. Any part of a signature makes a request a signed one. @throws Refused
+ * `several-credentials`
+ */
 function formOf(call: HttpCall): keyof typeof readers | undefined {
   const isInFields = call.header('signature-input') !== undefined || call.header('signature') !== undefined
   const isInQuery = carriesSignature(call)
@@ -68,13 +73,13 @@ function carriesSignature(call: HttpCall): boolean {
   return names.includes('signature') || names.includes('apikey')
 }
 
-/** One of these names without any encoding, as nearly all clients write it. */
+/** Matches one of these names without any encoding, as nearly all clients write it. */
 const plainSignature = /(?:^|&)(?:signature|apikey)(?:=|&|$)/i
 
-/** What every spelling of these names has: a look that costs nothing for all other requests. */
+/** Matches every spelling of these names. Other requests need this test only. */
 const mayHoldSignature = /signature|apikey|%/i
 
-/** A client whose clock is wrong can set it right. */
+/** Adds the time of the server to a refusal: a client with a wrong clock can correct it. */
 function withServerTime(refused: Refused, clock: Clock): Refused {
   return new Refused(refused.code, refused.message, {
     members: { ...refused.members, serverTime: unixSeconds(clock.now()) },
@@ -127,7 +132,8 @@ async function liveKey(
 }
 
 /**
- * What keys demand that are made to bind requests: a body, and the method, with which the same body would be for something else.
+ * Checks the demands of a key with `requireBodyHash`. Such a key also demands the method: with another method, the same
+ * body would mean something else.
  * @throws Refused `body-hash-required`, `signature-method-required`
  */
 async function requireBound(call: HttpCall, { bindsBody, bindsMethod }: PresentedSignature): Promise<void> {

@@ -1,7 +1,7 @@
-/** API keys as signed requests are verified with them, on either server. */
+/** API keys in the form with which both servers verify signed requests. */
 import { createHmac, createPublicKey, createSecretKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 
-/** A key that is neither revoked nor, when it was read, expired. */
+/** A key that was neither revoked nor expired when it was read. */
 export interface SigningKey {
   readonly id: string
   readonly kind: 'hmac' | 'rsa'
@@ -12,24 +12,24 @@ export interface SigningKey {
   /** The version of the owner's principal record in the same snapshot of the database. */
   readonly version: number
   readonly requireBodyHash: boolean
-  /** All that it may do of what its owner may; null: everything. */
+  /** The rights that it is narrowed to; null: all rights of its owner. */
   readonly rights: readonly string[] | null
-  /** In milliseconds. */
+  /** In milliseconds since the epoch; null: never. */
   readonly expiresAt: number | null
 }
 
-/** A key as the database or the auth server tell of it. */
+/** A key as the database or the auth server describes it. */
 export interface StoredSigningKey extends Omit<SigningKey, 'key'> {
-  /** Of kind `hmac`. */
+  /** For kind `hmac`. */
   readonly secret: string | null
-  /** SPKI PEM, of kind `rsa`. */
+  /** For kind `rsa`: SPKI PEM. */
   readonly publicKeyPem: string | null
 }
 
-/** What a request is verified with. @throws TypeError for a key without its material */
+/** The key for verifying requests. @throws TypeError for a key without its material */
 export function signingKeyOf({ secret, publicKeyPem, ...facts }: StoredSigningKey): SigningKey {
   if (facts.kind === 'hmac' && secret !== null) {
-    // The characters as they were shown, not what they encode: what `openssl dgst -hmac` takes.
+    // The secret's characters as the user saw them, not the bytes that they encode: `openssl dgst -hmac` takes these.
     return { ...facts, key: createSecretKey(Buffer.from(secret)) }
   }
   if (facts.kind === 'rsa' && publicKeyPem !== null) return { ...facts, key: createPublicKey(publicKeyPem) }
@@ -39,7 +39,7 @@ export function signingKeyOf({ secret, publicKeyPem, ...facts }: StoredSigningKe
 const macBytes = 32
 
 const nobodysSecret = createSecretKey(Buffer.from('no API key has this secret'))
-/** An odd number of 2048 bits: nobody knows its factors. */
+/** An odd number of 2048 bits with unknown factors. */
 const nobodysModulus = createHmac('sha512', 'nobody').update('modulus').digest('hex').repeat(4).replace(/.$/, 'f')
 const nobodysPublicKey = createPublicKey({
   key: { kty: 'RSA', n: Buffer.from(nobodysModulus.replace(/^./, 'f'), 'hex').toString('base64url'), e: 'AQAB' },
@@ -47,8 +47,9 @@ const nobodysPublicKey = createPublicKey({
 })
 
 /**
- * True when `signature` is the key's over `signed`: HMAC-SHA256, or RSA-SHA256 (RSASSA-PKCS1-v1_5, RFC 8017 §8.2). Takes as long for a key
- * that is not there or of the other kind: what is computed hangs on the length of the signature alone.
+ * True when `signature` is the key's signature of `signed`: HMAC-SHA256, or RSA-SHA256 (RSASSA-PKCS1-v1_5, RFC 8017
+ * §8.2). An absent key, or one of the other kind, takes the same time: the computation depends only on the length of
+ * the signature.
  */
 export function isSignedBy(key: SigningKey | undefined, signed: Buffer, signature: Buffer): boolean {
   if (signature.length === macBytes) {

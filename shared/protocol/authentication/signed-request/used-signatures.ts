@@ -1,32 +1,38 @@
 /**
- * Signatures that work once: rows in the server's own PostgreSQL, so that no restart and no other instance forgets one. Without the
- * database nobody can tell, and nothing is accepted.
+ * Used signatures of unsafe requests, which work once. They are rows in the server's own PostgreSQL, so that a restart
+ * or another process does not forget them. Without the database, no such request is accepted.
  */
 import { type Clock, rfc3339 } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
 
 /**
- * The longest SIGNATURE_TTL, in seconds. Used signatures are remembered for so long whatever the setting is: one that was forgotten could be
- * accepted once more as soon as it is raised.
+ * The longest SIGNATURE_TTL, in seconds. Used signatures are remembered for this time, whatever the setting is: when
+ * the setting is raised, a forgotten one could be accepted again.
  */
 export const maxSignatureTtlSeconds = 3_600
 
-/** A signature that is about to be used. */
+/** A signature to be used. */
 export interface SignatureUse {
   readonly keyId: string
   /** SHA-256 (base64url) of its octets. */
   readonly digest: string
-  /** From when on no server accepts it, nor will by any SIGNATURE_TTL, in milliseconds. */
+  /** The time after which no server accepts it, by any SIGNATURE_TTL, in milliseconds. */
   readonly expiresAt: number
 }
 
-/** When it was used before, in milliseconds; undefined when it is used now for the first time. @throws Unavailable */
+/**
+ * Uses a signature. Gives the time of its earlier use, in milliseconds; undefined when this is the first use.
+ * @throws Unavailable
+ */
 export type UseSignature = (use: SignatureUse) => Promise<number | undefined>
 
 /** The PostgreSQL schema of a server. */
 export type ServerSchema = 'auth' | 'deals'
 
-/** Of concurrent uses exactly one is the first: the others wait for its row. They may not see it yet, being so close behind. */
+/**
+ * Of concurrent uses, exactly one is the first: the others wait for its row. Then they may still not see the row in the
+ * snapshot of their own statement.
+ */
 const useSql = (schema: ServerSchema): string => `
   with used as (
     insert into ${schema}.used_signatures (key_id, signature, used_at, expires_at)
@@ -35,7 +41,7 @@ const useSql = (schema: ServerSchema): string => `
     select round(extract(epoch from s.used_at) * 1000)::bigint from ${schema}.used_signatures s
     where s.key_id = $1::text and s.signature = $2::text)) as use`
 
-/** The used signatures of one server. */
+/** The used signatures of a server. */
 export function createUsedSignatures(
   { database, clock }: { readonly database: Pick<Database, 'query'>; readonly clock: Clock },
   schema: ServerSchema,
