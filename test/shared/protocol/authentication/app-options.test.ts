@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fallbackChallengeOf } from '../../../../shared/protocol/authentication/fallback-challenge.ts'
+import { fallbackChallengeOf } from '../../../../shared/protocol/authentication/app-options.ts'
 
 it('is the one of the first scheme that browsers show no dialog for', () => {
   expect(fallbackChallengeOf(['digest', 'basic', 'key-signed', 'bearer'])).toBe('Bearer realm="keyhold"')
