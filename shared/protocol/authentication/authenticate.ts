@@ -73,10 +73,11 @@ export interface Presented {
   refuseSeveral(): Promise<Refused<'several-credentials'>>
 }
 
+/** The authentication of a server. */
 export interface Authentication {
   readonly authenticate: Authenticate
   readonly recheck: Recheck
-  /** @throws Refused for a credential of no possible form */
+  /** The unverified credentials of a request. @throws Refused for a credential that is not well-formed */
   readonly presented: (call: HttpCall) => Presented
 }
 

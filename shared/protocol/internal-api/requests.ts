@@ -41,7 +41,8 @@ export function signInternalRequest(
   { secret, clock, nonce }: { secret: string; clock: Clock; nonce: string },
 ): string {
   const time = String(unixSeconds(clock.now()))
-  return `Keyhold-Internal time=${time}, nonce=${nonce}, mac=${macOf(request, secret, { time, nonce }).toString('base64url')}`
+  const mac = macOf(request, secret, { time, nonce }).toString('base64url')
+  return `Keyhold-Internal time=${time}, nonce=${nonce}, mac=${mac}`
 }
 
 /**

@@ -93,7 +93,8 @@ const schemes: Partial<Record<SchemeName, DescribedScheme>> = {
       signedKey: inQuery('apiKey', 'The id of the API key.'),
       signature: inQuery(
         'signature',
-        'Hexadecimal HMAC-SHA256 or RSA-SHA256 over path and sorted parameters. `method`, `bodySha256` and `nonce` may be signed with them.',
+        'Hexadecimal HMAC-SHA256 or RSA-SHA256 over path and sorted parameters. `method`, `bodySha256` and `nonce` ' +
+          'may be signed with them.',
       ),
       signatureInput: inHeader('Signature-Input', 'What one signature covers (RFC 9421 §4.1); `keyid` is an API key.'),
       messageSignature: inHeader('Signature', 'That signature (RFC 9421 §4.2).'),

@@ -7,23 +7,28 @@ export const authProblems = {
     status: 400,
     title: 'The refresh token is not accepted',
     meaning:
-      'The token is no refresh token, has expired, its login has ended, or it was used before and may not be repeated any more.',
+      'The token is no refresh token, has expired, its login has ended, or it was used before and may not be ' +
+      'repeated any more.',
     remedy:
-      'Log in again. Keep only the newest refresh token. If an answer was lost, repeat the request at once: a token that comes back after the time for repeating, or after its successor was used, ends the login.',
+      'Log in again. Keep only the newest refresh token. If an answer was lost, repeat the request at once: a ' +
+      'token that comes back after the time for repeating, or after its successor was used, ends the login.',
   },
   'wrong-password': {
     status: 403,
     title: 'The password is not right',
     meaning:
-      'A new password of their own, an API key and a Digest secret are for users who know their present password, and this was not it.',
+      'A new password of their own, an API key and a Digest secret are for users who know their present password, ' +
+      'and this was not it.',
     remedy:
-      'Send your present password, as oldPassword with a new one, else as password; if it is lost, an administrator can set a new one.',
+      'Send your present password, as oldPassword with a new one, else as password; if it is lost, an ' +
+      'administrator can set a new one.',
   },
   'recent-login-required': {
     status: 403,
     title: 'The password or a recent login is required',
     meaning:
-      'An API key or a Digest secret outlives the login that makes it, so a token or a key alone is not enough to make one.',
+      'An API key or a Digest secret outlives the login that makes it, so a token or a key alone is not enough to ' +
+      'make one.',
     remedy: 'Send your password in the member password, or log in again and repeat the request within five minutes.',
   },
   'narrowed-credential': {

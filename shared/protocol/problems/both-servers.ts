@@ -12,15 +12,18 @@ const requestProblems = {
     status: 400,
     title: 'The forwarding headers contradict each other',
     meaning:
-      'A trusted proxy passed on Forwarded, X-Forwarded-For, X-Forwarded-Proto or X-Real-IP with different clients or schemes in them.',
+      'A trusted proxy passed on Forwarded, X-Forwarded-For, X-Forwarded-Proto or X-Real-IP with different clients ' +
+      'or schemes in them.',
     remedy:
-      'Send none of these fields yourself. The operator has every proxy write or remove each of them, and sets TRUST_PROXY to the proxies there are.',
+      'Send none of these fields yourself. The operator has every proxy write or remove each of them, and sets ' +
+      'TRUST_PROXY to the proxies there are.',
   },
   'dot-segment': {
     status: 400,
     title: 'The path has a dot segment',
     meaning:
-      'A segment of the path is . or .., plain or percent-encoded: a proxy in front may have decided by another path than the one it leads to.',
+      'A segment of the path is . or .., plain or percent-encoded: a proxy in front may have decided by another ' +
+      'path than the one it leads to.',
     remedy: 'Send the path that is meant. Most clients resolve dot segments themselves before they send a request.',
   },
   'invalid-body': {
@@ -33,7 +36,8 @@ const requestProblems = {
     status: 400,
     title: 'A parameter of the URL or a header field cannot be read',
     meaning:
-      'A parameter of the query or the path, or a header field, is unknown, given twice or not of the form it must have.',
+      'A parameter of the query or the path, or a header field, is unknown, given twice or not of the form it must ' +
+      'have.',
     remedy:
       'Read detail for the parameter at fault and what was expected, and send the request again with it corrected.',
   },
@@ -85,9 +89,11 @@ const requestProblems = {
     status: 421,
     title: 'The request is for another host',
     meaning:
-      'The server listens on loopback, and the Host field names neither this machine nor the host of a public origin, as when a foreign web page calls it by a name of its own.',
+      'The server listens on loopback, and the Host field names neither this machine nor the host of a public ' +
+      'origin, as when a foreign web page calls it by a name of its own.',
     remedy:
-      'Use localhost, 127.0.0.1 or a public origin. Operators set AUTH_PUBLIC_ORIGIN and DEAL_PUBLIC_ORIGIN to what clients use, and let a proxy pass its Host on.',
+      'Use localhost, 127.0.0.1 or a public origin. Operators set AUTH_PUBLIC_ORIGIN and DEAL_PUBLIC_ORIGIN to ' +
+      'what clients use, and let a proxy pass its Host on.',
   },
   'invalid-value': {
     status: 422,
@@ -110,7 +116,8 @@ const signatureProblems = {
     status: 400,
     title: 'Two different requests would have this signature',
     meaning:
-      'A name holds = or &, a value holds &, or two names differ by the case of letters alone: the string that is signed could be read in two ways.',
+      'A name holds = or &, a value holds &, or two names differ by the case of letters alone: the string that is ' +
+      'signed could be read in two ways.',
     remedy: 'Leave these characters out of signed parameters, or sign the request by RFC 9421 instead.',
   },
   'body-hash-required': {
@@ -118,13 +125,15 @@ const signatureProblems = {
     title: 'The signature must cover the body',
     meaning: 'The API key was made to bind bodies, and this request has a body that the signature does not cover.',
     remedy:
-      'Add the parameter bodySha256, the SHA-256 of the body in hexadecimal, and sign it with the others; by RFC 9421, cover Content-Digest.',
+      'Add the parameter bodySha256, the SHA-256 of the body in hexadecimal, and sign it with the others; by RFC ' +
+      '9421, cover Content-Digest.',
   },
   'signature-method-required': {
     status: 400,
     title: 'The signature must cover the method',
     meaning:
-      'The API key was made to bind requests, and this one changes something without its method signed: whoever got hold of it could send it with another one.',
+      'The API key was made to bind requests, and this one changes something without its method signed: whoever ' +
+      'got hold of it could send it with another one.',
     remedy: 'Add the parameter method with the method of the request and sign it with the others.',
   },
   'invalid-signature': {
@@ -166,7 +175,8 @@ const credentialProblems = {
     title: 'The token has expired',
     meaning: 'The token was right, and its time is over.',
     remedy:
-      'Get a new access token with the refresh token at /refresh, or a new key-signed token; then send the request again.',
+      'Get a new access token with the refresh token at /refresh, or a new key-signed token; then send the request ' +
+      'again.',
   },
   unauthenticated: {
     status: 401,
@@ -185,7 +195,8 @@ const credentialProblems = {
     status: 401,
     title: 'The token is not valid',
     meaning:
-      'The token was not issued here, is for another purpose or audience, was changed, or its key is no longer accepted.',
+      'The token was not issued here, is for another purpose or audience, was changed, or its key is no longer ' +
+      'accepted.',
     remedy: 'Log in again. An access token goes to every route but /refresh, which takes the refresh token.',
   },
   'token-password-required': {
@@ -229,7 +240,8 @@ const credentialProblems = {
     title: 'Credentials are accepted over HTTPS only',
     meaning: 'The request came over plain HTTP from another machine, where others could have read the credential.',
     remedy:
-      'Use https. The credential was sent in the clear: consider changing it. Behind a proxy, the operator sets TRUST_PROXY.',
+      'Use https. The credential was sent in the clear: consider changing it. Behind a proxy, the operator sets ' +
+      'TRUST_PROXY.',
   },
   'cross-site': {
     status: 403,
@@ -263,7 +275,8 @@ const serverProblems = {
     status: 503,
     title: 'Something this server depends on does not answer',
     meaning:
-      'The database, the cache, the auth server or a free place for hashing was not there in time. Nothing was half done.',
+      'The database, the cache, the auth server or a free place for hashing was not there in time. Nothing was ' +
+      'half done.',
     remedy: 'Try again after the seconds that Retry-After says; with the same command id nothing happens twice.',
   },
 } as const satisfies Record<string, ProblemEntry>

@@ -9,7 +9,8 @@ const callProblems = {
     status: 400,
     title: 'The update is an action and a deal at once',
     meaning:
-      'A PUT of a deal is either an action with its params or the deal as it should be, and this body has members of both.',
+      'A PUT of a deal is either an action with its params or the deal as it should be, and this body has members ' +
+      'of both.',
     remedy: 'Send either action and params alone, or the attributes alone.',
   },
   'deal-mismatch': {
@@ -34,9 +35,11 @@ const callProblems = {
     status: 429,
     title: 'Too many live streams are open',
     meaning:
-      'One user may follow live events in so many streams at once, and a server has so many in all; detail says which it is.',
+      'One user may follow live events in so many streams at once, and a server has so many in all; detail says ' +
+      'which it is.',
     remedy:
-      'End a stream that is not needed, or try again after the seconds that Retry-After says. One stream tells of all deals.',
+      'End a stream that is not needed, or try again after the seconds that Retry-After says. One stream tells of ' +
+      'all deals.',
   },
   'unknown-version': {
     status: 404,
@@ -162,7 +165,8 @@ const valueProblems = {
     status: 422,
     title: 'The representation of the deal is incomplete',
     meaning:
-      'A PUT needs name, price and held, and holdReason when it holds the deal; errors names the missing members. Other absent members are unchanged.',
+      'A PUT needs name, price and held, and holdReason when it holds the deal; errors names the missing members. ' +
+      'Other absent members are unchanged.',
     remedy: 'Add the members that errors names; or send the changes alone with PATCH.',
   },
   'inconsistent-attributes': {

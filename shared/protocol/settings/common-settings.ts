@@ -84,7 +84,8 @@ export const commonSettings = {
   }),
   LOGIN_FAILURES_PER_ADDRESS: rate('failed attempts from one client prefix', { count: 100, seconds: 60 }),
   LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE: rate(
-    'failed attempts for one account from all client prefixes together, but for those from which it logged in within 30 days',
+    'failed attempts for one account from all client prefixes together, but for those from which it logged in ' +
+      'within 30 days',
     { count: 100, seconds: 3600 },
   ),
   HASH_CONCURRENCY: integer('Argon2 hashes at once', {
@@ -99,7 +100,9 @@ export const commonSettings = {
   }),
   METRICS_PORT: port('serve /metrics there and nowhere else'),
   TLS_CERT: text(
-    'PEM file of the certificate, and the chain behind it, to serve HTTPS with; read again when it is renewed. A deal server that reaches the auth server by a certificate of a private authority is told of that one by NODE_EXTRA_CA_CERTS',
+    'PEM file of the certificate, and the chain behind it, to serve HTTPS with; read again when it is renewed. A ' +
+      'deal server that reaches the auth server by a certificate of a private authority is told of that one by ' +
+      'NODE_EXTRA_CA_CERTS',
     undefined,
   ),
   TLS_KEY: text('PEM file of the private key of TLS_CERT, not encrypted', undefined),

@@ -31,7 +31,6 @@ const challenge = `Basic realm="${realm}", charset="UTF-8"`
 const headersOf = (call: HttpCall): AnswerHeaders => (isOfScript(call) ? {} : { 'www-authenticate': [challenge] })
 
 /** Reads `Authorization: Basic <base64 of user-id ":" password in UTF-8>`. */
-
 export const createBasicScheme = ({ verify }: BasicPorts): Scheme => ({
   name: 'basic',
   isSentByBrowsers: true,
