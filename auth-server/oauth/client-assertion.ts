@@ -4,7 +4,7 @@
  *
  * The signature is verified without jose: jose waits behind Argon2id hashes in libuv's thread pool, and logins hash on
  * this server (`verify-access-token.ts` has the figures). A token verified with a key from PEM, as an assertion is,
- * took 420 to 445 µs of CPU time this way and 1,051 to 1,078 µs by jose. Its share of a whole token request was not
+ * took 420 to 445 µs of CPU time this way and 1,051 to 1,293 µs by jose. Its share of a whole token request was not
  * measured.
  */
 

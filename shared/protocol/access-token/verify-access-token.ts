@@ -1,20 +1,17 @@
 /**
  * Verifies access tokens. Accepts nothing that jose refuses; a test compares the two.
  *
- * The verification is our own and synchronous. jose was measured in its place (`npm run bench -- verify`; Node.js 20,
- * two busy cores, CPU time, two runs):
+ * The verification is our own and synchronous. jose was measured in its place (`npm run bench -- verify`; CPU time,
+ * Node.js 20, two cores that other work shared; `bench/README.md` has all runs):
  *
  * - One token that is not cached: 76 to 84 µs here, 265 to 289 µs by jose's `jwtVerify` with the same schema of claims,
- *   181 to 198 µs when 32 are verified at once.
- * - A GET of one deal with such a token: jose adds 126 to 128 µs of CPU time, 33 % in the calmer run and 15 % in the
- *   busier one. The limit for using jose was 3 %.
+ *   180 to 198 µs when 32 are verified at once.
+ * - A GET of one deal with such a token: jose adds 106 to 128 µs of CPU time, which was 15 to 33 %. The limit for using
+ *   jose was 3 %.
  * - Beside Argon2id hashes: jose uses libuv's thread pool, which has four threads. With four hashes at once, its p99
- *   was 236 to 850 ms; here it was 0.8 to 1.5 ms. With one hash, the default on two cores, it was 13 to 94 ms against
- *   0.7 to 5.6 ms. Without any hash it was 20 to 25 ms against 0.7 to 3.2 ms, so on this machine only the figures for
- *   four hashes and more show the thread pool alone.
+ *   was 236 to 850 ms; here it was 0.8 to 6.6 ms. With fewer hashes, other work on the machine blurs the figures.
  *
- * So jose would cost too much on deal servers, and on every server whose `HASH_CONCURRENCY` is four or more it would
- * wait.
+ * So jose costs too much on deal servers, and it waits on every server whose `HASH_CONCURRENCY` is four or more.
  */
 
 import type { KeyObject } from 'node:crypto'
