@@ -12,7 +12,7 @@ import { authenticationOptions } from '../../shared/protocol/authentication/app-
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { createEndpoints, type EndpointPorts } from './endpoints/index.ts'
 import { type OAuthEndpointPorts, oauthEndpoints } from './oauth/index.ts'
-import { oauthProblemForm } from './oauth/oauth-answers.ts'
+import { oauthProblemForm } from './oauth/oauth-responses.ts'
 import { authOpenApiRoutes } from './openapi.ts'
 import { createPipeline, type PipelinePorts } from './pipeline/pipeline.ts'
 import { routeOf } from './pipeline/routes.ts'

@@ -1,6 +1,6 @@
 import type { Route } from '../../shared/platform/http/server/routes.ts'
 import { componentSchemas } from '../../shared/platform/openapi/json-schema.ts'
-import { problemSchema } from '../../shared/platform/openapi/problem-answers.ts'
+import { problemSchema } from '../../shared/platform/openapi/problem-responses.ts'
 import { openApiRoutes } from '../../shared/platform/openapi/serve.ts'
 import type { ProblemTable } from '../../shared/platform/problems/problem-document.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'

@@ -2,7 +2,7 @@ import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { Client } from './clients.ts'
-import { invalidClient, OAuthRefused } from './oauth-refused.ts'
+import { invalidClient, OAuthRefused } from './oauth-error.ts'
 
 /** What the grant answers (RFC 6749 §4.4.3): no refresh token. */
 export interface ClientCredentialsAnswer {

@@ -7,7 +7,7 @@ import type { Guesses } from '../../shared/protocol/login-throttle/login-throttl
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
 import { type ClientAssertion, readClientAssertion } from './client-assertion.ts'
-import { invalidClient } from './oauth-refused.ts'
+import { invalidClient } from './oauth-error.ts'
 
 /** How a client may prove who it is (RFC 6749 §2.3.1, RFC 7523 §2.2; names of RFC 7591 §2). */
 export const clientAuthenticationMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const

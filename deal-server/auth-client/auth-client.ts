@@ -5,16 +5,16 @@ import { frozenAfterMs } from '../../shared/platform/concurrency/liveness.ts'
 import { type Traced, traceparent } from '../../shared/platform/http/trace.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
+import { feedExchange } from '../../shared/protocol/internal-api/feed.ts'
+import { principalExchange } from '../../shared/protocol/internal-api/principal.ts'
+import { signInternalRequest } from '../../shared/protocol/internal-api/requests.ts'
 import {
   type AnsweredInternalRequest,
   installationHeader,
   isInternalAnswer,
   keySetHeader,
-} from '../../shared/protocol/internal-api/answers.ts'
-import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
-import { feedExchange } from '../../shared/protocol/internal-api/feed.ts'
-import { principalExchange } from '../../shared/protocol/internal-api/principal.ts'
-import { signInternalRequest } from '../../shared/protocol/internal-api/requests.ts'
+} from '../../shared/protocol/internal-api/responses.ts'
 import { installationIdSchema } from '../../shared/protocol/principal/instance-id.ts'
 import type { InstalledPrincipal } from '../../shared/protocol/principal/record.ts'
 import { refuseWhileFrozen } from './refuse-while-frozen.ts'
@@ -28,7 +28,7 @@ export interface AuthClient {
   document(path: string): Promise<unknown>
   /**
    * Asks below `/internal`; a body goes as JSON. @throws Unavailable when nothing answers, or something that is not JSON, or that is
-   * not proved to be the auth server's answer to this very question (`shared/protocol/internal-api/answers.ts`)
+   * not proved to be the auth server's answer to this very question (`shared/protocol/internal-api/responses.ts`)
    */
   ask(question: InternalQuestion): Promise<InternalAnswer>
   /** From now on it is not asked any more. */

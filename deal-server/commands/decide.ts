@@ -8,7 +8,7 @@ import { applyEvents } from '../domain/evolve.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
 import { possibleCommands } from './allowed.ts'
 import type { CommandContext } from './command-context.ts'
-import type { FindEmployees } from './find-employees.ts'
+import type { FindEmployees } from './find-assignable-users.ts'
 import type { CommandOutcome, EventRecord } from './ports.ts'
 
 /** What a decision rests on. */

@@ -4,8 +4,8 @@
  * Nothing can step around the rest.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
-import type { Answer } from '../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../shared/platform/http/request.ts'
+import type { Answer } from '../../shared/platform/http/response.ts'
 import { requireSecureTransport } from '../../shared/platform/http/transport.ts'
 import { Refused } from '../../shared/platform/problems/errors.ts'
 import {
@@ -17,12 +17,12 @@ import {
 } from '../../shared/protocol/authentication/authenticate.ts'
 import type { CommandRequest } from '../commands/command-context.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
-import type { FindUserId } from '../commands/find-employees.ts'
+import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { seesDeleted } from '../commands/presence.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import type { DealReader } from '../queries/ports.ts'
-import { replayedHeader } from './representations/answers.ts'
+import { replayedHeader } from './representations/responses.ts'
 import { sayWhenOnlyTried } from './requests/command-options.ts'
 import type {
   CommandInvocation,

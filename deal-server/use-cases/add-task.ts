@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { type Deal, openTasks, requireOpen } from '../domain/deal.ts'
 import { type DealRefusal, isRefusal, refuse } from '../domain/refusal.ts'
 import { maxOpenTasks, maxTasks } from '../domain/task.ts'
+import { employeeOf, isSameUser } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { employeeOf, isSameUser } from './employees.ts'
 import { calendarDate, nameText, username, uuid } from './parameters.ts'
 
 /** Adds a task. A client that chooses `taskId` may retry: the same task again changes nothing. */

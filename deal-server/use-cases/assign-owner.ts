@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
+import { employeeOf, isSameUser } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { employeeOf, isSameUser } from './employees.ts'
 import { username } from './parameters.ts'
 
 /** Gives a deal another owner, who must be an enabled user. */

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { findOpenTask } from '../domain/task.ts'
+import { employeeOf, isAssignee, isSameUser } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { employeeOf, isAssignee, isSameUser } from './employees.ts'
 import { username, uuid } from './parameters.ts'
 
 /** Gives an open task to an enabled user, whoever had it before. */

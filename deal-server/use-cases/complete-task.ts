@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { findOpenTask } from '../domain/task.ts'
+import { isAssignee } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { isAssignee } from './employees.ts'
 import { resultText, uuid } from './parameters.ts'
 
 /** Completes a task. Its assignee may do so without the right. */

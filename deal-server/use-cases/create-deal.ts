@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { amountIn } from '../domain/money.ts'
 import { isRefusal, refuse } from '../domain/refusal.ts'
+import { employeeOf } from './assignable-users.ts'
 import { defineCreation } from './define-use-case.ts'
-import { employeeOf } from './employees.ts'
 import { amount, calendarDate, currency, descriptionText, nameText, username, uuid } from './parameters.ts'
 
 /** Makes a deal, open and not held. A client that chooses `id` may retry without making a second one. */

@@ -186,8 +186,8 @@ describe('what these tests would see', () => {
     ['deal-server/domain/deal.ts', "import { z } from 'zod'", 'zod'],
     [
       'deal-server/domain/deal.ts',
-      "import { z } from '../../shared/platform/http/call.ts'",
-      'shared/platform/http/call.ts',
+      "import { z } from '../../shared/platform/http/request.ts'",
+      'shared/platform/http/request.ts',
     ],
     ['deal-server/domain/deal.ts', "export type { A } from '../http/call.ts'", 'deal-server/http/call.ts'],
     ['deal-server/use-cases/hold.ts', "import { Hono } from 'hono/tiny'", 'hono'],
@@ -202,7 +202,7 @@ describe('what these tests would see', () => {
     ],
     ['deal-server/server.ts', "import { users } from '../auth-server/users/users.ts'", 'auth-server/users/users.ts'],
     ['auth-server/users/users.ts', "import { x } from '../http/x.ts'", 'auth-server/http/x.ts'],
-    ['shared/platform/http/call.ts', "import { x } from '../../../deal-server/config.ts'", 'deal-server/config.ts'],
+    ['shared/platform/http/request.ts', "import { x } from '../../../deal-server/config.ts'", 'deal-server/config.ts'],
     ['shared/platform/cache/cache.ts', "import { x } from '../../../start.ts'", 'start.ts'],
   ])('in %s: %s', (path, line, imported) => {
     expect(wrongImports(read(path, line))).toEqual([`${path} imports ${imported}`])

@@ -14,7 +14,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/http/server/routes.ts': 'the routes',
   'shared/platform/metrics/metrics.ts': 'the metrics, and one report of them',
   'shared/platform/openapi/document.ts': 'one document',
-  'shared/platform/openapi/problem-answers.ts': 'one document',
+  'shared/platform/openapi/problem-responses.ts': 'one document',
   'shared/protocol/authentication/signed-request/canonical-query.ts': 'one request',
   'shared/protocol/authentication/digest/digest-credential.ts': 'one header',
   'deal-server/auth-client/key-store.ts': 'the published keys',

@@ -3,9 +3,9 @@
  * at that moment: another auth server may have noticed a new key before, and sign with it.
  */
 import { z } from 'zod'
-import type { Answer } from '../../../shared/platform/http/answer.ts'
 import { answerCacheable } from '../../../shared/platform/http/cacheable.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { Answer } from '../../../shared/platform/http/response.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { KeyUse } from '../../key-ring/keyring-file.ts'

@@ -1,6 +1,6 @@
 /** POST /refresh: a refresh token for a new pair (CONTRACT section 2). */
 
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { Guesses } from '../../../shared/protocol/login-throttle/login-throttle.ts'
 import type { Audit } from '../../audit/audit.ts'

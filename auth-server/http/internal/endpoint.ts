@@ -1,7 +1,7 @@
 /** What an endpoint below `/internal` says of itself: its exchange, and what answers it. */
 import type { z } from 'zod'
-import type { Answer } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { Answer } from '../../../shared/platform/http/response.ts'
 import type { PathParameters } from '../../../shared/platform/http/server/routes.ts'
 import type { Exchange } from '../../../shared/protocol/internal-api/exchange.ts'
 

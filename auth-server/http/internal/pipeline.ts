@@ -5,18 +5,22 @@
  */
 
 import type { Clock } from '../../../shared/platform/clock.ts'
-import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/platform/http/response.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
-import { internalMacHeader, keySetHeader, macOfInternalAnswer } from '../../../shared/protocol/internal-api/answers.ts'
 import {
   askerOfInternalRequest,
   type InternalAsker,
   internalSchemeName,
 } from '../../../shared/protocol/internal-api/requests.ts'
+import {
+  internalMacHeader,
+  keySetHeader,
+  macOfInternalAnswer,
+} from '../../../shared/protocol/internal-api/responses.ts'
 import type { InternalEndpoint } from './endpoint.ts'
 import type { UseInternalNonce } from './nonces.ts'
 

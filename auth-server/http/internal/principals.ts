@@ -3,9 +3,9 @@
  */
 
 import { Refused } from '../../../shared/platform/problems/errors.ts'
-import { installationHeader } from '../../../shared/protocol/internal-api/answers.ts'
 import { feedExchange } from '../../../shared/protocol/internal-api/feed.ts'
 import { principalExchange } from '../../../shared/protocol/internal-api/principal.ts'
+import { installationHeader } from '../../../shared/protocol/internal-api/responses.ts'
 import type { InstalledPrincipal } from '../../../shared/protocol/principal/record.ts'
 import { answering, type InternalEndpoint } from './endpoint.ts'
 

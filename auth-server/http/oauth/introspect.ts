@@ -1,6 +1,6 @@
 /** POST /oauth/introspect (RFC 7662): for API keys as clients, and for callers of any scheme. */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { narrowed } from '../../../shared/protocol/authentication/authenticate.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
 import { isApiKeyId } from '../../api-keys/api-key-rows.ts'
@@ -10,9 +10,9 @@ import { noCache } from '../endpoints/tokens.ts'
 import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import type { OwnCredential } from '../pipeline/own-credential.ts'
-import { answerOfRefusal } from './oauth-answers.ts'
 import { type OAuthForm, oauthBody, ofOAuth, readOAuthForm, text } from './oauth-endpoint.ts'
-import { authenticateAt, type ClientAtEndpointPorts, decodedBasic, presentedClient } from './presented-client.ts'
+import { answerOfRefusal } from './oauth-responses.ts'
+import { authenticateAt, type ClientAtEndpointPorts, decodedBasic, presentedClient } from './read-client-credentials.ts'
 
 /** What the endpoint needs. */
 export interface OAuthIntrospectPorts extends ClientAtEndpointPorts {

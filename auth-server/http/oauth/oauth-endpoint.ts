@@ -1,15 +1,15 @@
 /** What the endpoints below `/oauth` have in common: a form as request, RFC 6749 §5 as answers, a client as caller. */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { formType, readForm } from '../../../shared/platform/http/content/form-body.ts'
 import type { DescribedAnswer } from '../../../shared/platform/http/operation.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
-import { OAuthRefused } from '../../oauth/oauth-refused.ts'
+import { OAuthRefused } from '../../oauth/oauth-error.ts'
 import type { BodyReader } from '../pipeline/bodies.ts'
 import { component } from '../pipeline/description.ts'
 import type { OwnCredential } from '../pipeline/own-credential.ts'
-import { answerOfRefusal } from './oauth-answers.ts'
+import { answerOfRefusal } from './oauth-responses.ts'
 
 /** The parameters of a request: what was sent without a value counts as left out (RFC 6749 §3.2). */
 export interface OAuthForm {

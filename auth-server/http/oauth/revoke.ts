@@ -1,16 +1,16 @@
 /** POST /oauth/revoke (RFC 7009). */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { EndToken } from '../../oauth/end-token.ts'
 import type { TokenIssue } from '../../oauth/inspect-token.ts'
-import { invalidClient, OAuthRefused } from '../../oauth/oauth-refused.ts'
+import { invalidClient, OAuthRefused } from '../../oauth/oauth-error.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { eventOf } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
-import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from './presented-client.ts'
+import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from './read-client-credentials.ts'
 
 /** What the endpoint needs. */
 export interface OAuthRevokePorts extends ClientAtEndpointPorts {

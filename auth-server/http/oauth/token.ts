@@ -1,15 +1,15 @@
 /** POST /oauth/token (RFC 6749 §4.4 and §6; client authentication: §2.3, RFC 7523). */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import type { GrantClientCredentials } from '../../oauth/client-credentials.ts'
-import { invalidClient, OAuthRefused } from '../../oauth/oauth-refused.ts'
+import { invalidClient, OAuthRefused } from '../../oauth/oauth-error.ts'
 import { auditedRefresh, type RefreshEndpointPorts } from '../endpoints/refresh.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { eventOf } from '../pipeline/audited.ts'
 import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
-import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from './presented-client.ts'
+import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from './read-client-credentials.ts'
 
 /** What the endpoint needs. */
 export interface OAuthTokenPorts extends ClientAtEndpointPorts, RefreshEndpointPorts {

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
 import type { DescribedBody } from '../../../shared/platform/http/operation.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
 
 /** How an endpoint reads its body, and what the documentation says of it. */

@@ -4,8 +4,8 @@
  * OpenAPI document, and a test walks its refusals. An endpoint without a description does not compile.
  */
 import type { z } from 'zod'
-import type { Answer } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { Answer } from '../../../shared/platform/http/response.ts'
 import type { Method, PathParameters } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { Right } from '../../users/rights.ts'

@@ -2,8 +2,9 @@
  * Credentials that an endpoint takes instead of those of a scheme: they come in its body, its path or a token's own
  * header line.
  */
-import type { Answer } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { Answer } from '../../../shared/platform/http/response.ts'
 import type { Authenticate } from '../../../shared/protocol/authentication/authenticate.ts'
 import { bearerChallenge, bearerTokenOf, invalidTokenChallenge } from './bearer-credential.ts'
 

@@ -3,10 +3,10 @@
  * fills `check` and `handle`; it cannot leave a step out, nor change the order.
  */
 
-import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { refuseBody } from '../../../shared/platform/http/content/json-body.ts'
 import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import { type Answer, emptyAnswer, jsonAnswer, noStore } from '../../../shared/platform/http/response.ts'
 import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { type Authenticate, type Caller, requireRights } from '../../../shared/protocol/authentication/authenticate.ts'

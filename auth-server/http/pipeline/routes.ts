@@ -1,10 +1,10 @@
 /** Endpoints as routes of the app: the pipeline in front, the documentation beside. */
 import type { z } from 'zod'
-import { type HttpCall, maxOpenBodyBytes } from '../../../shared/platform/http/call.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
+import { type HttpCall, maxOpenBodyBytes } from '../../../shared/platform/http/request.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { bodyProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { bodyProblems } from '../../../shared/platform/openapi/problem-responses.ts'
 import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import type { Component } from './description.ts'
 import type { Endpoint } from './endpoint.ts'

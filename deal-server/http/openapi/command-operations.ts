@@ -2,7 +2,7 @@
 
 import type { DescribedAnswer, DescribedBody, Operation } from '../../../shared/platform/http/operation.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { bodyProblems } from '../../../shared/platform/openapi/problem-answers.ts'
+import { bodyProblems } from '../../../shared/platform/openapi/problem-responses.ts'
 import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandParameters } from '../requests/command-options.ts'

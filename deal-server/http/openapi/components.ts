@@ -3,10 +3,10 @@
 import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
 import { header } from '../../../shared/platform/openapi/header-components.ts'
 import { componentSchemas, ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { type HeadersByStatus, problemSchema } from '../../../shared/platform/openapi/problem-answers.ts'
+import { type HeadersByStatus, problemSchema } from '../../../shared/platform/openapi/problem-responses.ts'
 import type { ProblemTable } from '../../../shared/platform/problems/problem-document.ts'
-import * as answers from './answer-schemas.ts'
 import { commandSchemas } from './command-schemas.ts'
+import * as answers from './response-schemas.ts'
 
 const text = { type: 'string' } as const
 const texts = { type: 'array', items: text } as const

@@ -2,8 +2,8 @@
 import { mapAmounts } from '../../commands/amount-parameters.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { SucceededCommand } from '../../commands/ports.ts'
-import { etagOf } from './answers.ts'
 import { pathOf } from './represent-deal.ts'
+import { etagOf } from './responses.ts'
 
 export interface CommandView {
   readonly commandId: string

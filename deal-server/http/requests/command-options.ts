@@ -1,7 +1,7 @@
 /** What every style reads of a command beside its body: the query, and header fields. */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { CommandOptions } from './invocation.ts'
 import { preconditionsOf } from './preconditions.ts'

@@ -1,5 +1,5 @@
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { uuid } from '../../use-cases/parameters.ts'

@@ -1,11 +1,12 @@
 /** What a style makes of a request: which use case, with which parameters, and how its outcome is written. */
-import type { Answer } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+
 import type { Describe } from '../../../shared/platform/http/operation.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { Answer } from '../../../shared/platform/http/response.ts'
 import type { Method } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
-import type { FindUserId } from '../../commands/find-employees.ts'
+import type { FindUserId } from '../../commands/find-assignable-users.ts'
 import type { EventStreams, StreamClient } from '../../events/event-streams.ts'
 import type { DealReader } from '../../queries/ports.ts'
 import type { BoundCommand } from '../../use-cases/define-use-case.ts'

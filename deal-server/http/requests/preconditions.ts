@@ -1,9 +1,9 @@
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { possibleCommands } from '../../commands/allowed.ts'
 import type { Deal } from '../../domain/deal.ts'
-import { etagOf } from '../representations/answers.ts'
 import { representDeal } from '../representations/represent-deal.ts'
+import { etagOf } from '../representations/responses.ts'
 
 /** `If-Match` and `If-None-Match` as sent: `*`, or entity tags. */
 export interface Preconditions {

@@ -3,9 +3,9 @@
  * The difference becomes use cases. A PUT whose body has a member `action` is style 3, on the same path.
  */
 
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'

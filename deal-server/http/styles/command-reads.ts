@@ -1,10 +1,10 @@
 /** What came of commands: one that the caller has named, and all of a deal. */
 
-import { jsonAnswer } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { noParameters, pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import { jsonAnswer } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { ProblemDocument } from '../../../shared/platform/problems/problem-document.ts'
@@ -16,13 +16,13 @@ import { mayReadPast } from '../../queries/presence.ts'
 import { readingRight } from '../../use-cases/define-use-case.ts'
 import { idOfCommand, idOfDeal } from '../openapi/parameters.ts'
 import { describeList, describeRead } from '../openapi/read-operations.ts'
-import { privateHeaders } from '../representations/answers.ts'
 import {
   type CommandView,
   representExpired,
   representRefused,
   representSucceeded,
 } from '../representations/command-resource.ts'
+import { privateHeaders } from '../representations/responses.ts'
 import { requireCommandId } from '../requests/command-options.ts'
 import { commandsScope } from '../requests/deal-lists.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'

@@ -4,18 +4,18 @@
  * there is nothing.
  */
 
-import { emptyAnswer } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import { emptyAnswer } from '../../../shared/platform/http/response.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames, commands } from '../../use-cases/index.ts'
 import { commandInput, commandProblems, outcomeFields } from '../openapi/command-operations.ts'
 import { controllerArguments, needsBody } from '../openapi/command-schemas.ts'
-import { outcomeHeaders } from '../representations/answers.ts'
 import { pathOf } from '../representations/represent-deal.ts'
+import { outcomeHeaders } from '../representations/responses.ts'
 import { commandOptionsOf } from '../requests/command-options.ts'
 import { dealIdInBody } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'

@@ -1,8 +1,9 @@
 /** A command on the deal in the path whose answer is the deal: what most styles read and write alike. */
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import type { BoundCommand, Command } from '../../use-cases/define-use-case.ts'
-import { answerWithDeal } from '../representations/answers.ts'
+import { answerWithDeal } from '../representations/responses.ts'
 import { commandOptionsOf, prefersMinimal } from '../requests/command-options.ts'
 import { dealIdInPath, requireRepeatable, withoutRepeatedId } from '../requests/deal-target.ts'
 import type { CommandInvocation } from '../requests/invocation.ts'

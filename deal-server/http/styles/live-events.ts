@@ -1,8 +1,8 @@
 /** Live events: Server-Sent Events (WHATWG HTML §9.2) that go on for as long as the client stays and may read them. */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import { dealEventTypes } from '../../domain/events.ts'

@@ -1,7 +1,7 @@
 /** Style 3: one path for all actions, `PUT /rest/v1/deals/{id}` with `{action, params}`. */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { checkValue, invalidValue } from '../../../shared/platform/http/content/check-value.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames } from '../../use-cases/index.ts'

@@ -3,9 +3,9 @@
  * asked or undone by (GET and DELETE of `holded`, DELETE of `deleted`), and tasks as a collection that is posted to.
  */
 
-import { emptyAnswer, jsonAnswer } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
 import { noParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import { emptyAnswer, jsonAnswer } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import { requirePresent } from '../../queries/presence.ts'
@@ -17,7 +17,7 @@ import { unholdDeal } from '../../use-cases/unhold-deal.ts'
 import { describeAddition, describeCommand, describeSubResource } from '../openapi/command-operations.ts'
 import { idOfDeal } from '../openapi/parameters.ts'
 import { describeRead } from '../openapi/read-operations.ts'
-import { dealHeaders } from '../representations/answers.ts'
+import { dealHeaders } from '../representations/responses.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 import { isUnchanged, preconditionsOf } from '../requests/preconditions.ts'

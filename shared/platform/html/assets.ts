@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { Answer } from '../http/answer.ts'
 import { answerCacheable, entityTag } from '../http/cacheable.ts'
-import type { HttpCall } from '../http/call.ts'
+import type { HttpCall } from '../http/request.ts'
+import type { Answer } from '../http/response.ts'
 import { Refused } from '../problems/errors.ts'
 
 interface Asset {

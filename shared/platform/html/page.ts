@@ -1,7 +1,8 @@
 /** The frame of all pages, and the header fields that keep foreign content out of them. */
-import type { Answer } from '../http/answer.ts'
+
 import { answerCacheable } from '../http/cacheable.ts'
-import type { HttpCall } from '../http/call.ts'
+import type { HttpCall } from '../http/request.ts'
+import type { Answer } from '../http/response.ts'
 import { type AssetName, assetPath } from './assets.ts'
 import { html, type Markup } from './markup.ts'
 

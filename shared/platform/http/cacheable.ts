@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Answer } from './answer.ts'
-import type { HttpCall } from './call.ts'
+import type { HttpCall } from './request.ts'
+import type { Answer } from './response.ts'
 
 /** A document that is read often and changes rarely. */
 export interface CacheableDocument {

@@ -2,8 +2,9 @@
  * Cross-origin resource sharing (CORS, Fetch §3.3): lets scripts of some origins call with credentials. An answer to
  * another origin has none of these fields, so that the browser hides it from scripts.
  */
-import type { Answer } from './answer.ts'
-import type { HttpCall } from './call.ts'
+
+import type { HttpCall } from './request.ts'
+import type { Answer } from './response.ts'
 
 /** Header fields that scripts may use, besides those that every script may send and read (Fetch §3.3.3, §3.3.4). */
 export interface CorsFields {

@@ -4,7 +4,7 @@ import type { DescribedAnswer, DescribedBody, JsonSchema, Operation } from '../h
 import type { Route } from '../http/server/routes.ts'
 import { headerComponents } from './header-components.ts'
 import { jsonSchemaOf } from './json-schema.ts'
-import { headerReferences, type Problems, problemAnswers } from './problem-answers.ts'
+import { headerReferences, type Problems, problemAnswers } from './problem-responses.ts'
 
 /** The content of the document of one server. */
 export interface DocumentOptions extends Problems {

@@ -4,7 +4,7 @@
  * record, the request is refused.
  */
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
-import type { HttpCall } from '../../platform/http/call.ts'
+import type { HttpCall } from '../../platform/http/request.ts'
 import type { Traced } from '../../platform/http/trace.ts'
 import { Refused, Unavailable } from '../../platform/problems/errors.ts'
 import type { PrincipalRecord } from '../principal/record.ts'

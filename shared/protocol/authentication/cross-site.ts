@@ -3,7 +3,7 @@
  * from pages of trusted origins.
  */
 
-import type { HttpCall } from '../../platform/http/call.ts'
+import type { HttpCall } from '../../platform/http/request.ts'
 import { isLoopbackHost } from '../../platform/loopback.ts'
 import { Refused } from '../../platform/problems/errors.ts'
 import { isSafeMethod } from './scheme.ts'

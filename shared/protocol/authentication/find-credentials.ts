@@ -1,5 +1,5 @@
 /** Finds the credentials of a request, without verifying them. */
-import type { HttpCall } from '../../platform/http/call.ts'
+import type { HttpCall } from '../../platform/http/request.ts'
 import { readAuthorization, type Scheme } from './scheme.ts'
 
 /** A credential and its scheme. */

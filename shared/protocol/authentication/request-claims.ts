@@ -2,7 +2,7 @@
  * Claims of a request about itself in its query: `method`, and `bodySha256`, the SHA-256 of its body in hexadecimal.
  */
 import { createHash } from 'node:crypto'
-import type { HttpCall } from '../../platform/http/call.ts'
+import type { HttpCall } from '../../platform/http/request.ts'
 import { lowerCase } from './signature-parameters.ts'
 
 /**

@@ -3,8 +3,9 @@
  * narrow ports, and its challenge. Each scheme has a folder; both servers use the same schemes. The principal record
  * decides afterwards (`authenticate.ts`).
  */
-import type { Answer } from '../../platform/http/answer.ts'
-import type { HttpCall } from '../../platform/http/call.ts'
+
+import type { HttpCall } from '../../platform/http/request.ts'
+import type { Answer } from '../../platform/http/response.ts'
 
 /** The names in AUTH_SCHEMES and in the member `schemes` of a 401. */
 export const schemeNames = ['bearer', 'key-signed', 'signed-request', 'session', 'basic', 'digest'] as const

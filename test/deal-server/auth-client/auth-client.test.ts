@@ -4,8 +4,8 @@ import { createAuthClient } from '../../../deal-server/auth-client/auth-client.t
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
-import { internalMacHeader } from '../../../shared/protocol/internal-api/answers.ts'
-import { proved, provedFetch } from '../../support/worlds/internal-answers.ts'
+import { internalMacHeader } from '../../../shared/protocol/internal-api/responses.ts'
+import { proved, provedFetch } from '../../support/worlds/internal-responses.ts'
 
 const installationId = randomUUID()
 const secret = 'a service secret of 32 characters or more'

@@ -3,8 +3,8 @@
  * session or token login of the caller's own. POST stands for it where browsers have no DELETE.
  */
 
-import type { Answer } from '../../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../../shared/platform/http/request.ts'
+import type { Answer } from '../../../../shared/platform/http/response.ts'
 import { Refused } from '../../../../shared/platform/problems/errors.ts'
 import type { Authenticate, Authentication, Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
 import type { RefuseCrossSite } from '../../../../shared/protocol/authentication/cross-site.ts'

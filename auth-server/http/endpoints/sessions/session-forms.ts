@@ -1,9 +1,9 @@
 /** What the routes below `/sessions` are sent, as JSON and as HTML forms. */
 import { z } from 'zod'
-import type { HttpCall } from '../../../../shared/platform/http/call.ts'
 import { checkValue } from '../../../../shared/platform/http/content/check-value.ts'
 import { formType, isForm, readForm } from '../../../../shared/platform/http/content/form-body.ts'
 import { readBodyAs } from '../../../../shared/platform/http/content/json-body.ts'
+import type { HttpCall } from '../../../../shared/platform/http/request.ts'
 import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
 import type { BodyReader } from '../../pipeline/bodies.ts'
 import { type ReturnOrigins, returnUrl } from './return-to.ts'

@@ -1,9 +1,9 @@
 /** /sessions: signing in by cookie, and one's own logins (CONTRACT sections 2 and 9). */
 import { z } from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
-import { maxOpenBodyBytes } from '../../../../shared/platform/http/call.ts'
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
+import { maxOpenBodyBytes } from '../../../../shared/platform/http/request.ts'
 import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
 import type { Audit } from '../../../audit/audit.ts'
 import type { LoginLists } from '../../../logins/list-logins.ts'

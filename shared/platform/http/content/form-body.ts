@@ -1,5 +1,5 @@
 import { Refused } from '../../problems/errors.ts'
-import type { HttpCall } from '../call.ts'
+import type { HttpCall } from '../request.ts'
 
 /** The media type of a form without files. */
 export const formType = 'application/x-www-form-urlencoded'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { Refused } from '../../problems/errors.ts'
-import type { HttpCall } from '../call.ts'
+import type { HttpCall } from '../request.ts'
 import { type CheckOptions, checkValue } from './check-value.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** Reads and checks the query of a request, for both servers. */
 import { z } from 'zod'
 import { Refused } from '../../problems/errors.ts'
-import type { HttpCall } from '../call.ts'
+import type { HttpCall } from '../request.ts'
 import { checkValue } from './check-value.ts'
 
 /**

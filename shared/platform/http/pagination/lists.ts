@@ -3,8 +3,8 @@
  * `Link` to the next page (RFC 8288) that repeats the query.
  */
 import type { Page, PageRequest } from '../../pagination.ts'
-import { type Answer, jsonAnswer } from '../answer.ts'
-import type { HttpCall } from '../call.ts'
+import type { HttpCall } from '../request.ts'
+import { type Answer, jsonAnswer } from '../response.ts'
 import type { Cursors, ListScope } from './cursors.ts'
 
 /** `limit` and `cursor` from the query. */

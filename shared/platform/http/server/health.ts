@@ -1,5 +1,5 @@
-import { jsonAnswer, noStore } from '../answer.ts'
 import type { Operation } from '../operation.ts'
+import { jsonAnswer, noStore } from '../response.ts'
 import type { Draining } from './drain.ts'
 import type { Route } from './routes.ts'
 

@@ -16,11 +16,11 @@ import {
   type ProblemTable,
   problemDocument,
 } from '../../problems/problem-document.ts'
-import type { Answer } from '../answer.ts'
-import { type CallOrigin, createCall, type HttpCall } from '../call.ts'
 import { acceptPatch } from '../content/json-body.ts'
 import type { Cors } from '../cors.ts'
 import type { Describe } from '../operation.ts'
+import { type CallOrigin, createCall, type HttpCall } from '../request.ts'
+import type { Answer } from '../response.ts'
 import { securityHeaders } from '../security-headers.ts'
 import { type ServerBindings, sendStream } from '../stream.ts'
 import { traceIdOf } from '../trace.ts'

@@ -1,6 +1,6 @@
 /** The scheme `basic`: user name and password with each request (RFC 7617). */
 
-import type { HttpCall } from '../../../platform/http/call.ts'
+import type { HttpCall } from '../../../platform/http/request.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
 import { type AnswerHeaders, isOfScript, realm, type Scheme, type VerifiedCredential } from '../scheme.ts'

@@ -5,7 +5,7 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../../platform/clock.ts'
-import type { HttpCall } from '../../../platform/http/call.ts'
+import type { HttpCall } from '../../../platform/http/request.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
 import type { Attempt, Guesses } from '../../login-throttle/login-throttle.ts'

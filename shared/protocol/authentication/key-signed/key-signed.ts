@@ -1,6 +1,6 @@
 /** The scheme `key-signed`: key-signed tokens (docs/contract.md#key-signed-token; `docs/key-signed-token.md`). */
 
-import type { HttpCall } from '../../../platform/http/call.ts'
+import type { HttpCall } from '../../../platform/http/request.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
 import type { KeySignedClaims } from '../../key-signed-token/key-signed-payload.ts'
 import type { KeySignedVerdict, VerifyKeySignedToken } from '../../key-signed-token/verify-key-signed-token.ts'

@@ -2,7 +2,7 @@
  * The session cookie (RFC 6265bis): its name, and how it is set, read and expired (docs/contract.md#session-cookie).
  * Both servers stand under one host name and choose the name of the cookie by the same rule.
  */
-import type { HttpCall } from '../../../platform/http/call.ts'
+import type { HttpCall } from '../../../platform/http/request.ts'
 
 /** The settings of the rule. */
 export interface SessionCookieSettings {

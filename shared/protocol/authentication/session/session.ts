@@ -3,7 +3,7 @@
  * decide (docs/contract.md#session-cookie).
  */
 
-import type { HttpCall } from '../../../platform/http/call.ts'
+import type { HttpCall } from '../../../platform/http/request.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
 import type { Scheme, VerifiedCredential } from '../scheme.ts'

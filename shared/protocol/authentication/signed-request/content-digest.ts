@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Dictionary, parseDictionary } from 'structured-headers'
-import type { HttpCall } from '../../../platform/http/call.ts'
+import type { HttpCall } from '../../../platform/http/request.ts'
 
 const hashOfAlgorithm = { 'sha-256': 'sha256', 'sha-512': 'sha512' } as const
 

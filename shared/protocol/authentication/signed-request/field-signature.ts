@@ -3,7 +3,7 @@
  * the parts which every request must bind.
  */
 import { type Dictionary, parseDictionary } from 'structured-headers'
-import type { HttpCall } from '../../../platform/http/call.ts'
+import type { HttpCall } from '../../../platform/http/request.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
 import { falseClaim } from '../request-claims.ts'
 import { verifyContentDigest } from './content-digest.ts'

@@ -1,6 +1,6 @@
 /** The signature of a request, in either form, and the refusals of signatures. */
 
-import type { HttpCall } from '../../../platform/http/call.ts'
+import type { HttpCall } from '../../../platform/http/request.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
 import type { SigningKey } from './signing-key.ts'
 

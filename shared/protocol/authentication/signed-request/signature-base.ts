@@ -1,6 +1,6 @@
 /** The signature base of HTTP Message Signatures (RFC 9421 §2.5): the text that is signed. */
 import { type InnerList, type Item, type Parameters, serializeInnerList, serializeItem } from 'structured-headers'
-import type { HttpCall } from '../../../platform/http/call.ts'
+import type { HttpCall } from '../../../platform/http/request.ts'
 import { invalidSignature } from './request-signature.ts'
 
 /** The components that a signature covers, in its order. */

@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto'
 import { type Clock, unixSeconds } from '../../../platform/clock.ts'
-import type { HttpCall } from '../../../platform/http/call.ts'
+import type { HttpCall } from '../../../platform/http/request.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
 import { Refused } from '../../../platform/problems/errors.ts'
 import { clockToleranceSeconds } from '../../clock-tolerance.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { pageParameters, readQuery } from '../../../../../shared/platform/http/content/query-parameters.ts'
 import { isSignatureParameter } from '../../../../../shared/protocol/authentication/signature-parameters.ts'
-import { plainCall } from '../../../../support/clients/plain-call.ts'
+import { plainCall } from '../../../../support/clients/plain-request.ts'
 
 const read = (rawQuery: string) => readQuery(plainCall({ method: 'GET', target: `/?${rawQuery}` }), pageParameters)
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { HttpCall } from '../../../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../../../shared/platform/http/request.ts'
 import { createSessionCookie } from '../../../../../shared/protocol/authentication/session/session-cookie.ts'
 
 const http = { auth: 'http://127.0.0.1:4000', deal: 'http://127.0.0.1:4001' }

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { HttpCall } from '../../../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../../../shared/platform/http/request.ts'
 import { Refused, Unavailable } from '../../../../../shared/platform/problems/errors.ts'
 import type { Scheme, VerifiedCredential } from '../../../../../shared/protocol/authentication/scheme.ts'
 import {
@@ -11,7 +11,7 @@ import {
   signingKeyOf,
 } from '../../../../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { maxSignatureTtlSeconds } from '../../../../../shared/protocol/authentication/signed-request/used-signatures.ts'
-import { type PlainCall, plainCall } from '../../../../support/clients/plain-call.ts'
+import { type PlainCall, plainCall } from '../../../../support/clients/plain-request.ts'
 import { canonical, signText } from '../../../../support/clients/signing.ts'
 import { readSignedRequestVectors } from '../../../../vectors/signed-request-vectors.ts'
 

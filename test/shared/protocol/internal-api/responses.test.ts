@@ -5,7 +5,7 @@ import {
   internalMacHeader,
   isInternalAnswer,
   macOfInternalAnswer,
-} from '../../../../shared/protocol/internal-api/answers.ts'
+} from '../../../../shared/protocol/internal-api/responses.ts'
 
 const request: AnsweredInternalRequest = { secret: 'a service secret of 32 characters or more', nonce: 'n'.repeat(24) }
 const fields = { 'keyhold-installation': 'one', 'keyhold-keys': 'a.b' }

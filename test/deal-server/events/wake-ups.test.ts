@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createNudges, type Nudges } from '../../../deal-server/events/nudges.ts'
+import { createNudges, type Nudges } from '../../../deal-server/events/wake-ups.ts'
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { createCall, type HttpCall } from '../../../shared/platform/http/call.ts'
+import { createCall, type HttpCall } from '../../../shared/platform/http/request.ts'
 import { isSignatureParameter } from '../../../shared/protocol/authentication/signature-parameters.ts'
 
 /** A request as Node.js would have parsed it. */

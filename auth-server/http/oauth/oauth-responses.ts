@@ -1,12 +1,12 @@
 /** How everything below `/oauth` answers: RFC 6749 §5.1 and §5.2, never a problem document. */
 
-import { type Answer, jsonAnswer, noStore } from '../../../shared/platform/http/answer.ts'
-import type { HttpCall } from '../../../shared/platform/http/call.ts'
+import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import { type Answer, jsonAnswer, noStore } from '../../../shared/platform/http/response.ts'
 import type { OtherProblemForm } from '../../../shared/platform/http/server/routes.ts'
 import { Refused } from '../../../shared/platform/problems/errors.ts'
 import type { ProblemDocument } from '../../../shared/platform/problems/problem-document.ts'
 import { isOfScript, realm } from '../../../shared/protocol/authentication/scheme.ts'
-import { OAuthRefused } from '../../oauth/oauth-refused.ts'
+import { OAuthRefused } from '../../oauth/oauth-error.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { bearerChallenge } from '../pipeline/bearer-credential.ts'
 

@@ -1,5 +1,5 @@
 /** How outcomes read in status, header fields and body. */
-import { type Answer, emptyAnswer, jsonAnswer } from '../../../shared/platform/http/answer.ts'
+import { type Answer, emptyAnswer, jsonAnswer } from '../../../shared/platform/http/response.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { Deal } from '../../domain/deal.ts'
 import { pathOf, representDeal } from './represent-deal.ts'

@@ -1,5 +1,5 @@
 /** Answers at `/internal` as an auth server proves them, for deal servers that are tested without one. */
-import { internalMacHeader, macOfInternalAnswer } from '../../../shared/protocol/internal-api/answers.ts'
+import { internalMacHeader, macOfInternalAnswer } from '../../../shared/protocol/internal-api/responses.ts'
 
 /** The answer with the MAC that belongs to it and to the request with this `Authorization` field. */
 export async function proved(answer: Response, authorization: string | null, secret: string): Promise<Response> {
