@@ -3,7 +3,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { IdSource } from '../shared/platform/ids.ts'
 import { OperatorError, withFilesOf } from '../shared/platform/operator-error.ts'
-import { Refused } from '../shared/platform/problems/errors.ts'
+import { ProblemError } from '../shared/platform/problems/errors.ts'
 import type { SettingProblem } from '../shared/platform/settings/settings.ts'
 import { digestHa1 } from '../shared/protocol/authentication/digest/digest-response.ts'
 import { isAnonymous } from '../shared/protocol/principal/record.ts'
@@ -184,7 +184,7 @@ async function unlessThere(creation: Promise<unknown>): Promise<boolean> {
     await creation
     return true
   } catch (error) {
-    if (error instanceof Refused && error.code === 'user-exists') return false
+    if (error instanceof ProblemError && error.code === 'user-exists') return false
     throw error
   }
 }

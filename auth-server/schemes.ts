@@ -9,7 +9,7 @@ import type { Metrics } from '../shared/platform/metrics/metrics.ts'
 import { rememberVerifiedTokens } from '../shared/protocol/access-token/verified-token-cache.ts'
 import { createAuthentication } from '../shared/protocol/authentication/authenticate.ts'
 import { createBasicScheme } from '../shared/protocol/authentication/basic/basic.ts'
-import { holdPasswords } from '../shared/protocol/authentication/basic/cached-passwords.ts'
+import { cachePasswords } from '../shared/protocol/authentication/basic/cached-passwords.ts'
 import { createBearerScheme } from '../shared/protocol/authentication/bearer/bearer.ts'
 import { createCrossSiteRule } from '../shared/protocol/authentication/cross-site.ts'
 import { createDigestScheme } from '../shared/protocol/authentication/digest/digest.ts'
@@ -90,12 +90,12 @@ const findKeyIn = (keyRing: AuthSchemePorts['keyRing'], use: KeyUse) => async (k
 }
 
 const basic = (ports: AuthSchemePorts): Scheme => {
-  const guesses = notingRefusals(ports.guesses, 'basic', recordRefusals(ports.audit))
+  const loginThrottle = notingRefusals(ports.loginThrottle, 'basic', recordRefusals(ports.audit))
   return createBasicScheme(
-    holdPasswords({
+    cachePasswords({
       ...ports,
       principals: { get: ports.principal },
-      guesses,
+      loginThrottle,
       verify: (presented) => verifyBasic(ports, presented),
     }),
   )
@@ -104,8 +104,8 @@ const basic = (ports: AuthSchemePorts): Scheme => {
 function keySigned({ keyRing, hashing: { withPermit }, clock, ...ports }: AuthSchemePorts): Scheme {
   const keys = keyRing.verificationKeys('key-signed')
   const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
-  const guesses = notingRefusals(ports.guesses, 'key-signed', recordRefusals(ports.audit))
-  const passwords = createTokenPasswords({ withPermit, guesses, clock })
+  const loginThrottle = notingRefusals(ports.loginThrottle, 'key-signed', recordRefusals(ports.audit))
+  const passwords = createTokenPasswords({ withPermit, loginThrottle, clock })
   return createKeySignedScheme({ verify, findKey: findKeyIn(keyRing, 'key-signed'), passwords })
 }
 
@@ -128,7 +128,7 @@ function digest(config: AuthConfig, ports: AuthSchemePorts): Scheme {
     find: ports.digestSecrets.find,
     nonces: createDigestNonces({ ...ports, secrets: ports.serviceSecrets }),
     counts: createDigestCounts({ ...ports, schema: 'auth' }),
-    guesses: notingRefusals(ports.guesses, 'digest', recordRefusals(ports.audit)),
+    loginThrottle: notingRefusals(ports.loginThrottle, 'digest', recordRefusals(ports.audit)),
     origin: config.publicOrigin,
   })
 }

@@ -17,7 +17,7 @@ import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { createSessionCookie } from '../shared/protocol/authentication/session/session-cookie.ts'
-import { createGuesses } from '../shared/protocol/login-throttle/count-attempts.ts'
+import { createLoginThrottle } from '../shared/protocol/login-throttle/count-attempts.ts'
 import { observeServer } from '../shared/protocol/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
@@ -109,16 +109,22 @@ function createParts(config: AuthConfig, resources: AuthResources) {
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
   const hashing = createPasswordHashing({ concurrency: config.hashConcurrency })
-  const guesses = createGuesses({ cache, clock, ids, limits: config.loginFailures, secrets: resources.serviceSecrets })
+  const loginThrottle = createLoginThrottle({
+    cache,
+    clock,
+    ids,
+    limits: config.loginFailures,
+    secrets: resources.serviceSecrets,
+  })
   const publishedKeys = () => keyRing.publishedKeys()
   const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys })
   keyRing.onChange(() => void publisher.publish())
   const tokens = createTokens(config, { keyRing, secretsKeys, clock, ids })
-  const common = { database, cache, clock, ids, publisher, guesses, hashing, sealing }
+  const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
   return {
     secretsKeys,
     hashing,
-    guesses,
+    loginThrottle,
     publisher,
     tokens,
     audit: createChainedLog({ database, clock, log, secretsKeys }),
@@ -136,7 +142,7 @@ function endpointPorts(
   { database, clock, keyRing }: AuthResources,
   parts: Parts & Pick<ReturnType<typeof createCallerAuthentication>, 'presented' | 'refuseCrossSite'>,
 ) {
-  const { logins, tokens, users, apiKeys, audit, guesses, secretsKeys } = parts
+  const { logins, tokens, users, apiKeys, audit, loginThrottle, secretsKeys } = parts
   const { publicOrigin: origin } = config
   const cursors = createCursors(secretsKeys.map((key) => key.derive(cursorPurpose)))
   return {
@@ -144,11 +150,18 @@ function endpointPorts(
     apiKeys,
     digestSecrets: parts.digestSecrets,
     audit,
-    guesses,
+    loginThrottle,
     presented: parts.presented,
     refuseCrossSite: parts.refuseCrossSite,
     ...logins,
-    ...createOAuth(config, { ...parts, ...tokens, families: logins.families, database, clock, keyRing }),
+    ...createOAuth(config, {
+      ...parts,
+      ...tokens,
+      refreshTokenFamilies: logins.refreshTokenFamilies,
+      database,
+      clock,
+      keyRing,
+    }),
     keyRing,
     origin,
     origins: config,
@@ -163,18 +176,18 @@ function endpointPorts(
 function internalRoutesOf(
   { redisUrl }: AuthConfig,
   { serviceSecrets: secrets, database, cache, clock, keyRing }: AuthResources,
-  { publisher, apiKeys, digestSecrets, logins, guesses, hashing, audit }: Parts,
+  { publisher, apiKeys, digestSecrets, logins, loginThrottle, hashing, audit }: Parts,
 ): Route[] {
   const useNonce = createInternalNonces({ cache: redisUrl === undefined ? undefined : cache, clock })
   return createInternalRoutes(
     { secrets, clock, useNonce, publishedKeys: () => keyRing.publishedKeys() },
     {
       principal: (username) => publisher.fill(username),
-      installationId: () => publisher.installationId(),
+      instanceId: () => publisher.instanceId(),
       apiKeys,
       digestSecrets,
       sessions: logins.sessions,
-      verifyBasic: (presented) => verifyBasic({ database, guesses, hashing, audit }, presented),
+      verifyBasic: (presented) => verifyBasic({ database, loginThrottle, hashing, audit }, presented),
       noteRefusal: recordRefusals(audit),
     },
   )

@@ -6,7 +6,7 @@ import type { KeySignedClaims } from '../shared/protocol/key-signed-token/key-si
 import { parseKeySignedToken } from '../shared/protocol/key-signed-token/key-signed-token.ts'
 import { digestTokenPassword } from '../shared/protocol/key-signed-token/token-password.ts'
 import { createKeySignedVerifier } from '../shared/protocol/key-signed-token/verify-key-signed-token.ts'
-import type { Guesses } from '../shared/protocol/login-throttle/login-throttle.ts'
+import type { LoginThrottle } from '../shared/protocol/login-throttle/login-throttle.ts'
 import { createHashingPermits } from '../shared/protocol/passwords/hashing-permits.ts'
 import { tokenSaying } from '../test/support/clients/key-signed-tokens.ts'
 import type { Comparison } from './compare.ts'
@@ -24,8 +24,11 @@ export async function verifyKeySigned(): Promise<Comparison> {
   const ports = { keys: { key: () => key }, clock }
   const verify = createKeySignedVerifier(ports)
   const verifyKnown = rememberVerifiedTokens(verify, ports)
-  const guesses: Pick<Guesses, 'attempt' | 'judge'> = { attempt: (_attempt, check) => check(), judge: () => undefined }
-  const passwords = createTokenPasswords({ withPermit: createHashingPermits({ concurrency: 1 }), guesses, clock })
+  const loginThrottle: Pick<LoginThrottle, 'attempt' | 'judge'> = {
+    attempt: (_attempt, check) => check(),
+    judge: () => undefined,
+  }
+  const passwords = createTokenPasswords({ withPermit: createHashingPermits({ concurrency: 1 }), loginThrottle, clock })
   const attempt = { field: Buffer.from(password).toString('base64url'), address: '203.0.113.7' }
   if (!(await passwords.isRight(claims, attempt))) throw new Error('the password is not accepted')
   return {

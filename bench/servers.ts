@@ -138,13 +138,13 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
     return { port, close }
   }
   const listenOpenly = async (repository: DealStore, authenticate: Authenticate = takeAtItsWord) => {
-    const findEmployees = () => Promise.resolve(new Map())
+    const findAssignableUsers = () => Promise.resolve(new Map())
     const findUserId = () => Promise.resolve(undefined)
     const events = { open: () => Promise.resolve(undefined), canBegin: () => Promise.resolve(false) }
     const cursors = createCursors([cursorKeyOf(secrets.SERVICE_SECRET)])
     const counted = { cors: createCors(trustedOrigins(config), corsFields), observe: observeRequests(metrics, 'deal') }
     const { defaultCurrency } = config
-    const executeCommand = createExecuteCommand({ repository, findEmployees, clock, ids, defaultCurrency })
+    const executeCommand = createExecuteCommand({ repository, findAssignableUsers, clock, ids, defaultCurrency })
     const given = { openRoutes: [], authenticate, recheck, executeCommand, findUserId, events, cursors, ...counted }
     const { port, drain } = await listen({
       ...place,

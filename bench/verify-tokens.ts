@@ -6,7 +6,7 @@ import { openKeyRing } from '../auth-server/key-ring/key-ring.ts'
 import { createAccessTokenIssuer } from '../auth-server/tokens/access-tokens.ts'
 import { createDealRepository } from '../deal-server/store/deals.ts'
 import { systemClock as clock, unixSeconds } from '../shared/platform/clock.ts'
-import type { HttpCall } from '../shared/platform/http/request.ts'
+import type { HttpRequest } from '../shared/platform/http/request.ts'
 import { createIdSource } from '../shared/platform/ids.ts'
 import { accessTokenClaimsSchema, accessTokenTyp } from '../shared/protocol/access-token/access-token.ts'
 import { parseCompactJws } from '../shared/protocol/access-token/compact-jws.ts'
@@ -67,8 +67,8 @@ export async function readWithNewTokens(bench: Bench): Promise<Comparison> {
   const byJose = verifyByJose(key, { issuer, audience })
   const listen = (authenticate: Authenticate) =>
     servers.listenOpenly(createDealRepository(servers.database), authenticate)
-  const ownSurface = await listen(async (call) => (own(tokenOf(call)).ok ? givenCaller : refuse()))
-  const joseSurface = await listen(async (call) => ((await byJose(tokenOf(call))) ? givenCaller : refuse()))
+  const ownSurface = await listen(async (request) => (own(tokenOf(request)).ok ? givenCaller : refuse()))
+  const joseSurface = await listen(async (request) => ((await byJose(tokenOf(request))) ? givenCaller : refuse()))
   const subject = (name: string, port: number): Subject => {
     const nextToken = inTurn(tokens)
     const deal = (client: number) => Math.floor((client * deals) / clients)
@@ -163,7 +163,7 @@ async function issueTokens(
   return Promise.all(Array.from({ length: count }, () => issue(subject)))
 }
 
-const tokenOf = (call: HttpCall): string => call.header('authorization')?.slice('Bearer '.length) ?? ''
+const tokenOf = (request: HttpRequest): string => request.header('authorization')?.slice('Bearer '.length) ?? ''
 
 function refuse(): never {
   throw new Error('the token is not accepted')

@@ -15,7 +15,7 @@ import {
   type Principals,
 } from '../shared/protocol/authentication/authenticate.ts'
 import { createBasicScheme } from '../shared/protocol/authentication/basic/basic.ts'
-import { holdPasswords } from '../shared/protocol/authentication/basic/cached-passwords.ts'
+import { cachePasswords } from '../shared/protocol/authentication/basic/cached-passwords.ts'
 import { createBearerScheme } from '../shared/protocol/authentication/bearer/bearer.ts'
 import { type CrossSiteSettings, createCrossSiteRule } from '../shared/protocol/authentication/cross-site.ts'
 import { createDigestScheme } from '../shared/protocol/authentication/digest/digest.ts'
@@ -29,15 +29,15 @@ import { createSessionCookie } from '../shared/protocol/authentication/session/s
 import { createSignedRequestScheme } from '../shared/protocol/authentication/signed-request/signed-request.ts'
 import { createUsedSignatures } from '../shared/protocol/authentication/signed-request/used-signatures.ts'
 import { createKeySignedVerifier } from '../shared/protocol/key-signed-token/verify-key-signed-token.ts'
-import type { GuessLimits } from '../shared/protocol/login-throttle/attempt-keys.ts'
-import { createGuesses } from '../shared/protocol/login-throttle/count-attempts.ts'
+import type { LoginThrottleLimits } from '../shared/protocol/login-throttle/attempt-keys.ts'
+import { createLoginThrottle } from '../shared/protocol/login-throttle/count-attempts.ts'
 import { type NoteRefusal, notingRefusals } from '../shared/protocol/login-throttle/limit-refusals.ts'
-import type { Guesses } from '../shared/protocol/login-throttle/login-throttle.ts'
+import type { LoginThrottle } from '../shared/protocol/login-throttle/login-throttle.ts'
 import type { WithHashingPermit } from '../shared/protocol/passwords/hashing-permits.ts'
 import type { ApiKeyStore } from './auth-client/api-key-store.ts'
 import { askForPasswords } from './auth-client/ask-for-passwords.ts'
 import type { AuthClient } from './auth-client/auth-client.ts'
-import { createHeldSessions } from './auth-client/cached-sessions.ts'
+import { createCachedSessions } from './auth-client/cached-sessions.ts'
 import { followDigestSecrets } from './auth-client/digest-secrets.ts'
 import type { KeyStores } from './auth-client/key-stores.ts'
 import type { PrincipalFeed } from './auth-client/principal-feed.ts'
@@ -52,7 +52,7 @@ export interface DealAuthenticationSettings extends CrossSiteSettings {
   readonly publicOrigin: string
   readonly signatureTtlSeconds: number
   readonly sessionIdleTtlSeconds: number
-  readonly loginFailures: GuessLimits
+  readonly loginFailures: LoginThrottleLimits
 }
 
 /** What authentication rests on. */
@@ -94,14 +94,20 @@ export function createDealAuthentication(
 
 function enabledSchemes(settings: DealAuthenticationSettings, ports: DealAuthenticationPorts): Scheme[] {
   const { cache, clock, ids, serviceSecrets } = ports
-  const guesses = createGuesses({ cache, clock, ids, limits: settings.loginFailures, secrets: serviceSecrets })
+  const loginThrottle = createLoginThrottle({
+    cache,
+    clock,
+    ids,
+    limits: settings.loginFailures,
+    secrets: serviceSecrets,
+  })
   const makers: Partial<Record<SchemeName, () => Scheme>> = {
     bearer: () => bearer(settings, ports),
-    'key-signed': () => keySigned(guesses, ports),
-    basic: () => basic(guesses, ports),
+    'key-signed': () => keySigned(loginThrottle, ports),
+    basic: () => basic(loginThrottle, ports),
     session: () => session(settings, ports),
     'signed-request': () => signedRequest(settings, ports),
-    digest: () => digest(settings, guesses, ports),
+    digest: () => digest(settings, loginThrottle, ports),
   }
   return settings.schemes.flatMap((name) => makers[name]?.() ?? [])
 }
@@ -114,29 +120,32 @@ function bearer({ issuer, audience }: DealAuthenticationSettings, { keys, clock 
   })
 }
 
-function keySigned(allGuesses: Guesses, { keys, clock, withPermit, noteRefusal }: DealAuthenticationPorts): Scheme {
+function keySigned(
+  allGuesses: LoginThrottle,
+  { keys, clock, withPermit, noteRefusal }: DealAuthenticationPorts,
+): Scheme {
   const verify = createKeySignedVerifier({ keys: keys.keySigned, clock })
-  const guesses = notingRefusals(allGuesses, 'key-signed', noteRefusal)
+  const loginThrottle = notingRefusals(allGuesses, 'key-signed', noteRefusal)
   return createKeySignedScheme({
     verify: rememberVerifiedTokens(verify, { keys: keys.keySigned, clock }),
     findKey: keys.keySigned.findKey,
-    passwords: createTokenPasswords({ withPermit, guesses, clock }),
+    passwords: createTokenPasswords({ withPermit, loginThrottle, clock }),
   })
 }
 
 /** The auth server counts what it checks; what is answered from memory counts here. */
-function basic(allGuesses: Guesses, ports: DealAuthenticationPorts): Scheme {
+function basic(allGuesses: LoginThrottle, ports: DealAuthenticationPorts): Scheme {
   const { authClient, serviceSecret, principals, clock, noteRefusal } = ports
-  const guesses = notingRefusals(allGuesses, 'basic', noteRefusal)
+  const loginThrottle = notingRefusals(allGuesses, 'basic', noteRefusal)
   const verify = askForPasswords({ authClient, serviceSecret })
-  return createBasicScheme(holdPasswords({ principals, clock, guesses, verify }))
+  return createBasicScheme(cachePasswords({ principals, clock, loginThrottle, verify }))
 }
 
 function session({ publicOrigins, sessionIdleTtlSeconds }: DealAuthenticationSettings, ports: DealAuthenticationPorts) {
   const { feed, principals, authClient, cache, clock } = ports
   return createSessionScheme({
     cookie: createSessionCookie({ publicOrigins }),
-    sessions: createHeldSessions({ feed, principals, authClient, cache, clock, sessionIdleTtlSeconds }),
+    sessions: createCachedSessions({ feed, principals, authClient, cache, clock, sessionIdleTtlSeconds }),
   })
 }
 
@@ -156,7 +165,7 @@ function signedRequest(
 
 function digest(
   { publicOrigin }: DealAuthenticationSettings,
-  allGuesses: Guesses,
+  allGuesses: LoginThrottle,
   ports: DealAuthenticationPorts,
 ): Scheme {
   const { authClient, principals, clock, ids, cache, database, serviceSecret, serviceSecrets, noteRefusal } = ports
@@ -164,7 +173,7 @@ function digest(
     ...followDigestSecrets({ authClient, principals, clock, serviceSecret }),
     nonces: createDigestNonces({ secrets: serviceSecrets, clock, ids }),
     counts: createDigestCounts({ cache, database, schema: 'deals' }),
-    guesses: notingRefusals(allGuesses, 'digest', noteRefusal),
+    loginThrottle: notingRefusals(allGuesses, 'digest', noteRefusal),
     clock,
     origin: publicOrigin,
   })

@@ -28,11 +28,11 @@ import { createPrincipalFeed, type PrincipalFeed } from './auth-client/principal
 import { createPrincipalRecords } from './auth-client/principal-records.ts'
 import { createRefusalReports, type RefusalReports } from './auth-client/report-refusals.ts'
 import { createExecuteCommand } from './commands/execute.ts'
-import { createFindEmployees, createFindUserId } from './commands/find-assignable-users.ts'
+import { createFindAssignableUsers, createFindUserId } from './commands/find-assignable-users.ts'
 import type { DealConfig } from './config.ts'
 import { observeDealServer } from './deal-metrics.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
-import { createNudges, type Nudges } from './events/wake-ups.ts'
+import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
 import { createDealAuthentication } from './schemes.ts'
@@ -78,20 +78,20 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     serviceSecrets,
     observe: observeAuthentications(metrics, 'deal'),
   })
-  const { events, nudges } = createLiveEvents(config, resources, feed)
+  const { events, wakeUps } = createLiveEvents(config, resources, feed)
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
   const dependencies = dependenciesOf(resources, { keys, feed, events })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
   observeDealServer(metrics, { keys, feed, events })
-  const repository = createDealRepository(database, () => nudges.send())
-  const findEmployees = createFindEmployees(principals)
+  const repository = createDealRepository(database, () => wakeUps.send())
+  const findAssignableUsers = createFindAssignableUsers(principals)
   const { defaultCurrency } = config
   const app = createDealApp(config, {
     openRoutes: openRoutes(config, { dependencies, metrics, draining: resources.draining }),
     observe: observeRequests(metrics, 'deal'),
     authenticate,
     recheck,
-    executeCommand: createExecuteCommand({ repository, findEmployees, clock, ids, defaultCurrency }),
+    executeCommand: createExecuteCommand({ repository, findAssignableUsers, clock, ids, defaultCurrency }),
     reader: repository,
     events,
     cursors: createCursors(serviceSecrets.map(cursorKeyOf)),
@@ -101,7 +101,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     ids,
     log,
   })
-  const parts = { authClient, keys, feed, nudges, housekeeping, refusalReports }
+  const parts = { authClient, keys, feed, wakeUps, housekeeping, refusalReports }
   return { app, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
 
@@ -110,7 +110,7 @@ interface Parts {
   readonly authClient: Pick<AuthClient, 'stop'>
   readonly keys: KeyStores
   readonly feed: PrincipalFeed
-  readonly nudges: Nudges
+  readonly wakeUps: WakeUps
   readonly housekeeping: Housekeeping
   readonly refusalReports: RefusalReports
 }
@@ -118,31 +118,31 @@ interface Parts {
 /**
  * Follows the auth server: its keys and the feed of principals. Does not wait for an auth server that is not there yet.
  */
-async function startParts({ feed, keys, nudges, housekeeping }: Parts): Promise<void> {
-  await Promise.all([feed.start(), keys.refresh(), nudges.start()])
+async function startParts({ feed, keys, wakeUps, housekeeping }: Parts): Promise<void> {
+  await Promise.all([feed.start(), keys.refresh(), wakeUps.start()])
   keys.start()
   housekeeping.start()
 }
 
-async function stopParts({ authClient, keys, feed, nudges, housekeeping, refusalReports }: Parts): Promise<void> {
+async function stopParts({ authClient, keys, feed, wakeUps, housekeeping, refusalReports }: Parts): Promise<void> {
   keys.stop()
   await refusalReports.stop()
-  await nudges.stop()
+  await wakeUps.stop()
   await housekeeping.stop()
   await feed.stop()
   authClient.stop()
 }
 
-/** The streams of events, and the nudges by which deal servers tell each other of new ones. */
+/** The streams of events, and the wakeUps by which deal servers tell each other of new ones. */
 function createLiveEvents(
   { eventStreams }: Pick<DealConfig, 'eventStreams'>,
   { database, cache, clock, ids, log: logger, eventStreams: others }: DealResources,
-  feed: Pick<PrincipalFeed, 'installationId'>,
+  feed: Pick<PrincipalFeed, 'instanceId'>,
 ) {
   const ports = { log: createEventLog(database), represent: representEvent, clock, logger }
   const events = createEventStreams(ports, { ...eventStreams, ...others })
-  const nudges = createNudges({ cache, ids, installationId: () => feed.installationId(), onNudge: events.nudge })
-  return { events, nudges }
+  const wakeUps = createWakeUps({ cache, ids, instanceId: () => feed.instanceId(), onWakeUp: events.wakeUp })
+  return { events, wakeUps }
 }
 
 /** What the routes that need no caller tell of. */

@@ -1,7 +1,7 @@
 import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { apiKeys, users } from '../store/schema.ts'
 import type { ApiKey } from './api-key.ts'
@@ -12,7 +12,7 @@ const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export const isApiKeyId = (text: string): boolean => idForm.test(text)
 
 /** The refusal for a key that is not there, or not the asker's. */
-export const noSuchApiKey = () => new Refused('not-found', 'There is no such API key.')
+export const noSuchApiKey = () => new ProblemError('not-found', 'There is no such API key.')
 
 /** Which keys are meant; without `username`, anybody's. */
 export interface OfOwner {
@@ -52,7 +52,7 @@ export async function listApiKeys({ drizzle }: Database, page: PageRequest & OfO
   return pageOfRows(rows, limit, { item: toApiKey, position: ({ key }) => [key.createdAt.toISOString(), key.id] })
 }
 
-/** A key that is not revoked. @throws Refused `not-found` */
+/** A key that is not revoked. @throws ProblemError `not-found` */
 export async function readApiKey(drizzle: Drizzle, id: string, owner: OfOwner): Promise<ApiKey> {
   if (!isApiKeyId(id)) throw noSuchApiKey()
   const [row] = await drizzle

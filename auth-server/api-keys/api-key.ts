@@ -58,7 +58,7 @@ export interface NewApiKey {
 /** So many keys of one user live at a time. */
 export const maxLiveKeys = 100
 
-/** Refuses what no key can be. @throws Refused `invalid-value` with `errors` */
+/** Refuses what no key can be. @throws ProblemError `invalid-value` with `errors` */
 export function refuseImpossible(request: ApiKeyRequest, now: number): void {
   refuseProblems([
     ...grantProblems(request.username, [], request.rights),

@@ -15,17 +15,17 @@ import { createRsaGenerator } from './rsa-keys.ts'
 
 /** Everything that is asynchronous throws Unavailable. */
 export interface ApiKeys {
-  /** Refuses what no key can be, as `create` does. @throws Refused `invalid-value` */
+  /** Refuses what no key can be, as `create` does. @throws ProblemError `invalid-value` */
   refuseImpossible(request: ApiKeyRequest): void
   /**
    * A key for `giver`, who is its owner or has the rights that it carries. Without `giver`: for the server itself.
-   * @throws Refused `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`, `too-many-key-pairs`
+   * @throws ProblemError `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`, `too-many-key-pairs`
    */
   create(request: ApiKeyRequest, giver?: Giver): Promise<NewApiKey>
   list(page: PageRequest & OfOwner): Promise<Page<ApiKey>>
-  /** @throws Refused `not-found` */
+  /** @throws ProblemError `not-found` */
   read(id: string, owner: OfOwner): Promise<ApiKey>
-  /** The key signs nothing any more, and the tokens made with it die. @throws Refused `not-found` */
+  /** The key signs nothing any more, and the tokens made with it die. @throws ProblemError `not-found` */
   revoke(id: string, owner: OfOwner): Promise<void>
   /** What a key verifies with; undefined when it does not exist, was revoked or has expired. */
   material(id: string): Promise<StoredSigningKey | undefined>
@@ -58,8 +58,8 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const changing = { ...ports, generateRsaPair: createRsaGenerator() }
   const countPair = createPairLimit(ports)
   const settled = async <Result>(change: Promise<Changed<Result>>): Promise<Result> => {
-    const { result, changeNumber } = await change
-    await publisher.waitUntilPublished(changeNumber)
+    const { result, principalVersion } = await change
+    await publisher.waitUntilPublished(principalVersion)
     return result
   }
   return {

@@ -2,7 +2,7 @@ import { and, eq, gt, isNull, or, sql } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { apiKeys } from '../store/schema.ts'
 import type { Sealing } from '../store/sealing.ts'
 import { type Giver, requireToMakeKey, rightsOfNewKey } from '../users/gifts.ts'
@@ -26,7 +26,7 @@ const secretBytes = 32
 
 /**
  * Stores a new key, which carries no more than `giver` has (`rightsOfNewKey`).
- * @throws Refused `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`; Unavailable
+ * @throws ProblemError `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`; Unavailable
  */
 export async function insertApiKey(
   ports: ChangeApiKeysPorts,
@@ -92,10 +92,10 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
   )
   const [counted] = await transaction.select({ count: sql<number>`count(*)::int` }).from(apiKeys).where(live)
   if ((counted?.count ?? 0) < maxLiveKeys) return
-  throw new Refused('too-many-api-keys', `A user may have ${maxLiveKeys} API keys at a time. Revoke one first.`)
+  throw new ProblemError('too-many-api-keys', `A user may have ${maxLiveKeys} API keys at a time. Revoke one first.`)
 }
 
-/** Ends a key: it signs nothing any more, and the tokens made with it die. @throws Refused `not-found`; Unavailable */
+/** Ends a key: it signs nothing any more, and the tokens made with it die. @throws ProblemError `not-found`; Unavailable */
 export async function revokeApiKey(
   { database, clock }: Pick<ChangeApiKeysPorts, 'database' | 'clock'>,
   id: string,
@@ -112,6 +112,6 @@ export async function revokeApiKey(
     if (revoked.length === 0) return { result: undefined }
     return { result: undefined, change: {} }
   }).catch((error: unknown) => {
-    throw error instanceof Refused && error.code === 'not-found' ? noSuchApiKey() : error
+    throw error instanceof ProblemError && error.code === 'not-found' ? noSuchApiKey() : error
   })
 }

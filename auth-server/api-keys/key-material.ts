@@ -38,10 +38,10 @@ export async function readMaterial(
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
-const nobodysSecret = 'no API key has this secret'
+const dummySecret = 'no API key has this secret'
 
 /** True when `secret` is the one of this key; takes as long for a key that is not there. */
 export function hasSecret(material: StoredSigningKey | undefined, secret: string): boolean {
-  const isEqual = timingSafeEqual(sha256(material?.secret ?? nobodysSecret), sha256(secret))
+  const isEqual = timingSafeEqual(sha256(material?.secret ?? dummySecret), sha256(secret))
   return isEqual && material?.secret != null
 }

@@ -52,7 +52,7 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
       await append(entries)
       return entries.map(() => undefined)
     },
-    spoiltByOne: () => false,
+    isItemError: () => false,
     maxItems: maxEntriesAtOnce,
     maxInFlight: 1,
   })

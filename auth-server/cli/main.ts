@@ -1,6 +1,6 @@
 /** The process of the operators' tool: `npm run ops -- <group> <command>`. */
 import { readOperatorConfig } from '../config.ts'
-import { runOps } from './program.ts'
+import { runCli } from './program.ts'
 
 const { stdin: input, stdout: output, stderr: errors } = process
-process.exitCode = await runOps(process.argv.slice(2), readOperatorConfig(), { input, output, errors })
+process.exitCode = await runCli(process.argv.slice(2), readOperatorConfig(), { input, output, errors })

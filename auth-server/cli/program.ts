@@ -25,17 +25,17 @@ import { createTerminal, type TerminalStreams } from './terminal/terminal.ts'
 type Configuration = ReturnType<typeof readOperatorConfig>
 
 /** Where the tool reads answers, and where outcomes and everything else are written. */
-export interface OpsStreams {
+export interface CliStreams {
   readonly input: TerminalStreams['input']
   readonly output: NodeJS.WritableStream
   readonly errors: TerminalStreams['output']
 }
 
 /** Runs one command and resolves to the exit code. */
-export async function runOps(
+export async function runCli(
   parameters: readonly string[],
   { config, problems }: Configuration,
-  streams: OpsStreams,
+  streams: CliStreams,
 ): Promise<number> {
   if (problems.length > 0) {
     streams.errors.write(`${new InvalidSettings(problems).message}\n`)
@@ -52,7 +52,7 @@ export async function runOps(
 }
 
 /** The tool with all its commands. */
-export function createProgram(config: Configuration['config'], streams: OpsStreams) {
+export function createProgram(config: Configuration['config'], streams: CliStreams) {
   const program = new Command('ops')
     .description(
       'Keyhold for operators. The settings are those of the servers: run it where they run, with their environment.',
@@ -86,7 +86,7 @@ function keyIdsLast(parameters: readonly string[]): readonly string[] {
 function addGroups(
   program: Command,
   config: Configuration['config'],
-  { streams, outcome }: { streams: OpsStreams; outcome: Outcome },
+  { streams, outcome }: { streams: CliStreams; outcome: Outcome },
 ): void {
   const { authUrl, admin } = config
   const { report } = outcome

@@ -88,7 +88,7 @@ class WatchedKeyRing implements KeyRing {
       await this.#reload()
       return asked
     },
-    spoiltByOne: () => false,
+    isItemError: () => false,
     maxItems: Number.POSITIVE_INFINITY,
     maxInFlight: 1,
   })

@@ -30,8 +30,8 @@ export type Step =
   | { readonly do: 'promote' | 'remove'; readonly use: KeyUse; readonly kid: string; readonly dueAt: number }
 
 /** A step that the state of the ring forbids; says what to do instead. */
-export class StepRefused extends Error {
-  override readonly name = 'StepRefused'
+export class StepError extends Error {
+  override readonly name = 'StepError'
 }
 
 /** The next steps of every use, soonest first. */
@@ -64,7 +64,7 @@ export interface StepContext {
   readonly rules: LifeCycleRules
 }
 
-/** The ring in which this pending key signs and the one before only verifies. @throws StepRefused */
+/** The ring in which this pending key signs and the one before only verifies. @throws StepError */
 export function promote(
   ring: KeyRingFile,
   kid: string,
@@ -73,7 +73,7 @@ export function promote(
   const key = requireKey(ring, kid, ['pending'])
   const dueAt = timeOf(key.publishedAt) + publicationMs
   if (!early && clock.now() < dueAt) {
-    throw new StepRefused(
+    throw new StepError(
       `${kid} may sign from ${rfc3339(dueAt)} on, when every cache of the key document knows it; --now does not wait`,
     )
   }
@@ -86,25 +86,25 @@ export function promote(
   })
 }
 
-/** The ring in which this pending key never signs. The active one cannot retire without a successor. @throws StepRefused */
+/** The ring in which this pending key never signs. The active one cannot retire without a successor. @throws StepError */
 export function retire(ring: KeyRingFile, kid: string, { clock, rules }: StepContext): KeyRingFile {
   const key = requireKey(ring, kid, ['pending', 'active'])
-  if (key.state === 'active') throw new StepRefused(`${kid} signs; it retires when another key is promoted`)
+  if (key.state === 'active') throw new StepError(`${kid} signs; it retires when another key is promoted`)
   const removeAt = removalOf(key.use, { clock, rules })
   const retiredAt = rfc3339(clock.now())
   return changed(ring, (entry) => (entry.kid === kid ? { ...entry, state: 'retired', retiredAt, removeAt } : entry))
 }
 
-/** The ring without this retired key. @throws StepRefused as long as a token of it may live */
+/** The ring without this retired key. @throws StepError as long as a token of it may live */
 export function remove(ring: KeyRingFile, kid: string, clock: Clock): KeyRingFile {
   const key = requireKey(ring, kid, ['retired'])
-  if (clock.now() < timeOf(key.removeAt)) throw new StepRefused(`tokens of ${kid} may live until ${key.removeAt}`)
+  if (clock.now() < timeOf(key.removeAt)) throw new StepError(`tokens of ${kid} may live until ${key.removeAt}`)
   return changed(ring, (entry) => (entry.kid === kid ? { ...entry, state: 'removed' } : entry))
 }
 
 /**
  * The ring that has nothing of this key any more, whatever its state. If it signed, the oldest pending key of its use signs at once,
- * though not everybody may know it yet, or else `successor`, which must be new. @throws StepRefused
+ * though not everybody may know it yet, or else `successor`, which must be new. @throws StepError
  */
 export function revoke(
   ring: KeyRingFile,
@@ -115,7 +115,7 @@ export function revoke(
   const now = rfc3339(clock.now())
   const all = successor ? [...ring.keys, successor] : ring.keys
   const heir = key.state === 'active' ? heirOf(all, key) : undefined
-  if (key.state === 'active' && !heir) throw new StepRefused(`${kid} signs, and there is no other key to take over`)
+  if (key.state === 'active' && !heir) throw new StepError(`${kid} signs, and there is no other key to take over`)
   return changed({ ...ring, keys: all }, (entry) => {
     if (entry.kid === kid) return { ...entry, state: 'removed', revokedAt: now, revokedReason: reason }
     return entry.kid === heir?.kid ? { ...entry, state: 'active', activatedAt: now } : entry
@@ -126,12 +126,12 @@ export function revoke(
 export const heirOf = (keys: readonly KeyEntry[], { use }: KeyEntry): KeyEntry | undefined =>
   keys.filter((entry) => entry.use === use && entry.state === 'pending').toSorted(byPublication)[0]
 
-/** The key of this id. @throws StepRefused when there is none, or it is in none of these states */
+/** The key of this id. @throws StepError when there is none, or it is in none of these states */
 export function requireKey(ring: KeyRingFile, kid: string, states: readonly KeyEntry['state'][]): KeyEntry {
   const key = ring.keys.find((entry) => entry.kid === kid)
-  if (!key) throw new StepRefused(`there is no key ${kid}; keys status lists them`)
+  if (!key) throw new StepError(`there is no key ${kid}; keys status lists them`)
   if (!states.includes(key.state))
-    throw new StepRefused(`${kid} is ${key.state}; this needs a key that is ${states.join(' or ')}`)
+    throw new StepError(`${kid} is ${key.state}; this needs a key that is ${states.join(' or ')}`)
   return key
 }
 

@@ -31,17 +31,17 @@ export async function readKeyRing(place: KeyRingPlace): Promise<KeyRingFile> {
 export const generateKey = (operation: KeyRingOperation, use: KeyUse): Promise<KeyEntry> =>
   alone(operation, (ring) => addKey(operation, ring, use))
 
-/** @throws StepRefused, KeyRingError, DataFolderLocked */
+/** @throws StepError, KeyRingError, DataFolderLocked */
 export const promoteKey = (operation: KeyRingOperation, kid: string, options: { early: boolean }): Promise<void> =>
   alone(operation, (ring) => replace(operation, ring, lifeCycle.promote(ring, kid, { ...operation, ...options })))
 
-/** @throws StepRefused, KeyRingError, DataFolderLocked */
+/** @throws StepError, KeyRingError, DataFolderLocked */
 export const retireKey = (operation: KeyRingOperation, kid: string): Promise<void> =>
   alone(operation, (ring) => replace(operation, ring, lifeCycle.retire(ring, kid, operation)))
 
 /**
  * The emergency exit: nothing of this key is accepted any more, and its file is gone. Gives the key that signs in its place, if it
- * signed. @throws StepRefused, KeyRingError, DataFolderLocked
+ * signed. @throws StepError, KeyRingError, DataFolderLocked
  */
 export const revokeKey = (operation: KeyRingOperation, kid: string, reason: string): Promise<KeyEntry | undefined> =>
   alone(operation, async (ring) => {

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
-import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
+import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { users } from '../store/schema.ts'
@@ -33,13 +33,13 @@ export interface OwnPasswordChange {
 
 /** New passwords. Each change has been announced when its promise resolves. Both throw Unavailable. */
 export interface PasswordChanges {
-  /** Refuses what no password can be, as `change` and `reset` do. @throws Refused `invalid-value` */
+  /** Refuses what no password can be, as `change` and `reset` do. @throws ProblemError `invalid-value` */
   refuseImpossible(change: { readonly username: string; readonly newPassword: string }): void
-  /** By the user, against the old one; ends the user's other logins. @throws Refused `invalid-value`, `wrong-password`, `too-many-attempts` */
+  /** By the user, against the old one; ends the user's other logins. @throws ProblemError `invalid-value`, `wrong-password`, `too-many-attempts` */
   change(change: OwnPasswordChange): Promise<void>
   /**
    * By an administrator, who must have every right of the user; ends everything the user holds. Without `giver`: by the server itself.
-   * @throws Refused `invalid-value`, `reserved-user`, `not-found`, `missing-right`
+   * @throws ProblemError `invalid-value`, `reserved-user`, `not-found`, `missing-right`
    */
   reset(change: { readonly username: string; readonly newPassword: string; readonly giver?: Giver }): Promise<void>
 }
@@ -56,10 +56,10 @@ export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChang
     },
     async reset({ username, newPassword, giver }) {
       refuseImpossible({ username, newPassword })
-      if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no password')
+      if (isAnonymous(username)) throw new ProblemError('reserved-user', 'the reserved user has no password')
       const passwordHash = await ports.hashing.hash(newPassword)
-      const { changeNumber } = await store(ports, { username, passwordHash, giver })
-      await ports.publisher.waitUntilPublished(changeNumber)
+      const { principalVersion } = await store(ports, { username, passwordHash, giver })
+      await ports.publisher.waitUntilPublished(principalVersion)
     },
   }
 }
@@ -68,10 +68,10 @@ async function changeOwn(ports: ChangePasswordPorts, change: OwnPasswordChange):
   const { username, oldPassword: password, clientAddress, login } = change
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const holder = await verifyPassword(ports, { username, password, clientAddress })
-    if (!holder) throw new Refused('wrong-password', 'the old password is not right')
+    if (!holder) throw new ProblemError('wrong-password', 'the old password is not right')
     const passwordHash = await ports.hashing.hash(change.newPassword)
     const changed = await store(ports, { username, passwordHash, replaces: holder.passwordHash, login })
-    if (changed.result === 'stored') return changed.changeNumber
+    if (changed.result === 'stored') return changed.principalVersion
   }
   throw new Unavailable('database')
 }

@@ -2,7 +2,7 @@ import type { Cache } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import type { Guesses } from '../../shared/protocol/login-throttle/login-throttle.ts'
+import type { LoginThrottle } from '../../shared/protocol/login-throttle/login-throttle.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import type { Sealing } from '../store/sealing.ts'
 import type { Tokens } from '../tokens/create-tokens.ts'
@@ -14,7 +14,7 @@ import { createLogIn } from './login.ts'
 import { createLogOut } from './logout.ts'
 import { createRecentProof } from './recent-proof.ts'
 import { createRefresh } from './refresh.ts'
-import { createFamilyStore } from './refresh-token-families.ts'
+import { createRefreshTokenFamilies } from './refresh-token-families.ts'
 import type { LoginLifetimes } from './refresh-token-family.ts'
 import { endAllLoginsOf, endByPublicId } from './revoke-login.ts'
 import { createSessionStore } from './session-store.ts'
@@ -36,7 +36,7 @@ export interface LoginsPorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly publisher: PrincipalPublisher
-  readonly guesses: Guesses
+  readonly loginThrottle: LoginThrottle
   readonly hashing: PasswordHashing
   readonly sealing: Sealing
   readonly tokens: Tokens
@@ -49,13 +49,20 @@ export type Logins = ReturnType<typeof createLogins>
 export function createLogins(settings: LoginsSettings, { tokens, ...given }: LoginsPorts) {
   const { database } = given
   const { sessionIdleTtlSeconds, sessionMaxTtlSeconds, maxLoginsPerUser, keySignedTokenTtlSeconds } = settings
-  const families = createFamilyStore(database)
+  const refreshTokenFamilies = createRefreshTokenFamilies(database)
   const sessionStore = createSessionStore(database)
   const sessions = createStoredSessions({ ...given, sessionStore, sessionIdleTtlSeconds })
-  const ports = { ...given, ...tokens, families, lifetimes: settings, maxLoginsPerUser, sessionIdleTtlSeconds }
+  const ports = {
+    ...given,
+    ...tokens,
+    refreshTokenFamilies,
+    lifetimes: settings,
+    maxLoginsPerUser,
+    sessionIdleTtlSeconds,
+  }
   type Ending = Parameters<typeof endByPublicId>[1]
   return {
-    families,
+    refreshTokenFamilies,
     sessions,
     logIn: createLogIn(ports),
     logInKeySigned: createKeySignedLogin({ ...ports, keySignedTokenTtlSeconds }),

@@ -4,7 +4,7 @@ import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
 
 /** What `/login` and `/refresh` answer (RFC 6749 §5.1, and `refresh_expires_in` of our own). Durations in seconds. */
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly access_token: string
   readonly refresh_token: string
   readonly token_type: 'Bearer'
@@ -25,7 +25,7 @@ export async function answerWith(
   issueAccessToken: IssueAccessToken,
   login: TokenLogin,
   { refreshToken, times }: { refreshToken: string; times: TokenTimes },
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const accessToken = await issueAccessToken({
     username: login.username,
     loginId: login.id,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { TokenPasswordHash } from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
 import { digestTokenPassword } from '../../shared/protocol/key-signed-token/token-password.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
@@ -48,7 +48,7 @@ export interface KeySignedLoginPorts extends VerifyPasswordPorts {
 /**
  * Issues a key-signed token for name and password.
  *
- * @throws Refused `invalid-credentials`, the same in content and time, for an unknown user, a wrong password, a disabled user and one
+ * @throws ProblemError `invalid-credentials`, the same in content and time, for an unknown user, a wrong password, a disabled user and one
  *   without a password
  * @throws Unavailable
  */
@@ -71,7 +71,7 @@ export function createKeySignedLogin(ports: KeySignedLoginPorts): LogInKeySigned
       await rehashPassword(ports, holder, login.password)
       return issued
     }
-    throw new Refused('invalid-credentials', 'the user name or the password is not right')
+    throw new ProblemError('invalid-credentials', 'the user name or the password is not right')
   }
 }
 

@@ -1,23 +1,23 @@
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { LoginGeneration } from '../users/principal-change.ts'
-import { answerWith, issueRefreshToken, type TokenAnswer } from './issue-tokens.ts'
+import { answerWith, issueRefreshToken, type TokenResponse } from './issue-tokens.ts'
 import { type Displaced, type MakeRoomPorts, makeRoom } from './make-room.ts'
-import type { FamilyStore } from './refresh-token-families.ts'
+import type { RefreshTokenFamilies } from './refresh-token-families.ts'
 import { type LoginLifetimes, tokenTimes } from './refresh-token-family.ts'
 import {
+  type PasswordAttempt,
   type PasswordHolder,
-  type PresentedPassword,
   rehashPassword,
   type VerifyPasswordPorts,
   verifyPassword,
 } from './verify-password.ts'
 
 /** So many ended logins of a user are remembered (CONTRACT section 9), beside those that made room for others. */
-export const maxEndedLogins = 1000
+export const maxRevokedIds = 1000
 
 /** How often a login starts over because the user was changed while the password was being checked. */
 const maxAttempts = 3
@@ -29,7 +29,7 @@ export const storedUserAgent = (userAgent: string | undefined): string | undefin
   userAgent?.replaceAll('\0', '').slice(0, maxUserAgentLength)
 
 /** A login as it arrives. */
-export interface LoginRequest extends PresentedPassword {
+export interface LoginRequest extends PasswordAttempt {
   readonly userAgent?: string | undefined
   /** Told who it is once the login has started. */
   readonly proved?: (userId: string) => void
@@ -39,7 +39,7 @@ export interface LoginRequest extends PresentedPassword {
 
 /** What a login needs. */
 export interface LoginPorts extends VerifyPasswordPorts, MakeRoomPorts {
-  readonly families: FamilyStore
+  readonly refreshTokenFamilies: RefreshTokenFamilies
   readonly issueAccessToken: IssueAccessToken
   readonly refreshTokens: RefreshTokens
   readonly lifetimes: LoginLifetimes
@@ -50,11 +50,11 @@ export interface LoginPorts extends VerifyPasswordPorts, MakeRoomPorts {
 /**
  * Logs in with name and password.
  *
- * @throws Refused `invalid-credentials`, the same in content and time, for an unknown user, a wrong password, a disabled user and one
+ * @throws ProblemError `invalid-credentials`, the same in content and time, for an unknown user, a wrong password, a disabled user and one
  *   without a password; `too-many-attempts`; `too-many-logins` when too many ended logins of the user are still remembered
  * @throws Unavailable
  */
-export type LogIn = (request: LoginRequest) => Promise<TokenAnswer>
+export type LogIn = (request: LoginRequest) => Promise<TokenResponse>
 
 /** Login over these ports. */
 export const createLogIn =
@@ -63,20 +63,20 @@ export const createLogIn =
     proveAndStart(ports, request, (holder) => startLogin(ports, holder, request))
 
 /** What has begun, and what is answered. */
-export interface Started<Answer> {
+export interface Started<Result> {
   readonly login: LoginGeneration
-  readonly answer: Answer
+  readonly result: Result
 }
 
 /**
  * Checks the password, starts what the login is for, and makes room for it; `start` answers undefined when the user was changed since.
- * @throws Refused as `LogIn`; Unavailable
+ * @throws ProblemError as `LogIn`; Unavailable
  */
-export async function proveAndStart<Answer>(
-  ports: VerifyPasswordPorts & MakeRoomPorts & Pick<LoginPorts, 'families'>,
+export async function proveAndStart<Result>(
+  ports: VerifyPasswordPorts & MakeRoomPorts & Pick<LoginPorts, 'refreshTokenFamilies'>,
   request: LoginRequest,
-  start: (holder: PasswordHolder) => Promise<Started<Answer> | undefined>,
-): Promise<Answer> {
+  start: (holder: PasswordHolder) => Promise<Started<Result> | undefined>,
+): Promise<Result> {
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const holder = await verifyPassword(ports, request)
     if (!holder) break
@@ -88,22 +88,22 @@ export async function proveAndStart<Answer>(
       const displaced = await makeRoom(ports, { userId, username, login: started.login })
       if (displaced.length > 0) await request.onDisplaced?.(displaced, username)
       await rehashPassword(ports, holder, request.password)
-      return started.answer
+      return started.result
     }
   }
-  throw new Refused('invalid-credentials', 'the user name or the password is not right')
+  throw new ProblemError('invalid-credentials', 'the user name or the password is not right')
 }
 
 async function startLogin(
   ports: LoginPorts,
   holder: PasswordHolder,
   { clientAddress, userAgent }: LoginRequest,
-): Promise<Started<TokenAnswer> | undefined> {
+): Promise<Started<TokenResponse> | undefined> {
   const issuedAt = unixSeconds(ports.clock.now())
   const expiresAt = issuedAt + ports.lifetimes.loginMaxTtlSeconds
   const times = tokenTimes(ports.lifetimes, issuedAt, expiresAt)
   const id = ports.ids.uuid()
-  const started = await ports.families.start({
+  const started = await ports.refreshTokenFamilies.start({
     id,
     userId: holder.userId,
     passwordHash: holder.passwordHash,
@@ -115,18 +115,22 @@ async function startLogin(
   if (!started) return undefined
   const login = { id, username: holder.username, generation: started.generation }
   const refreshToken = await issueRefreshToken(ports.refreshTokens, login, { counter: 0, times })
-  return { login, answer: await answerWith(ports.issueAccessToken, login, { refreshToken, times }) }
+  return { login, result: await answerWith(ports.issueAccessToken, login, { refreshToken, times }) }
 }
 
 async function refuseTooManyLogins(
-  { families, clock }: Pick<LoginPorts, 'families' | 'clock'>,
+  { refreshTokenFamilies, clock }: Pick<LoginPorts, 'refreshTokenFamilies' | 'clock'>,
   { userId }: PasswordHolder,
 ): Promise<void> {
   const now = clock.now()
-  const { count, firstExpiry } = await families.endedLogins(userId, now)
-  if (count < maxEndedLogins) return
+  const { count, firstExpiry } = await refreshTokenFamilies.revokedIds(userId, now)
+  if (count < maxRevokedIds) return
   const retryAfterSeconds = Math.max(1, Math.ceil(((firstExpiry ?? now) - now) / 1000))
-  throw new Refused('too-many-logins', 'too many logins of this user have ended within the lifetime of their tokens', {
-    retryAfterSeconds,
-  })
+  throw new ProblemError(
+    'too-many-logins',
+    'too many logins of this user have ended within the lifetime of their tokens',
+    {
+      retryAfterSeconds,
+    },
+  )
 }

@@ -34,7 +34,7 @@ export const maxDisplacedLogins = 1000
 export async function makeRoom(ports: MakeRoomPorts, begun: BegunLogin): Promise<Displaced> {
   const { database, publisher } = ports
   if ((await findExcess(database.drizzle, ports, begun)).length === 0) return []
-  const { result, changeNumber } = await changePrincipal<Displaced>(
+  const { result, principalVersion } = await changePrincipal<Displaced>(
     database,
     begun.username,
     async (transaction, principal) => {
@@ -50,7 +50,7 @@ export async function makeRoom(ports: MakeRoomPorts, begun: BegunLogin): Promise
       return { result: excess.map(({ id }) => id), change: {} }
     },
   )
-  await publisher.waitUntilPublished(changeNumber)
+  await publisher.waitUntilPublished(principalVersion)
   return result
 }
 

@@ -1,6 +1,6 @@
 import { validate as isUuid } from 'uuid'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
@@ -8,7 +8,7 @@ import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 export const recentLoginMs = 300_000
 
 /** What a caller proves it with. */
-export interface PresentedProof {
+export interface RecentProof {
   /** The caller's own, as the request carries it. */
   readonly password: string | undefined
   /** The client's canonical address. */
@@ -19,10 +19,10 @@ export interface PresentedProof {
  * Refuses unless the user is there: the request carries the user's password, or a credential that does, or the credential belongs to
  * a login that is younger than five minutes. A stolen token or key alone thus makes no credential that outlives it.
  *
- * @throws Refused `wrong-password`, `recent-login-required`, `too-many-attempts`
+ * @throws ProblemError `wrong-password`, `recent-login-required`, `too-many-attempts`
  * @throws Unavailable
  */
-export type RequireRecentProof = (caller: Caller, proof: PresentedProof) => Promise<void>
+export type RequireRecentProof = (caller: Caller, proof: RecentProof) => Promise<void>
 
 /** What the check needs. */
 export interface RecentProofPorts extends VerifyPasswordPorts {
@@ -35,11 +35,11 @@ export function createRecentProof(ports: RecentProofPorts): RequireRecentProof {
     if (password !== undefined) {
       const holder = await verifyPassword(ports, { username: caller.username, password, clientAddress })
       if (holder?.userId === caller.userId) return
-      throw new Refused('wrong-password', 'The password is not right.')
+      throw new ProblemError('wrong-password', 'The password is not right.')
     }
     if (caller.scheme === 'basic' || caller.credential.carriesPassword === true) return
     if (await isRecent(ports, caller)) return
-    throw new Refused(
+    throw new ProblemError(
       'recent-login-required',
       'Send your password in the member "password", or log in again and repeat this within five minutes.',
     )

@@ -4,10 +4,10 @@
  */
 import { validate as isUuid } from 'uuid'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
-import type { Family, TokenTimes } from './refresh-token-family.ts'
+import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
 
 /** What a login starts with. Times of `times` and `expiresAt` in seconds since the epoch. */
-export interface NewFamily {
+export interface NewRefreshTokenFamily {
   readonly id: string
   readonly userId: string
   /** The hash the password was proved against; another one means the proof is void. */
@@ -22,21 +22,21 @@ export interface NewFamily {
  * Logins that ended but whose tokens live on, and sessions ended before their time, in so far as the generation does not refuse them.
  * Those that made room for others are not among them (`make-room.ts`).
  */
-export interface EndedLogins {
+export interface RevokedIds {
   readonly count: number
   /** When the first of them need not be remembered any more, in milliseconds; null when there are none. */
   readonly firstExpiry: number | null
 }
 
 /** The store of families. Everything throws Unavailable when the database does not answer. */
-export interface FamilyStore {
+export interface RefreshTokenFamilies {
   /**
    * Starts a family under the user's present generation. Undefined when the user was disabled or deleted, or has got another
    * password hash, since the password was proved.
    */
-  start(family: NewFamily): Promise<{ readonly generation: number } | undefined>
+  start(family: NewRefreshTokenFamily): Promise<{ readonly generation: number } | undefined>
   /** Undefined also for an id that is no family's form. */
-  find(id: string): Promise<Family | undefined>
+  find(id: string): Promise<RefreshTokenFamily | undefined>
   /** Uses up the token of `counter` in favour of its sealed successor; false when it is no longer the unused one of a live family. */
   rotate(id: string, rotation: { counter: number; sealed: string; times: TokenTimes; now: number }): Promise<boolean>
   /**
@@ -47,7 +47,7 @@ export interface FamilyStore {
     id: string,
     retry: { counter: number; rotatedSince: number; accessExpiresAt: number },
   ): Promise<Repeated | undefined>
-  endedLogins(userId: string, now: number): Promise<EndedLogins>
+  revokedIds(userId: string, now: number): Promise<RevokedIds>
 }
 
 /** A successor given once more. */
@@ -119,13 +119,13 @@ const endedSql = `select json_build_object('count', count(*),
 export const foreignKeyViolation = '23503'
 
 /** The store over this database. */
-export function createFamilyStore(database: Database): FamilyStore {
+export function createRefreshTokenFamilies(database: Database): RefreshTokenFamilies {
   return {
     start: (family) => startFamily(database, family),
 
     async find(id) {
       if (!isUuid(id)) return undefined
-      const rows = await database.query<{ family: Family }>(findSql, [id])
+      const rows = await database.query<{ family: RefreshTokenFamily }>(findSql, [id])
       return rows[0]?.family
     },
 
@@ -141,14 +141,17 @@ export function createFamilyStore(database: Database): FamilyStore {
       return rows[0]?.repeated
     },
 
-    async endedLogins(userId, now) {
-      const rows = await database.query<{ ended: EndedLogins }>(endedSql, [userId, timestamp(now)])
+    async revokedIds(userId, now) {
+      const rows = await database.query<{ ended: RevokedIds }>(endedSql, [userId, timestamp(now)])
       return rows[0]?.ended ?? { count: 0, firstExpiry: null }
     },
   }
 }
 
-async function startFamily(database: Database, family: NewFamily): Promise<{ generation: number } | undefined> {
+async function startFamily(
+  database: Database,
+  family: NewRefreshTokenFamily,
+): Promise<{ generation: number } | undefined> {
   const { times } = family
   try {
     const rows = await database.query<{ generation: number }>(startSql, [

@@ -7,7 +7,7 @@
  */
 
 /** A family with what its user's row says of it. Times in milliseconds. */
-export interface Family {
+export interface RefreshTokenFamily {
   readonly id: string
   readonly username: string
   readonly generation: number
@@ -29,7 +29,7 @@ export interface Family {
 export type RefreshDecision = 'rotate' | 'repeat' | 'late' | 'reuse' | 'refuse'
 
 /** When a token was presented, and how long a rotation may be repeated, both in milliseconds. */
-export interface RefreshMoment {
+export interface RefreshTime {
   readonly now: number
   readonly retryWindowMs: number
 }
@@ -39,9 +39,9 @@ export interface RefreshMoment {
  * is taken for stolen although its successor is unused: a thief who came first holds that successor (RFC 9700 §4.14.2).
  */
 export function decideRefresh(
-  family: Family,
+  family: RefreshTokenFamily,
   presented: { counter: number; expiresAt: number },
-  { now, retryWindowMs }: RefreshMoment,
+  { now, retryWindowMs }: RefreshTime,
 ): RefreshDecision {
   if (!family.alive || family.expiresAt <= now || presented.expiresAt * 1000 <= now) return 'refuse'
   if (presented.counter > family.counter || family.refreshExpiresAt <= now) return 'refuse'

@@ -1,23 +1,23 @@
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
-import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
+import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Sealing } from '../store/sealing.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokenContent, RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
-import { answerWith, issueRefreshToken, type TokenAnswer } from './issue-tokens.ts'
-import type { FamilyStore } from './refresh-token-families.ts'
+import { answerWith, issueRefreshToken, type TokenResponse } from './issue-tokens.ts'
+import type { RefreshTokenFamilies } from './refresh-token-families.ts'
 import {
   decideRefresh,
-  type Family,
   type LoginLifetimes,
-  type RefreshMoment,
+  type RefreshTime,
+  type RefreshTokenFamily,
   tokenTimes,
 } from './refresh-token-family.ts'
 import { type EndLoginPorts, endLogin } from './revoke-login.ts'
 
 /** What a refresh needs. */
 export interface RefreshPorts extends EndLoginPorts {
-  readonly families: FamilyStore
+  readonly refreshTokenFamilies: RefreshTokenFamilies
   readonly issueAccessToken: IssueAccessToken
   readonly refreshTokens: RefreshTokens
   readonly sealing: Sealing
@@ -30,11 +30,11 @@ export interface RefreshPorts extends EndLoginPorts {
  * Trades a refresh token for a new pair (RFC 6749 §6), or, when its answer was lost a moment ago, for the same refresh token again with
  * a fresh access token. The user's record is read anew and replaced before this resolves.
  *
- * @throws Refused `invalid_grant` (RFC 6749 §5.2) for whatever is no live refresh token; one that was used before, and may not be
+ * @throws ProblemError `invalid_grant` (RFC 6749 §5.2) for whatever is no live refresh token; one that was used before, and may not be
  *   repeated any more, ends its login
  * @throws Unavailable
  */
-export type Refresh = (refreshToken: string, reports?: RefreshReports) => Promise<TokenAnswer>
+export type Refresh = (refreshToken: string, reports?: RefreshReports) => Promise<TokenResponse>
 
 /** What is to be known of a refresh beside its answer. */
 export interface RefreshReports {
@@ -48,7 +48,7 @@ export interface RefreshReports {
 const maxAttempts = 8
 
 /** A token that was presented, and when. */
-interface Presented extends RefreshMoment {
+interface Presented extends RefreshTime {
   readonly token: RefreshTokenContent
   readonly reports: RefreshReports
 }
@@ -62,7 +62,7 @@ export function createRefresh(ports: RefreshPorts): Refresh {
     if (!token) throw invalidGrant()
     const presented = { token, reports, now, retryWindowMs }
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const family = await ports.families.find(token.loginId)
+      const family = await ports.refreshTokenFamilies.find(token.loginId)
       if (!family) throw invalidGrant()
       reports.found?.(family)
       const answer = await takeStep(ports, family, presented)
@@ -76,7 +76,11 @@ export function createRefresh(ports: RefreshPorts): Refresh {
 }
 
 /** One attempt; undefined when the family changed under it. */
-async function takeStep(ports: RefreshPorts, family: Family, presented: Presented): Promise<TokenAnswer | undefined> {
+async function takeStep(
+  ports: RefreshPorts,
+  family: RefreshTokenFamily,
+  presented: Presented,
+): Promise<TokenResponse | undefined> {
   const decision = decideRefresh(family, presented.token, presented)
   switch (decision) {
     case 'rotate':
@@ -93,26 +97,26 @@ async function takeStep(ports: RefreshPorts, family: Family, presented: Presente
   }
 }
 
-async function rotate(ports: RefreshPorts, family: Family): Promise<TokenAnswer | undefined> {
+async function rotate(ports: RefreshPorts, family: RefreshTokenFamily): Promise<TokenResponse | undefined> {
   const now = ports.clock.now()
   const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
   const successor = family.counter + 1
   const refreshToken = await issueRefreshToken(ports.refreshTokens, family, { counter: successor, times })
   const sealed = ports.sealing.seal(refreshToken, refreshTokenPlace(family.id, successor))
   const rotation = { counter: family.counter, sealed, times, now }
-  if (!(await ports.families.rotate(family.id, rotation))) return undefined
+  if (!(await ports.refreshTokenFamilies.rotate(family.id, rotation))) return undefined
   return answerWith(ports.issueAccessToken, family, { refreshToken, times })
 }
 
 async function repeat(
   ports: RefreshPorts,
-  family: Family,
+  family: RefreshTokenFamily,
   { token: { counter }, now, retryWindowMs }: Presented,
-): Promise<TokenAnswer | undefined> {
+): Promise<TokenResponse | undefined> {
   const times = tokenTimes(ports.lifetimes, unixSeconds(ports.clock.now()), unixSeconds(family.expiresAt))
   const { accessExpiresAt } = times
   const retry = { counter, rotatedSince: now - retryWindowMs, accessExpiresAt }
-  const repeated = await ports.families.repeat(family.id, retry)
+  const repeated = await ports.refreshTokenFamilies.repeat(family.id, retry)
   if (!repeated) return undefined
   const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenPlace(family.id, counter + 1))
   const refreshExpiresAt = unixSeconds(repeated.refreshExpiresAt)
@@ -131,4 +135,4 @@ const lateDetail = (retryWindowMs: number) =>
   `This refresh token was used before. The request could be repeated within ${retryWindowMs / 1000} seconds after that; this time is over. The login has ended.`
 
 const invalidGrant = (detail = 'The refresh token is not valid, has expired, or its login has ended.') =>
-  new Refused('invalid_grant', detail)
+  new ProblemError('invalid_grant', detail)

@@ -46,7 +46,7 @@ export const endSession = (ports: EndLoginPorts, session: Ending<SessionEndReaso
 
 /**
  * Ends what a user knows by this id, be it a token login or a session. `dead` when it had ended before, undefined when it is no id of
- * this user's. @throws Refused `not-found` when there never was such a user; Unavailable
+ * this user's. @throws ProblemError `not-found` when there never was such a user; Unavailable
  */
 export function endByPublicId(
   ports: EndLoginPorts,
@@ -61,7 +61,7 @@ export function endByPublicId(
   })
 }
 
-/** Ends every token login and session of a user. @throws Refused `not-found`; Unavailable */
+/** Ends every token login and session of a user. @throws ProblemError `not-found`; Unavailable */
 export const endAllLoginsOf = (
   ports: EndLoginPorts,
   { username, reason }: Omit<Ending<EndReason & SessionEndReason>, 'id'>,
@@ -69,7 +69,7 @@ export const endAllLoginsOf = (
   settled(ports, username, async (transaction, principal) => {
     const { id: userId } = await userRow(transaction, principal.userId)
     const endedAt = new Date(ports.clock.now())
-    const families = await transaction
+    const refreshTokenFamilies = await transaction
       .update(loginFamilies)
       .set({ endedAt, endedReason: reason, rotatedAt: null, successorSealed: null })
       .where(and(eq(loginFamilies.userId, userId), isNull(loginFamilies.endedAt)))
@@ -79,7 +79,7 @@ export const endAllLoginsOf = (
       .set({ endedAt, endedReason: reason })
       .where(and(eq(sessions.userId, userId), isNull(sessions.endedAt)))
       .returning({ id: sessions.id })
-    return outcomeOf(undefined, families.length + ended.length > 0)
+    return outcomeOf(undefined, refreshTokenFamilies.length + ended.length > 0)
   })
 
 /** Only an end that took place is a change of the principal. */
@@ -93,8 +93,8 @@ async function settled<Result>(
   username: string,
   work: Parameters<typeof changePrincipal<Result>>[2],
 ): Promise<Result> {
-  const { result, changeNumber } = await changePrincipal(database, username, work)
-  await publisher.waitUntilPublished(changeNumber)
+  const { result, principalVersion } = await changePrincipal(database, username, work)
+  await publisher.waitUntilPublished(principalVersion)
   return result
 }
 

@@ -7,14 +7,14 @@ import {
 } from '../../shared/protocol/authentication/session/session-times.ts'
 import { type LoginRequest, proveAndStart, type Started, storedUserAgent } from './login.ts'
 import type { MakeRoomPorts } from './make-room.ts'
-import type { FamilyStore } from './refresh-token-families.ts'
+import type { RefreshTokenFamilies } from './refresh-token-families.ts'
 import { endSession } from './revoke-login.ts'
 import type { SessionOwner, SessionStore } from './session-store.ts'
 import type { StoredSessions } from './use-session.ts'
 import type { PasswordHolder, VerifyPasswordPorts } from './verify-password.ts'
 
 export interface StartSessionPorts extends VerifyPasswordPorts, MakeRoomPorts {
-  readonly families: FamilyStore
+  readonly refreshTokenFamilies: RefreshTokenFamilies
   readonly sessionStore: SessionStore
   readonly sessions: Pick<StoredSessions, 'remember'>
   readonly clock: Clock
@@ -44,7 +44,7 @@ export interface StartedSession {
 
 /**
  * Starts a session with name and password, under a key of its own each time, and ends those it came with.
- * @throws Refused as `LogIn`; Unavailable
+ * @throws ProblemError as `LogIn`; Unavailable
  */
 export type StartSession = (request: SessionRequest) => Promise<StartedSession>
 
@@ -82,7 +82,7 @@ async function start(
   for (const former of replacedKeys.filter(isSessionKey).slice(0, maxReplaced)) {
     replaced.push(...(await replace(ports, former)))
   }
-  return { login: { id, generation: started.generation }, answer: { id, key, username, expiresAt, replaced } }
+  return { login: { id, generation: started.generation }, result: { id, key, username, expiresAt, replaced } }
 }
 
 async function replace(ports: StartSessionPorts, key: string): Promise<SessionOwner[]> {

@@ -13,7 +13,7 @@ import type { SessionStore } from './session-store.ts'
 export interface UseSessionPorts {
   readonly sessionStore: SessionStore
   readonly cache: Pick<Cache, 'putVersioned'>
-  readonly publisher: { installationId(): Promise<string> }
+  readonly publisher: { instanceId(): Promise<string> }
   readonly clock: Clock
   /** SESSION_IDLE_TTL. */
   readonly sessionIdleTtlSeconds: number
@@ -40,7 +40,7 @@ export function createStoredSessions(ports: UseSessionPorts): StoredSessions {
     const ttlSeconds = Math.ceil((endsAt - clock.now()) / 1000)
     if (ttlSeconds <= 0) return
     try {
-      const key = sessionCacheKey(await publisher.installationId(), keyHash)
+      const key = sessionCacheKey(await publisher.instanceId(), keyHash)
       await cache.putVersioned(key, { version: session.version, value: JSON.stringify(session) }, { ttlSeconds })
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error

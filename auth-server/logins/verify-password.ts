@@ -4,9 +4,9 @@
 import { and, eq } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { PresentedBasic, ProvedUser } from '../../shared/protocol/authentication/basic/basic.ts'
+import type { BasicAttempt, ProvedUser } from '../../shared/protocol/authentication/basic/basic.ts'
 import { notingRefusals } from '../../shared/protocol/login-throttle/limit-refusals.ts'
-import type { Guesses } from '../../shared/protocol/login-throttle/login-throttle.ts'
+import type { LoginThrottle } from '../../shared/protocol/login-throttle/login-throttle.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import type { Audit } from '../audit/audit.ts'
 import { recordRefusals } from '../audit/limit-refusals.ts'
@@ -29,11 +29,11 @@ export interface PasswordHolder {
 export interface VerifyPasswordPorts {
   readonly database: Database
   readonly hashing: PasswordHashing
-  readonly guesses: Guesses
+  readonly loginThrottle: LoginThrottle
 }
 
 /** A name and a password as presented. */
-export interface PresentedPassword {
+export interface PasswordAttempt {
   readonly username: string
   readonly password: string
   /** From where: guessing is limited by it. */
@@ -61,22 +61,22 @@ interface CredentialRow {
  * The user of this name and password; undefined, after the same time, when there is none, the user is disabled or has no password,
  * or the password is another.
  *
- * @throws Refused `too-many-attempts` after too many wrong ones
+ * @throws ProblemError `too-many-attempts` after too many wrong ones
  * @throws Unavailable
  */
 export function verifyPassword(
   ports: VerifyPasswordPorts,
-  presented: PresentedPassword,
+  presented: PasswordAttempt,
 ): Promise<PasswordHolder | undefined> {
   const { username, clientAddress: address, patienceMs } = presented
   const account = isUsername(username) ? username : undefined
   const attempt = { account, address, ...(patienceMs === undefined ? {} : { patienceMs }) }
-  return ports.guesses.attempt(attempt, () => compare(ports, presented))
+  return ports.loginThrottle.attempt(attempt, () => compare(ports, presented))
 }
 
 async function compare(
   { database, hashing }: VerifyPasswordPorts,
-  { username, password, clientAddress }: PresentedPassword,
+  { username, password, clientAddress }: PasswordAttempt,
 ): Promise<PasswordHolder | undefined> {
   if (exceedsPasswordLimit(password)) return undefined
   const rows = isUsername(username) ? await database.query<CredentialRow>(readSql, [foldUsername(username)]) : []
@@ -113,9 +113,9 @@ export interface VerifyBasicPorts extends VerifyPasswordPorts {
 }
 
 /** Checks a password that comes with each request, for either server (RFC 7617). @throws as `verifyPassword` */
-export async function verifyBasic(ports: VerifyBasicPorts, presented: PresentedBasic): Promise<ProvedUser | undefined> {
-  const guesses = notingRefusals(ports.guesses, 'basic', recordRefusals(ports.audit))
-  const holder = await verifyPassword({ ...ports, guesses }, { ...presented, patienceMs: basicPatienceMs })
+export async function verifyBasic(ports: VerifyBasicPorts, presented: BasicAttempt): Promise<ProvedUser | undefined> {
+  const loginThrottle = notingRefusals(ports.loginThrottle, 'basic', recordRefusals(ports.audit))
+  const holder = await verifyPassword({ ...ports, loginThrottle }, { ...presented, patienceMs: basicPatienceMs })
   if (!holder) return undefined
   await rehashPassword(ports, holder, presented.password)
   const { username, userId, version } = holder

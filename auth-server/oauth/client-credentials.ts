@@ -2,10 +2,10 @@ import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { Client } from './clients.ts'
-import { invalidClient, OAuthRefused } from './oauth-error.ts'
+import { invalidClient, OAuthError } from './oauth-error.ts'
 
 /** What the grant answers (RFC 6749 §4.4.3): no refresh token. */
-export interface ClientCredentialsAnswer {
+export interface ClientCredentialsResponse {
   readonly access_token: string
   readonly token_type: 'Bearer'
   /** Seconds. */
@@ -28,9 +28,9 @@ export interface ClientCredentialsPorts {
  * never more than the key, and `scope` may narrow that further.
  *
  * @param scope the parameter as sent
- * @throws OAuthRefused `invalid_scope`; `invalid_client` when the key ended meanwhile; Unavailable
+ * @throws OAuthError `invalid_scope`; `invalid_client` when the key ended meanwhile; Unavailable
  */
-export type GrantClientCredentials = (client: Client, scope: string | undefined) => Promise<ClientCredentialsAnswer>
+export type GrantClientCredentials = (client: Client, scope: string | undefined) => Promise<ClientCredentialsResponse>
 
 /** The grant over these ports. */
 export function createClientCredentialsGrant(ports: ClientCredentialsPorts): GrantClientCredentials {
@@ -61,9 +61,9 @@ export function createClientCredentialsGrant(ports: ClientCredentialsPorts): Gra
   }
 }
 
-/** The rights that a scope names, each once (RFC 6749 §3.3). @throws OAuthRefused `invalid_scope` */
+/** The rights that a scope names, each once (RFC 6749 §3.3). @throws OAuthError `invalid_scope` */
 function requestedRights(scope: string, allowed: readonly string[]): string[] {
   const rights = [...new Set(scope.split(' '))]
   if (rights.every((right) => allowed.includes(right))) return rights
-  throw new OAuthRefused('invalid_scope', 'scope: names of rights that the client has, with one space between.')
+  throw new OAuthError('invalid_scope', 'scope: names of rights that the client has, with one space between.')
 }

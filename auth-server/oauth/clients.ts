@@ -3,7 +3,7 @@ import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
-import type { Guesses } from '../../shared/protocol/login-throttle/login-throttle.ts'
+import type { LoginThrottle } from '../../shared/protocol/login-throttle/login-throttle.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
 import { type ClientAssertion, readClientAssertion } from './client-assertion.ts'
@@ -13,7 +13,7 @@ import { invalidClient } from './oauth-error.ts'
 export const clientAuthenticationMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /** What a client presents of itself. */
-export type PresentedClient =
+export type ClientCredentials =
   | {
       readonly method: 'client_secret_basic' | 'client_secret_post'
       readonly clientId: string
@@ -35,15 +35,15 @@ export interface ClientRequest {
   readonly endpoint: string
 }
 
-/** @throws OAuthRefused `invalid_client`; Refused `too-many-attempts`; Unavailable */
-export type AuthenticateClient = (presented: PresentedClient, request: ClientRequest) => Promise<Client>
+/** @throws OAuthError `invalid_client`; ProblemError `too-many-attempts`; Unavailable */
+export type AuthenticateClient = (presented: ClientCredentials, request: ClientRequest) => Promise<Client>
 
 /** What client authentication needs. */
 export interface ClientPorts {
   readonly database: Pick<Database, 'query'>
   readonly clock: Clock
   readonly apiKeys: Pick<ApiKeys, 'authenticateClient' | 'material' | 'noteUse'>
-  readonly guesses: Guesses
+  readonly loginThrottle: LoginThrottle
   readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
   readonly issuer: string
   readonly tokenEndpoint: string
@@ -53,7 +53,7 @@ export interface ClientPorts {
 export function createClientAuthentication(ports: ClientPorts): AuthenticateClient {
   return async (presented, { address, endpoint }) => {
     const proof = proofOf(ports, presented, [ports.issuer, ports.tokenEndpoint, endpoint])
-    const client = await ports.guesses.attempt({ account: proof?.clientId, address }, async () => {
+    const client = await ports.loginThrottle.attempt({ account: proof?.clientId, address }, async () => {
       const key = await proof?.check()
       const owner = key && (await ports.principal(key.username))
       return key && owner?.enabled && owner.userId === key.userId ? { key, owner } : undefined
@@ -69,7 +69,7 @@ interface Proof {
   check(): Promise<StoredSigningKey | undefined>
 }
 
-function proofOf(ports: ClientPorts, presented: PresentedClient, audiences: readonly string[]): Proof | undefined {
+function proofOf(ports: ClientPorts, presented: ClientCredentials, audiences: readonly string[]): Proof | undefined {
   if (presented.method !== 'private_key_jwt') {
     const { clientId, secret } = presented
     return { clientId, check: () => ports.apiKeys.authenticateClient(clientId, secret) }

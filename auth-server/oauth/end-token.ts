@@ -3,11 +3,11 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
 import type { VerifyKeySignedToken } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import { anonymousUsername } from '../../shared/protocol/principal/record.ts'
-import { maxEndedLogins } from '../logins/login.ts'
+import { maxRevokedIds } from '../logins/login.ts'
 import { endedTokens } from '../store/schema.ts'
 import { changePrincipal } from '../users/principal-change.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
@@ -34,7 +34,7 @@ export interface EndedToken {
  * Ends one token alone, an access token or a key-signed one, wherever its principal's record is known, which is settled before this resolves;
  * other tokens, and the API key it may be of, live on. Undefined for what has expired.
  *
- * @throws Refused `too-many-logins` when as many of the owner are remembered as of ended logins; Unavailable
+ * @throws ProblemError `too-many-logins` when as many of the owner are remembered as of ended logins; Unavailable
  */
 export type EndToken = (token: string) => Promise<EndedToken | undefined>
 
@@ -46,7 +46,7 @@ export function createEndToken({ database, clock, publisher, ...verifiers }: End
     const { jti: id, sub, exp } = verdict.claims
     const username = sub ?? anonymousUsername
     const now = new Date(clock.now())
-    const { result: wasAlive, changeNumber } = await changePrincipal(
+    const { result: wasAlive, principalVersion } = await changePrincipal(
       database,
       username,
       async (transaction, { userId }) => {
@@ -60,7 +60,7 @@ export function createEndToken({ database, clock, publisher, ...verifiers }: End
         return { result: hasEnded, ...(hasEnded && { change: {} }) }
       },
     )
-    await publisher.waitUntilPublished(changeNumber)
+    await publisher.waitUntilPublished(principalVersion)
     return { id, username, wasAlive }
   }
 }
@@ -71,8 +71,8 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
     .select({ count: sql<number>`count(*)::int` })
     .from(endedTokens)
     .where(and(eq(endedTokens.userId, userId), gt(endedTokens.expiresAt, now)))
-  if ((counted?.count ?? 0) < maxEndedLogins) return
-  throw new Refused(
+  if ((counted?.count ?? 0) < maxRevokedIds) return
+  throw new ProblemError(
     'too-many-logins',
     'Too many revoked tokens of this user are still remembered. Revoke the API key, or have the user logged out everywhere.',
     { retryAfterSeconds: 60 },

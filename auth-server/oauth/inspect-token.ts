@@ -5,14 +5,14 @@ import type { VerifyAccessToken } from '../../shared/protocol/access-token/verif
 import { refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
 import type { VerifyKeySignedToken } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import { anonymousUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
-import type { FamilyStore } from '../logins/refresh-token-families.ts'
+import type { RefreshTokenFamilies } from '../logins/refresh-token-families.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 
 /** What inspecting needs. */
 export interface InspectPorts {
   readonly clock: Clock
   readonly issuer: string
-  readonly families: Pick<FamilyStore, 'find'>
+  readonly refreshTokenFamilies: Pick<RefreshTokenFamilies, 'find'>
   readonly refreshTokens: Pick<RefreshTokens, 'read'>
   readonly verifyAccessToken: VerifyAccessToken
   readonly verifyKeySignedToken: VerifyKeySignedToken
@@ -49,7 +49,7 @@ async function liveAccessToken(ports: InspectPorts, token: string): Promise<Live
 /** Only the unused token of a family: whoever presents one that was used up gets the unused one at best. */
 async function liveRefreshToken(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
   const content = await ports.refreshTokens.read(token)
-  const family = content && (await ports.families.find(content.loginId))
+  const family = content && (await ports.refreshTokenFamilies.find(content.loginId))
   if (!family?.alive || content?.counter !== family.counter) return undefined
   const endsAt = Math.min(family.refreshExpiresAt, family.expiresAt, content.expiresAt * 1000)
   const owner = endsAt > ports.clock.now() ? await ports.principal(family.username) : undefined

@@ -2,7 +2,7 @@
  * OAuth (RFC 6749): API keys as clients, the tokens made for them, and what a token is worth. This folder owns client authentication,
  * grants and the inspection of tokens; it must not know HTTP.
  */
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
 /** The codes of RFC 6749 §5.2. */
 export type OAuthErrorCode =
@@ -14,8 +14,8 @@ export type OAuthErrorCode =
   | 'invalid_scope'
 
 /** A refusal in the words of OAuth. */
-export class OAuthRefused extends Refused<OAuthErrorCode> {}
+export class OAuthError extends ProblemError<OAuthErrorCode> {}
 
 /** The one refusal of a client, whatever is wrong with it: unknown, revoked, expired, its owner disabled, another secret. */
-export const invalidClient = (): OAuthRefused =>
-  new OAuthRefused('invalid_client', 'The client is not known, or did not authenticate as it must.')
+export const invalidClient = (): OAuthError =>
+  new OAuthError('invalid_client', 'The client is not known, or did not authenticate as it must.')

@@ -47,12 +47,12 @@ export function createPasswordHashing(options: PasswordHashingOptions): Password
   const { memoryKib, passes, lanes } = parameters
   const cost = { memoryCost: memoryKib, timeCost: passes, parallelism: lanes }
   const withPermit = createHashingPermits(options)
-  const strangersHash = argon2Hash(randomBytes(32), cost)
+  const dummyHash = argon2Hash(randomBytes(32), cost)
   return {
     hash: (password) => withPermit(() => argon2Hash(password.normalize('NFC'), cost)),
     verify: (hash, password, address) =>
       withPermit(async () => {
-        const matches = await argon2Verify(hash ?? (await strangersHash), password.normalize('NFC'))
+        const matches = await argon2Verify(hash ?? (await dummyHash), password.normalize('NFC'))
         return matches && typeof hash === 'string'
       }, address),
     parameters,

@@ -72,10 +72,10 @@ export const principals = authSchema.table(
     keptLoginId: text('kept_login_id'),
     keptLoginGeneration: integer('kept_login_generation'),
     /** Number of the latest change: the version of the principal record. */
-    changeNumber: bigint('change_number', { mode: 'number' }).notNull().default(0),
+    principalVersion: bigint('change_number', { mode: 'number' }).notNull().default(0),
   },
   (table) => [
-    index('principals_change_number').on(table.changeNumber),
+    index('principals_change_number').on(table.principalVersion),
     index('principals_user_id').on(table.userId),
     check('principals_generation', sql`${table.generation} >= 1`),
     check(
@@ -92,10 +92,10 @@ export const principalChangeCounter = authSchema.table(
     id: smallint().primaryKey().default(1),
     value: bigint({ mode: 'number' }).notNull().default(0),
     /**
-     * Which installation this database is (`shared/protocol/principal/instance-id.ts`): whose numbers these are. A copy that is to run
+     * Which instance this database is (`shared/protocol/principal/instance-id.ts`): whose numbers these are. A copy that is to run
      * beside its original, on the same Redis, needs a new one.
      */
-    installationId: uuid('installation_id').notNull().defaultRandom(),
+    instanceId: uuid('installation_id').notNull().defaultRandom(),
   },
   (table) => [check('principal_change_counter_single', sql`${table.id} = 1`)],
 )

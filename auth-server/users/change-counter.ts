@@ -1,4 +1,4 @@
-/** The one row that numbers the changes of principals, and says which installation the database is. */
+/** The one row that numbers the changes of principals, and says which instance the database is. */
 import type { Database } from '../../shared/platform/database/database.ts'
 
 /** What it means when there is no such row. */
@@ -6,29 +6,29 @@ export const noCounter = 'auth.principal_change_counter has no row: the migratio
 
 /** That row. */
 export interface ChangeCounter {
-  /** Which installation the database is. */
-  readonly installationId: string
+  /** Which instance the database is. */
+  readonly instanceId: string
   /** The number of the latest change. */
   readonly value: number
 }
 
 /** The database is not the one it was before: it was replaced while this process ran. */
-export class OtherInstallation extends Error {
-  override readonly name = 'OtherInstallation'
+export class OtherInstance extends Error {
+  override readonly name = 'OtherInstance'
 }
 
 const counterSql =
-  'select value::text as value, installation_id::text as "installationId" from auth.principal_change_counter'
+  'select value::text as value, installation_id::text as "instanceId" from auth.principal_change_counter'
 
 /** @throws Unavailable */
 export async function readChangeCounter(database: Pick<Database, 'query'>): Promise<ChangeCounter> {
-  const [row] = await database.query<{ value: string; installationId: string }>(counterSql)
+  const [row] = await database.query<{ value: string; instanceId: string }>(counterSql)
   if (!row) throw new TypeError(noCounter)
-  return { installationId: row.installationId, value: Number(row.value) }
+  return { instanceId: row.instanceId, value: Number(row.value) }
 }
 
-/** @throws OtherInstallation when what was read is not of the installation that was expected */
-export function assertInstallation(found: { readonly installationId: string }, expected: string): void {
-  if (found.installationId === expected) return
-  throw new OtherInstallation(`the database was replaced: it is installation ${found.installationId} now`)
+/** @throws OtherInstance when what was read is not of the instance that was expected */
+export function assertSameInstance(found: { readonly instanceId: string }, expected: string): void {
+  if (found.instanceId === expected) return
+  throw new OtherInstance(`the database was replaced: it is instance ${found.instanceId} now`)
 }

@@ -18,7 +18,7 @@ const endEverything = { raiseGeneration: { keptLogin: null } } as const satisfie
 
 /**
  * Replaces roles, direct rights or enabled. Disabling ends everything the user holds.
- * @throws Refused `not-found`, `last-admin`, `missing-right` when it gives more than `giver` has
+ * @throws ProblemError `not-found`, `last-admin`, `missing-right` when it gives more than `giver` has
  */
 export function changeUser(
   { database, clock }: { database: Database; clock: Clock },
@@ -48,7 +48,7 @@ export function changeUser(
   })
 }
 
-/** Deletes a user and everything it holds; its principal stays, disabled. @throws Refused `not-found`, `last-admin` */
+/** Deletes a user and everything it holds; its principal stays, disabled. @throws ProblemError `not-found`, `last-admin` */
 export function deleteUser(database: Database, username: string): Promise<Changed<void>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
@@ -66,7 +66,7 @@ export interface LogoutExtent {
   readonly everything: boolean
 }
 
-/** Ends every token, key-signed token and session of a user. @throws Refused `not-found` */
+/** Ends every token, key-signed token and session of a user. @throws ProblemError `not-found` */
 export function endAllLogins(
   { database, clock }: { database: Database; clock: Clock },
   username: string,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 import { type Database, type Drizzle, violates } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import { principals, users } from '../store/schema.ts'
 import { type Giver, requireToGive, rightsGiven } from './gifts.ts'
@@ -30,7 +30,7 @@ export interface CreateUserPorts {
 
 /**
  * Stores a new user together with its principal, whose row may be left over from a deleted user of the same name: generation and
- * version then go on counting. @throws Refused `user-exists`, `missing-right` when the user gets more than `giver` has
+ * version then go on counting. @throws ProblemError `user-exists`, `missing-right` when the user gets more than `giver` has
  */
 export async function insertUser(ports: CreateUserPorts, user: NewUser, giver?: Giver): Promise<Changed<User>> {
   const now = new Date(ports.clock.now())
@@ -46,7 +46,7 @@ export async function insertUser(ports: CreateUserPorts, user: NewUser, giver?: 
   }
   const { usernameFolded, username, id: userId } = row
   try {
-    const changeNumber = await ports.database.transaction(async (transaction) => {
+    const principalVersion = await ports.database.transaction(async (transaction) => {
       await transaction
         .insert(principals)
         .values({ usernameFolded, username, userId })
@@ -55,9 +55,9 @@ export async function insertUser(ports: CreateUserPorts, user: NewUser, giver?: 
       const verify = (source: Drizzle) => requireToGive(source, giver, { rights: rightsGiven(row) })
       return numberChange(transaction, usernameFolded, { verify })
     })
-    return { result: toUser(row), changeNumber }
+    return { result: toUser(row), principalVersion }
   } catch (error) {
-    if (violates(error, 'users_username_folded')) throw new Refused('user-exists', 'there is a user of this name')
+    if (violates(error, 'users_username_folded')) throw new ProblemError('user-exists', 'there is a user of this name')
     throw error
   }
 }
@@ -68,6 +68,6 @@ export async function ensureAnonymous(ports: CreateUserPorts): Promise<void> {
   try {
     await insertUser(ports, anonymous)
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof ProblemError)) throw error
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { DigestPorts, DigestSecret } from '../../shared/protocol/authentication/digest/digest.ts'
 import { digestHa1, digestUserhash } from '../../shared/protocol/authentication/digest/digest-response.ts'
 import { foldUsername, isAnonymous } from '../../shared/protocol/principal/record.ts'
@@ -24,10 +24,10 @@ export interface NewDigestSecret {
 export interface DigestSecrets {
   /**
    * Makes one, in place of any other; that one no longer works anywhere when this resolves. `secret` only for the demo's users.
-   * @throws Refused `not-found`, `reserved-user`; Unavailable
+   * @throws ProblemError `not-found`, `reserved-user`; Unavailable
    */
   renew(username: string, secret?: string): Promise<NewDigestSecret>
-  /** The same for a caller. @throws Refused also `missing-right` when the user may do more than `giver` */
+  /** The same for a caller. @throws ProblemError also `missing-right` when the user may do more than `giver` */
   renewFor(username: string, giver: Giver): Promise<NewDigestSecret>
   readonly find: DigestPorts['find']
 }
@@ -64,9 +64,9 @@ export const digestSecretPlace = (userId: string) => ({ purpose: 'digest-ha1', r
 export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
   const { database, ids, sealing, publisher } = ports
   const renew = async (username: string, secret: string, giver?: Giver) => {
-    if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user has no secret')
-    const { result, changeNumber } = await store(ports, username, { secret, giver })
-    await publisher.waitUntilPublished(changeNumber)
+    if (isAnonymous(username)) throw new ProblemError('reserved-user', 'the reserved user has no secret')
+    const { result, principalVersion } = await store(ports, username, { secret, giver })
+    await publisher.waitUntilPublished(principalVersion)
     return { username: result, secret }
   }
   return {

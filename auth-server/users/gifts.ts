@@ -43,7 +43,7 @@ export interface Gift {
   readonly before?: UserRow
 }
 
-/** Refuses a giver who lacks one of these rights. Undefined: the server itself gives. @throws Refused `missing-right` */
+/** Refuses a giver who lacks one of these rights. Undefined: the server itself gives. @throws ProblemError `missing-right` */
 export async function requireToGive(
   transaction: Drizzle,
   giver: Giver | undefined,
@@ -54,7 +54,7 @@ export async function requireToGive(
   requireAll(giver, now, rights)
 }
 
-/** Refuses to hand over the account of a user who may do more than the giver. One's own account is no gift. @throws Refused `missing-right` */
+/** Refuses to hand over the account of a user who may do more than the giver. One's own account is no gift. @throws ProblemError `missing-right` */
 export async function requireToHandOver(
   transaction: Drizzle,
   giver: Giver | undefined,
@@ -67,7 +67,7 @@ export async function requireToHandOver(
 /**
  * Which of its owner's rights a new API key carries (null: all). A user's own key carries the rights that are asked for, and so does
  * each key that the role `admin` makes. A key for another user carries no more than its maker has; without `asked`, it carries the
- * rights that both have. @throws Refused `missing-right`
+ * rights that both have. @throws ProblemError `missing-right`
  */
 export async function rightsOfNewKey(
   transaction: Drizzle,
@@ -81,7 +81,7 @@ export async function rightsOfNewKey(
   return distinct(asked)
 }
 
-/** Refuses when the giver has meanwhile lost a right that the new key carries. @throws Refused `missing-right` */
+/** Refuses when the giver has meanwhile lost a right that the new key carries. @throws ProblemError `missing-right` */
 export async function requireToMakeKey(
   transaction: Drizzle,
   giver: Giver | undefined,

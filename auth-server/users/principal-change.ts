@@ -5,7 +5,7 @@
  */
 import { eq, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
 import { noCounter } from './change-counter.ts'
@@ -40,14 +40,14 @@ export interface ChangeOutcome<Result> {
 /** The result, and the version that must be published before the caller gets an answer. */
 export interface Changed<Result> {
   readonly result: Result
-  readonly changeNumber: number
+  readonly principalVersion: number
 }
 
 /**
  * Changes one principal in one transaction: locks its row, runs `work`, and takes the next version as the last step. When nothing
  * changed, the version is that of the latest change, whose announcement may still be under way.
  *
- * @throws Refused `not-found` when there never was a user of this name, and whatever `work` throws
+ * @throws ProblemError `not-found` when there never was a user of this name, and whatever `work` throws
  */
 export function changePrincipal<Result>(
   database: Database,
@@ -60,10 +60,10 @@ export function changePrincipal<Result>(
       .from(principals)
       .where(isUsername(username) ? eq(principals.usernameFolded, foldUsername(username)) : sql`false`)
       .for('no key update')
-    if (!principal) throw new Refused('not-found', 'there is no such user')
+    if (!principal) throw new ProblemError('not-found', 'there is no such user')
     const { result, change } = await work(transaction, principal)
-    if (!change) return { result, changeNumber: principal.changeNumber }
-    return { result, changeNumber: await numberChange(transaction, principal.usernameFolded, change) }
+    if (!change) return { result, principalVersion: principal.principalVersion }
+    return { result, principalVersion: await numberChange(transaction, principal.usernameFolded, change) }
   })
 }
 
@@ -85,7 +85,7 @@ export async function numberChange(
   await transaction
     .update(principals)
     .set({
-      changeNumber: counter.value,
+      principalVersion: counter.value,
       ...(raise && {
         generation: sql`${principals.generation} + 1`,
         keptLoginId: raise.keptLogin?.id ?? null,

@@ -3,14 +3,14 @@
  * its failures are reported. One publication is in `publish-principals.ts`. Knows nothing of why a principal changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Cache, CacheMoment } from '../../shared/platform/cache/cache.ts'
+import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { heartbeatIntervalMs } from '../../shared/protocol/principal/change-feed.ts'
-import type { InstalledPrincipal } from '../../shared/protocol/principal/record.ts'
+import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
-import { OtherInstallation, readChangeCounter } from './change-counter.ts'
+import { OtherInstance, readChangeCounter } from './change-counter.ts'
 import { readPrincipal } from './principal-record.ts'
 import { DatabaseBehindCache, publishedVersionKey, publishPrincipals, putRecord } from './publish-principals.ts'
 
@@ -42,13 +42,13 @@ export interface PrincipalPublisher {
   /** Runs a publication that begins no earlier than now, shared by all callers of that time. False when it failed. Never rejects. */
   publish(): Promise<boolean>
   /** Resolves when the change is published, or 1 s later when the cache cannot be reached. Never rejects. */
-  waitUntilPublished(changeNumber: number): Promise<void>
+  waitUntilPublished(principalVersion: number): Promise<void>
   /** Puts the user's record into the cache again and announces it, though nothing changed. Waits for one publication. Never rejects. */
   reloaded(username: string): Promise<void>
   /** The record from the database. Puts it into the cache for the next reader, if there is one. @throws Unavailable */
-  fill(username: string): Promise<InstalledPrincipal>
+  fill(username: string): Promise<InstancePrincipal>
   /** The id of the instance, read from the database once. @throws Unavailable */
-  installationId(): Promise<string>
+  instanceId(): Promise<string>
   health(): PublisherHealth
 }
 
@@ -70,7 +70,7 @@ export function createPrincipalPublisher(ports: PrincipalPublisherPorts): Princi
 class Publisher implements PrincipalPublisher {
   readonly #ports: PrincipalPublisherPorts
   #reloads = new Set<string>()
-  #installationId: string | undefined
+  #instanceId: string | undefined
   #cursor: number | undefined
   #publishedAt: number | undefined
   #problem: string | undefined
@@ -109,9 +109,9 @@ class Publisher implements PrincipalPublisher {
     return this.#running
   }
 
-  async waitUntilPublished(changeNumber: number): Promise<void> {
+  async waitUntilPublished(principalVersion: number): Promise<void> {
     await within(publishWithinMs, async (signal) => {
-      while (!signal.aborted && (this.#cursor ?? -1) < changeNumber) {
+      while (!signal.aborted && (this.#cursor ?? -1) < principalVersion) {
         if (!(await this.publish())) await sleep(retryAfterMs)
       }
     })
@@ -122,17 +122,17 @@ class Publisher implements PrincipalPublisher {
     await within(publishWithinMs, () => this.publish())
   }
 
-  async fill(username: string): Promise<InstalledPrincipal> {
+  async fill(username: string): Promise<InstancePrincipal> {
     const fillable = await this.#fillable()
-    const { installationId, record } = await readPrincipal(this.#ports, username)
-    if (record && fillable?.installationId === installationId)
-      await putRecord(this.#ports.cache, { installationId, record }, fillable.since).catch(() => false)
-    return { installationId, record }
+    const { instanceId, record } = await readPrincipal(this.#ports, username)
+    if (record && fillable?.instanceId === instanceId)
+      await putRecord(this.#ports.cache, { instanceId, record }, fillable.since).catch(() => false)
+    return { instanceId, record }
   }
 
-  async installationId(): Promise<string> {
-    this.#installationId ??= (await readChangeCounter(this.#ports.database)).installationId
-    return this.#installationId
+  async instanceId(): Promise<string> {
+    this.#instanceId ??= (await readChangeCounter(this.#ports.database)).instanceId
+    return this.#instanceId
   }
 
   health(): PublisherHealth {
@@ -141,12 +141,12 @@ class Publisher implements PrincipalPublisher {
   }
 
   /** A time in a run of the cache that has a published version; undefined where no record may be put, or the cache is away. */
-  async #fillable(): Promise<{ installationId: string; since: CacheMoment } | undefined> {
+  async #fillable(): Promise<{ instanceId: string; since: CacheTime } | undefined> {
     if (this.#problem !== undefined) return undefined
     try {
-      const installationId = await this.installationId()
+      const instanceId = await this.instanceId()
       const since = await this.#ports.cache.moment()
-      return (await this.#ports.cache.getVersioned(publishedVersionKey(installationId))) && { installationId, since }
+      return (await this.#ports.cache.getVersioned(publishedVersionKey(instanceId))) && { instanceId, since }
     } catch {
       return undefined
     }
@@ -163,14 +163,14 @@ class Publisher implements PrincipalPublisher {
     const reloads = this.#reloads
     this.#reloads = new Set()
     try {
-      const installationId = await this.installationId()
-      const start = { installationId, cursor: this.#cursor, reloads: [...reloads] }
+      const instanceId = await this.instanceId()
+      const start = { instanceId, cursor: this.#cursor, reloads: [...reloads] }
       this.#cursor = await publishPrincipals(this.#ports, start)
       this.#publishedAt = this.#ports.clock.monotonic()
       this.#report(undefined)
       return true
     } catch (error) {
-      if (error instanceof OtherInstallation) this.#startAnew()
+      if (error instanceof OtherInstance) this.#startAnew()
       for (const username of reloads) this.#reloads.add(username)
       this.#report(error)
       return false
@@ -179,7 +179,7 @@ class Publisher implements PrincipalPublisher {
 
   /** Forgets the former database. */
   #startAnew(): void {
-    this.#installationId = undefined
+    this.#instanceId = undefined
     this.#cursor = undefined
   }
 

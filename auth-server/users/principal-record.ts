@@ -6,7 +6,7 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
-import type { InstalledPrincipal } from '../../shared/protocol/principal/record.ts'
+import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { noCounter } from './change-counter.ts'
 import { effectiveRights } from './rights.ts'
@@ -21,7 +21,7 @@ export interface PrincipalFacts {
   readonly rights: readonly string[]
   readonly generation: number
   readonly keptLogin: { readonly id: string; readonly generation: number } | null
-  readonly endedLogins: readonly string[]
+  readonly revokedIds: readonly string[]
   readonly version: number
 }
 
@@ -40,7 +40,7 @@ export const principalFactsSql = (aliveSince: string): string => `json_build_obj
   'enabled', coalesce((select u.enabled from auth.users u where u.id = p.user_id), false),
   'roles', coalesce((select to_json(u.roles) from auth.users u where u.id = p.user_id), '[]'),
   'rights', coalesce((select to_json(u.rights) from auth.users u where u.id = p.user_id), '[]'),
-  'endedLogins', coalesce((select json_agg(e.id order by e.ended_at, e.id) from (
+  'revokedIds', coalesce((select json_agg(e.id order by e.ended_at, e.id) from (
     select f.id, f.ended_at from auth.login_families f
     where f.user_id = p.user_id and f.ended_at is not null and f.tokens_expire_at > ${aliveSince}
       and (f.generation = p.generation or f.id::text = p.kept_login_id)
@@ -53,14 +53,14 @@ export const principalFactsSql = (aliveSince: string): string => `json_build_obj
     union all select t.id, t.ended_at from auth.ended_tokens t
     where t.user_id = p.user_id and t.expires_at > ${aliveSince}) e), '[]'))`
 
-const readSql = `select c.installation_id::text as "installationId",
+const readSql = `select c.installation_id::text as "instanceId",
   (select ${principalFactsSql('$2::text::timestamptz')} from auth.principals p where p.username_folded = $1) as facts
   from auth.principal_change_counter c`
 
 /** The record these facts make. */
 export function toPrincipalRecord(facts: PrincipalFacts): PrincipalRecord {
-  const { roles, rights, endedLogins, ...rest } = facts
-  return { schema: 1, ...rest, rights: effectiveRights(roles, rights), endedLogins: [...endedLogins] }
+  const { roles, rights, revokedIds, ...rest } = facts
+  return { schema: 1, ...rest, rights: effectiveRights(roles, rights), revokedIds: [...revokedIds] }
 }
 
 interface PrincipalSource {
@@ -77,15 +77,15 @@ export const readPrincipalRecord = async (
   username: string,
 ): Promise<PrincipalRecord | undefined> => (await readPrincipal(source, username)).record
 
-/** The same, with the installation that the database is. @throws Unavailable */
+/** The same, with the instance that the database is. @throws Unavailable */
 export async function readPrincipal(
   { database, clock }: PrincipalSource,
   username: string,
-): Promise<InstalledPrincipal> {
+): Promise<InstancePrincipal> {
   // Nobody has the empty name.
   const name = isUsername(username) ? foldUsername(username) : ''
   const parameters = [name, tokensAliveSince(clock)]
-  const [row] = await database.query<{ installationId: string; facts: PrincipalFacts | null }>(readSql, parameters)
+  const [row] = await database.query<{ instanceId: string; facts: PrincipalFacts | null }>(readSql, parameters)
   if (!row) throw new TypeError(noCounter)
-  return { installationId: row.installationId, record: row.facts ? toPrincipalRecord(row.facts) : undefined }
+  return { instanceId: row.instanceId, record: row.facts ? toPrincipalRecord(row.facts) : undefined }
 }

@@ -5,7 +5,7 @@
  * No record is put into a cache without a published version, so a run without one holds no record, and every version is true of it. A
  * later run only holds what was read from the database after the run began, so it includes everything published before.
  */
-import type { Cache, CacheMoment } from '../../shared/platform/cache/cache.ts'
+import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
@@ -15,14 +15,13 @@ import {
   feedMessageMaxAgeMs,
   feedMessageTransitMs,
 } from '../../shared/protocol/principal/change-feed.ts'
-import { installationKey } from '../../shared/protocol/principal/instance-id.ts'
+import { instanceKey } from '../../shared/protocol/principal/instance-id.ts'
 import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/protocol/principal/record.ts'
-import { assertInstallation, noCounter, readChangeCounter } from './change-counter.ts'
+import { assertSameInstance, noCounter, readChangeCounter } from './change-counter.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
 
 /** The cache key of the published version. */
-export const publishedVersionKey = (installationId: string): string =>
-  installationKey(installationId, 'principal-feed:upTo')
+export const publishedVersionKey = (instanceId: string): string => instanceKey(instanceId, 'principal-feed:upTo')
 
 /** How long a record may stay in the cache, in seconds. */
 const recordTtlSeconds = 86_400
@@ -45,7 +44,7 @@ export interface PublishPorts {
 /** The state before a publication. */
 export interface PublicationStart {
   /** The instance that the database was so far. */
-  readonly installationId: string
+  readonly instanceId: string
   /** The version up to which this process has published; undefined before its first publication. */
   readonly cursor: number | undefined
   /** Folded names of users whose records are put again although nothing changed. */
@@ -58,14 +57,14 @@ export class DatabaseBehindCache extends Error {
 }
 
 interface Batch {
-  readonly installationId: string
+  readonly instanceId: string
   readonly counter: number
   readonly tail: readonly PrincipalFacts[]
   readonly reloaded: readonly PrincipalFacts[]
 }
 
 const batchSql = `select json_build_object(
-  'installationId', c.installation_id, 'counter', c.value,
+  'instanceId', c.installation_id, 'counter', c.value,
   'tail', coalesce((select json_agg(t.facts order by t.change_number) from (
     select p.change_number, ${principalFactsSql('$2::text::timestamptz')} as facts from auth.principals p
     where p.change_number > $1::text::bigint order by p.change_number limit ${batchSize}) t), '[]'),
@@ -78,12 +77,12 @@ const batchSql = `select json_build_object(
  *
  * @returns the version that is now published
  * @throws Unavailable when database or cache do not answer, or another run of the cache began meanwhile
- * @throws OtherInstallation when the database was replaced: everything written is true of the former one
+ * @throws OtherInstance when the database was replaced: everything written is true of the former one
  * @throws DatabaseBehindCache when nothing may be published at all
  */
 export async function publishPrincipals(ports: PublishPorts, start: PublicationStart): Promise<number> {
   const { cache, clock } = ports
-  const { installationId } = start
+  const { instanceId } = start
   let readAt = clock.monotonic()
   const since = await cache.moment()
   const publishedVersion = await establishPublishedVersion(ports, since, start)
@@ -94,41 +93,36 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
   let inOneBatch = true
   while (batch.tail.length === batchSize) {
     inOneBatch = false
-    await putRecords(cache, { installationId, facts: batch.tail }, since)
+    await putRecords(cache, { instanceId, facts: batch.tail }, since)
     readAt = clock.monotonic()
     readTime = await cache.moment()
     batch = await readBatch(ports, batch.tail[batchSize - 1]?.version ?? after, start)
   }
   if (batch.counter < published)
     throw new DatabaseBehindCache(`change ${published} is in the cache, not in the database`)
-  await putRecords(cache, { installationId, facts: [...batch.tail, ...batch.reloaded] }, since)
-  if (!inOneBatch) await assertSameIncarnation(cache, installationId, since)
+  await putRecords(cache, { instanceId, facts: [...batch.tail, ...batch.reloaded] }, since)
+  if (!inOneBatch) await assertSameCacheRun(cache, instanceId, since)
 
   const upTo = batch.counter
-  await putPublishedVersion(cache, { installationId, version: upTo }, { since })
+  await putPublishedVersion(cache, { instanceId, version: upTo }, { since })
   const ageMs = Math.min(clock.monotonic() - readAt + feedMessageTransitMs, feedMessageMaxAgeMs)
   const told = inOneBatch ? announcement(after, batch) : { after: upTo, upTo, changes: [] }
   const message: FeedMessage = { ...told, ageMs, keys: ports.publishedKeys() }
   const fresh = { since: readTime, maxAgeMs: ageMs }
-  if (!(await cache.publish(feedChannel(installationId), JSON.stringify(message), fresh)))
-    throw new Unavailable('cache')
+  if (!(await cache.publish(feedChannel(instanceId), JSON.stringify(message), fresh))) throw new Unavailable('cache')
   return upTo
 }
 
 /** The published version of the cache. Writes it first when this run has none. */
-async function establishPublishedVersion(
-  { cache, database }: PublishPorts,
-  since: CacheMoment,
-  start: PublicationStart,
-) {
-  const { installationId, cursor } = start
-  const present = await cache.getVersioned(publishedVersionKey(installationId))
+async function establishPublishedVersion({ cache, database }: PublishPorts, since: CacheTime, start: PublicationStart) {
+  const { instanceId, cursor } = start
+  const present = await cache.getVersioned(publishedVersionKey(instanceId))
   if (present) return present.version
   const counter = await readChangeCounter(database)
-  assertInstallation(counter, installationId)
+  assertSameInstance(counter, instanceId)
   const version = Math.min(cursor ?? Number.POSITIVE_INFINITY, counter.value)
-  await putPublishedVersion(cache, { installationId, version }, { since, ifAbsent: true })
-  const established = await cache.getVersioned(publishedVersionKey(installationId))
+  await putPublishedVersion(cache, { instanceId, version }, { since, ifAbsent: true })
+  const established = await cache.getVersioned(publishedVersionKey(instanceId))
   if (!established) throw new Unavailable('cache')
   return established.version
 }
@@ -136,11 +130,11 @@ async function establishPublishedVersion(
 /** False when a higher version is there, or when the run of the cache is over; callers learn the difference from `cache.publish`. */
 const putPublishedVersion = (
   cache: Cache,
-  { installationId, version }: { installationId: string; version: number },
-  options: { since: CacheMoment; ifAbsent?: boolean },
+  { instanceId, version }: { instanceId: string; version: number },
+  options: { since: CacheTime; ifAbsent?: boolean },
 ) =>
   cache.putVersioned(
-    publishedVersionKey(installationId),
+    publishedVersionKey(instanceId),
     { version, value: String(version) },
     { ...options, ttlSeconds: publishedVersionTtlSeconds },
   )
@@ -149,34 +143,34 @@ async function readBatch({ database, clock }: PublishPorts, after: number, start
   const parameters = [String(after), tokensAliveSince(clock), JSON.stringify(start.reloads)]
   const [row] = await database.query<{ batch: Batch }>(batchSql, parameters)
   if (!row) throw new TypeError(noCounter)
-  assertInstallation(row.batch, start.installationId)
+  assertSameInstance(row.batch, start.instanceId)
   return row.batch
 }
 
 async function putRecords(
   cache: Cache,
-  { installationId, facts }: { installationId: string; facts: readonly PrincipalFacts[] },
-  since: CacheMoment,
+  { instanceId, facts }: { instanceId: string; facts: readonly PrincipalFacts[] },
+  since: CacheTime,
 ): Promise<void> {
-  await Promise.all(facts.map((one) => putRecord(cache, { installationId, record: toPrincipalRecord(one) }, since)))
+  await Promise.all(facts.map((one) => putRecord(cache, { instanceId, record: toPrincipalRecord(one) }, since)))
 }
 
 /** Puts one record under its version, in the run of the cache of `since` only; false when a newer one is there. @throws Unavailable */
 export const putRecord = (
   cache: Cache,
-  { installationId, record }: { installationId: string; record: PrincipalRecord },
-  since: CacheMoment,
+  { instanceId, record }: { instanceId: string; record: PrincipalRecord },
+  since: CacheTime,
 ): Promise<boolean> =>
   cache.putVersioned(
-    principalKey(installationId, record.username),
+    principalKey(instanceId, record.username),
     { version: record.version, value: JSON.stringify(record) },
     { since, ttlSeconds: recordTtlSeconds },
   )
 
 /** Throws Unavailable if the cache was restarted. Publishes an empty message, because `putVersioned` does not report a restart. */
-async function assertSameIncarnation(cache: Cache, installationId: string, since: CacheMoment): Promise<void> {
+async function assertSameCacheRun(cache: Cache, instanceId: string, since: CacheTime): Promise<void> {
   const fresh = { since, maxAgeMs: 3_600_000 }
-  if (!(await cache.publish(`${feedChannel(installationId)}:incarnation`, '', fresh))) throw new Unavailable('cache')
+  if (!(await cache.publish(`${feedChannel(instanceId)}:incarnation`, '', fresh))) throw new Unavailable('cache')
 }
 
 /**

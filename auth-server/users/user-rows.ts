@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, ne, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import { users } from '../store/schema.ts'
 import { adminRole } from './rights.ts'
@@ -22,16 +22,16 @@ export const toUser = (row: UserRow): User => ({
 })
 
 /** The refusal for a name that no user has. */
-const noSuchUser = () => new Refused('not-found', 'there is no such user')
+const noSuchUser = () => new ProblemError('not-found', 'there is no such user')
 
-/** The row of this user. @throws Refused `not-found` */
+/** The row of this user. @throws ProblemError `not-found` */
 export async function userRow(source: Drizzle, userId: string): Promise<UserRow> {
   const [row] = await source.select().from(users).where(eq(users.id, userId))
   if (!row) throw noSuchUser()
   return row
 }
 
-/** The user of this name. @throws Refused `not-found` */
+/** The user of this name. @throws ProblemError `not-found` */
 export async function readUser(database: Database, username: string): Promise<User> {
   if (!isUsername(username)) throw noSuchUser()
   const [row] = await database.drizzle
@@ -83,10 +83,10 @@ export const isEnabledAdmin = (user: Pick<UserRow, 'enabled' | 'roles'>): boolea
 
 /**
  * Refuses when no enabled admin is left. Only sound once the change has its number: then nobody else can take one away at the same
- * time. @throws Refused `last-admin`
+ * time. @throws ProblemError `last-admin`
  */
 export async function verifyAdminLeft(transaction: Drizzle): Promise<void> {
   const admins = and(eq(users.enabled, true), sql`${adminRole} = any(${users.roles})`)
   const left = await transaction.select({ id: users.id }).from(users).where(admins).limit(1)
-  if (left.length === 0) throw new Refused('last-admin', 'at least one enabled admin must be left')
+  if (left.length === 0) throw new ProblemError('last-admin', 'at least one enabled admin must be left')
 }

@@ -1,7 +1,7 @@
 /**
  * What a user is: the values, and the rules that hold for each alone. Knows no database.
  */
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
 import { anonymousUsername, isAnonymous, isUsername } from '../../shared/protocol/principal/record.ts'
 import { effectiveRights, isRight, isRole, readingRights } from './rights.ts'
@@ -60,10 +60,10 @@ export function grantProblems(
   ]
 }
 
-/** Does nothing when there are no problems. @throws Refused `invalid-value` with all of them in `errors` */
+/** Does nothing when there are no problems. @throws ProblemError `invalid-value` with all of them in `errors` */
 export function refuseProblems(problems: readonly MemberError[]): void {
   if (problems.length > 0) {
-    throw new Refused('invalid-value', 'some values cannot be accepted', { members: { errors: problems } })
+    throw new ProblemError('invalid-value', 'some values cannot be accepted', { members: { errors: problems } })
   }
 }
 

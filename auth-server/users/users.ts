@@ -6,7 +6,7 @@
  */
 
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
@@ -29,11 +29,11 @@ export interface UserRequest {
 }
 
 /**
- * What can be done with users. Names are looked up folding ASCII case. Everything throws Unavailable, and Refused `not-found` for a
+ * What can be done with users. Names are looked up folding ASCII case. Everything throws Unavailable, and ProblemError `not-found` for a
  * name that no user has.
  */
 export interface Users {
-  /** @throws Refused `invalid-value` with `errors`, `user-exists`, `missing-right` when `giver` has less than the user is to get */
+  /** @throws ProblemError `invalid-value` with `errors`, `user-exists`, `missing-right` when `giver` has less than the user is to get */
   create(request: UserRequest, giver?: Giver): Promise<User>
   /** As `create`, and marks the user for good: production refuses to start while there is one. */
   createForDemo(request: UserRequest): Promise<User>
@@ -41,10 +41,10 @@ export interface Users {
   list(page: PageRequest): Promise<Page<User>>
   /**
    * Replaces each member that is there. Disabling ends everything the user holds.
-   * @throws Refused `invalid-value`, `last-admin`, `missing-right` when it gives more than `giver` has
+   * @throws ProblemError `invalid-value`, `last-admin`, `missing-right` when it gives more than `giver` has
    */
   patch(username: string, patch: UserPatch, giver?: Giver): Promise<User>
-  /** @throws Refused `last-admin`, `reserved-user` */
+  /** @throws ProblemError `last-admin`, `reserved-user` */
   delete(username: string): Promise<void>
   /** Ends every token, key-signed token and session of the user, and its API keys and Digest secret if asked to. */
   logOutEverywhere(username: string, extent?: LogoutExtent): Promise<void>
@@ -72,8 +72,8 @@ export interface UsersPorts extends CreateUserPorts {
 export function createUsers(ports: UsersPorts): Users {
   const { database, publisher } = ports
   const settled = async <Result>(change: Promise<Changed<Result>>): Promise<Result> => {
-    const { result, changeNumber } = await change
-    await publisher.waitUntilPublished(changeNumber)
+    const { result, principalVersion } = await change
+    await publisher.waitUntilPublished(principalVersion)
     return result
   }
   return {
@@ -86,7 +86,7 @@ export function createUsers(ports: UsersPorts): Users {
       return settled(changeUser(ports, username, { patch, giver }))
     },
     delete: async (username) => {
-      if (isAnonymous(username)) throw new Refused('reserved-user', 'the reserved user cannot be deleted')
+      if (isAnonymous(username)) throw new ProblemError('reserved-user', 'the reserved user cannot be deleted')
       await settled(deleteUser(database, username))
     },
     logOutEverywhere: (username, extent = { everything: false }) => settled(endAllLogins(ports, username, extent)),
@@ -99,7 +99,7 @@ export function createUsers(ports: UsersPorts): Users {
   }
 }
 
-/** Refuses what no user can be. @throws Refused `invalid-value` with `errors` */
+/** Refuses what no user can be. @throws ProblemError `invalid-value` with `errors` */
 export function refuseImpossibleUser({ username, password, roles, rights }: UserRequest): void {
   refuseProblems([
     ...usernameProblems(username),

@@ -19,8 +19,10 @@ export function startLoad(): Load {
     child.once('exit', (code) => reject(new Error(`the load generator has ended with ${code}`)))
   })
   broken.catch(() => {})
-  const ask = <Answer>(order: LoadOrder): Promise<Answer> => {
-    const answered = new Promise<Answer>((resolve) => child.once('message', (answer: Answer) => resolve(answer)))
+  const ask = <HttpResponse>(order: LoadOrder): Promise<HttpResponse> => {
+    const answered = new Promise<HttpResponse>((resolve) =>
+      child.once('message', (response: HttpResponse) => resolve(response)),
+    )
     child.send(order)
     return Promise.race([answered, broken])
   }

@@ -6,7 +6,7 @@ import type { Traced } from '../../shared/platform/http/trace.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import { holdCredentials } from '../../shared/protocol/authentication/credential-cache.ts'
+import { createCredentialCache } from '../../shared/protocol/authentication/credential-cache.ts'
 import { reportUses } from '../../shared/protocol/authentication/signed-request/report-uses.ts'
 import { type SigningKey, signingKeyOf } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { apiKeyExchange, apiKeySecretPurpose, apiKeyUsedExchange } from '../../shared/protocol/internal-api/api-key.ts'
@@ -15,7 +15,7 @@ import type { AuthClient } from './auth-client.ts'
 
 export interface ApiKeyStore {
   /** The key of this id; undefined when there is none, or none any more. @throws Unavailable */
-  find(id: string, onBehalfOf?: Traced): Promise<SigningKey | undefined>
+  find(id: string, traceContext?: Traced): Promise<SigningKey | undefined>
   /** Tells the auth server, in the background and at most once in a minute per key, that the key was used. */
   noteUse(id: string): void
 }
@@ -29,20 +29,20 @@ export interface ApiKeyStorePorts {
   readonly secret: string
 }
 
-const heldBounds = { maxEntries: 10_000, maxBytes: 32_000_000 }
+const cacheBounds = { maxEntries: 10_000, maxBytes: 32_000_000 }
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Nothing is held yet. */
 export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
   const { authClient, principals, clock } = ports
-  const held = holdCredentials<SigningKey>({ principals, clock, ...heldBounds })
+  const held = createCredentialCache<SigningKey>({ principals, clock, ...cacheBounds })
   const report = async (id: string) => {
     await authClient.ask(questionOf(apiKeyUsedExchange, { path: { id }, body: undefined }))
   }
   return {
-    find: async (id, onBehalfOf) => {
+    find: async (id, traceContext) => {
       if (!idForm.test(id)) return undefined
-      return held.peek(id, onBehalfOf) ?? held.get(id, () => load(id, ports, onBehalfOf), onBehalfOf)
+      return held.peek(id, traceContext) ?? held.get(id, () => load(id, ports, traceContext), traceContext)
     },
     noteUse: reportUses(report, ports),
   }
@@ -51,12 +51,12 @@ export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
 async function load(
   id: string,
   { authClient, secret }: ApiKeyStorePorts,
-  onBehalfOf: Traced | undefined,
+  traceContext: Traced | undefined,
 ): Promise<SigningKey | undefined> {
   const question = questionOf(apiKeyExchange, { path: { id }, body: undefined })
-  const { status, body } = await authClient.ask({ ...question, onBehalfOf })
+  const { status, body } = await authClient.ask({ ...question, traceContext })
   if (status === 404) return undefined
-  const answer = status === 200 ? apiKeyExchange.answer.safeParse(body) : undefined
+  const answer = status === 200 ? apiKeyExchange.responseBody.safeParse(body) : undefined
   if (!answer?.success) {
     throw new Unavailable('auth-server', { cause: new Error(`/internal/api-keys answered ${status}`) })
   }

@@ -11,26 +11,26 @@ import { principalExchange } from '../../shared/protocol/internal-api/principal.
 import { signInternalRequest } from '../../shared/protocol/internal-api/requests.ts'
 import {
   type AnsweredInternalRequest,
-  installationHeader,
-  isInternalAnswer,
+  instanceHeader,
+  isInternalResponse,
   keySetHeader,
 } from '../../shared/protocol/internal-api/responses.ts'
-import { installationIdSchema } from '../../shared/protocol/principal/instance-id.ts'
-import type { InstalledPrincipal } from '../../shared/protocol/principal/record.ts'
+import { instanceIdSchema } from '../../shared/protocol/principal/instance-id.ts'
+import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 
 export interface AuthClient {
-  /** The record as the database has it now, and which installation that is. @throws Unavailable */
-  principal(username: string, onBehalfOf?: Traced): Promise<InstalledPrincipal>
+  /** The record as the database has it now, and which instance that is. @throws Unavailable */
+  principal(username: string, traceContext?: Traced): Promise<InstancePrincipal>
   /** Whose feed and cache there is to follow. @throws Unavailable */
-  installationId(): Promise<string>
+  instanceId(): Promise<string>
   /** A public document such as `/.well-known/jwks.json`, parsed and unchecked. @throws Unavailable unless it answers 200 */
   document(path: string): Promise<unknown>
   /**
    * Asks below `/internal`; a body goes as JSON. @throws Unavailable when nothing answers, or something that is not JSON, or that is
    * not proved to be the auth server's answer to this very question (`shared/protocol/internal-api/responses.ts`)
    */
-  ask(question: InternalQuestion): Promise<InternalAnswer>
+  ask(question: InternalQuestion): Promise<InternalResponse>
   /** From now on it is not asked any more. */
   stop(): void
 }
@@ -41,13 +41,13 @@ export interface InternalQuestion {
   readonly target: string
   readonly body?: unknown
   /** The request that asks, if one does. */
-  readonly onBehalfOf?: Traced | undefined
+  readonly traceContext?: Traced | undefined
   /** How long the answer may take, in milliseconds; 3 000 when left out. */
   readonly deadlineMs?: number
 }
 
 /** What the auth server answered; never secret by itself (`shared/platform/crypto/internal-sealing.ts`). */
-export interface InternalAnswer {
+export interface InternalResponse {
   readonly status: number
   /** Undefined without a body. */
   readonly body: unknown
@@ -91,14 +91,14 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     method,
     target: behind,
     body: value,
-    onBehalfOf,
+    traceContext,
     deadlineMs,
   }: InternalQuestion): AuthRequest & { readonly nonce: string } => {
     const target = `/internal${behind}`
     const body = value === undefined ? '' : JSON.stringify(value)
     const nonce = ids.secret(18)
     const headers = new Headers({
-      ...(onBehalfOf === undefined ? {} : { traceparent: traceparent(onBehalfOf) }),
+      ...(traceContext === undefined ? {} : { traceparent: traceparent(traceContext) }),
       authorization: signInternalRequest({ method, target, body }, { secret, clock, nonce }),
       ...(value === undefined ? {} : { 'content-type': 'application/json' }),
     })
@@ -108,7 +108,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
   const questions = refuseWhileFrozen(send, () => light(requestOf(feedQuestion)))
   const documents = refuseWhileFrozen(send, () => light(documentRequest(lightDocument)))
   const [request, requestDocument] = [failFast(questions.ask), failFast(documents.ask)]
-  const ask = async (question: InternalQuestion): Promise<InternalAnswer> => {
+  const ask = async (question: InternalQuestion): Promise<InternalResponse> => {
     const asked = requestOf(question)
     const answer = await request(asked)
     requireProved(answer, { secret, nonce: asked.nonce })
@@ -122,18 +122,18 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     stop: () => {
       for (const part of [questions, documents]) part.stop()
     },
-    principal: async (username, onBehalfOf) => {
+    principal: async (username, traceContext) => {
       const question = questionOf(principalExchange, { path: { username }, body: undefined })
-      const { status, headers, body } = await ask({ ...question, onBehalfOf })
-      const installation = installationIdSchema.safeParse(headers.get(installationHeader))
-      const record = status === 200 ? principalExchange.answer.safeParse(body).data : undefined
-      if (installation.success && (record || status === 404)) return { installationId: installation.data, record }
+      const { status, headers, body } = await ask({ ...question, traceContext })
+      const instance = instanceIdSchema.safeParse(headers.get(instanceHeader))
+      const record = status === 200 ? principalExchange.responseBody.safeParse(body).data : undefined
+      if (instance.success && (record || status === 404)) return { instanceId: instance.data, record }
       throw new Unavailable('auth-server', { cause: new Error(`/internal/principals answered ${status}`) })
     },
-    installationId: async () => {
+    instanceId: async () => {
       const { status, body } = await ask(feedQuestion)
-      const answer = status === 200 ? feedExchange.answer.safeParse(body) : undefined
-      if (answer?.success) return answer.data.installationId
+      const answer = status === 200 ? feedExchange.responseBody.safeParse(body) : undefined
+      if (answer?.success) return answer.data.instanceId
       throw new Unavailable('auth-server', { cause: new Error(`/internal/feed answered ${status}`) })
     },
     document: async (path) => {
@@ -171,7 +171,7 @@ function requireProved(
   { status, text: body, headers }: { readonly status: number; readonly text: string; readonly headers: Headers },
   request: AnsweredInternalRequest,
 ): void {
-  if (isInternalAnswer({ status, body, header: (name) => headers.get(name) }, request)) return
+  if (isInternalResponse({ status, body, header: (name) => headers.get(name) }, request)) return
   throw new Unavailable('auth-server', { cause: new Error(`/internal answered ${status} without the right MAC`) })
 }
 

@@ -8,7 +8,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import { holdCredentials, isCurrent } from '../../shared/protocol/authentication/credential-cache.ts'
+import { createCredentialCache, isCurrent } from '../../shared/protocol/authentication/credential-cache.ts'
 import type { Sessions } from '../../shared/protocol/authentication/session/session.ts'
 import {
   isOver,
@@ -22,9 +22,9 @@ import { type SessionQuestion, sessionExchange } from '../../shared/protocol/int
 import type { AuthClient } from './auth-client.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 
-export interface HeldSessionsPorts {
+export interface CachedSessionsPorts {
   readonly principals: Principals
-  readonly feed: Pick<PrincipalFeed, 'installationId'>
+  readonly feed: Pick<PrincipalFeed, 'instanceId'>
   readonly cache: Pick<Cache, 'getVersioned'>
   readonly authClient: Pick<AuthClient, 'ask'>
   readonly clock: Clock
@@ -33,28 +33,28 @@ export interface HeldSessionsPorts {
 }
 
 /** So many sessions are held, less than 1 KB each. */
-const heldBounds = { maxEntries: 100_000, maxBytes: 64_000_000 }
+const cacheBounds = { maxEntries: 100_000, maxBytes: 64_000_000 }
 
 /** The sessions of one deal server. */
-export function createHeldSessions(ports: HeldSessionsPorts): Sessions {
+export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
   const { principals, clock } = ports
   const idleTtlMs = ports.sessionIdleTtlSeconds * 1000
-  const held = holdCredentials<KnownSession>({ principals, clock, ...heldBounds })
+  const held = createCredentialCache<KnownSession>({ principals, clock, ...cacheBounds })
   const steps = new Map<string, Promise<KnownSession | undefined>>()
   const isOverNow = (session: KnownSession) => isOver(session, clock.now(), idleTtlMs)
 
-  const look = async (keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined> => {
+  const look = async (keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> => {
     const load = async () => {
       const cached = await readCache(ports, keyHash)
-      if (cached && !isOverNow(cached) && (await isCurrent(cached, principals, onBehalfOf))) return cached
-      return askAuthServer(ports, { keyHash, isAction: false }, onBehalfOf)
+      if (cached && !isOverNow(cached) && (await isCurrent(cached, principals, traceContext))) return cached
+      return askAuthServer(ports, { keyHash, isAction: false }, traceContext)
     }
-    const known = await held.get(keyHash, load, onBehalfOf)
+    const known = await held.get(keyHash, load, traceContext)
     if (!known || !isOverNow(known)) return known
     if (known.expiresAt <= clock.now()) return undefined
     // Its last-action time may have been moved by way of another server.
     held.delete(keyHash)
-    const anew = await held.get(keyHash, load, onBehalfOf)
+    const anew = await held.get(keyHash, load, traceContext)
     return anew && !isOverNow(anew) ? anew : undefined
   }
 
@@ -62,10 +62,10 @@ export function createHeldSessions(ports: HeldSessionsPorts): Sessions {
   const step = async (
     keyHash: string,
     session: KnownSession,
-    onBehalfOf?: Traced,
+    traceContext?: Traced,
   ): Promise<KnownSession | undefined> => {
     try {
-      const moved = await askAuthServer(ports, { keyHash, isAction: true }, onBehalfOf)
+      const moved = await askAuthServer(ports, { keyHash, isAction: true }, traceContext)
       if (moved) held.set(keyHash, moved)
       else held.delete(keyHash)
       return moved
@@ -77,32 +77,32 @@ export function createHeldSessions(ports: HeldSessionsPorts): Sessions {
     }
   }
 
-  const lookAndStep = async (keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined> => {
-    const session = await look(keyHash, onBehalfOf)
+  const lookAndStep = async (keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> => {
+    const session = await look(keyHash, traceContext)
     if (!session || !isStepDue(session, clock.now(), idleTtlMs)) return session
     const underWay = steps.get(keyHash)
     if (underWay) return underWay
-    const started = step(keyHash, session, onBehalfOf).finally(() => steps.delete(keyHash))
+    const started = step(keyHash, session, traceContext).finally(() => steps.delete(keyHash))
     steps.set(keyHash, started)
     return started
   }
 
   return {
     look,
-    use: (keyHash, onBehalfOf) => {
-      const known = held.peek(keyHash, onBehalfOf)
+    use: (keyHash, traceContext) => {
+      const known = held.peek(keyHash, traceContext)
       const isEnough = known && !isOverNow(known) && !isStepDue(known, clock.now(), idleTtlMs)
-      return isEnough ? known : lookAndStep(keyHash, onBehalfOf)
+      return isEnough ? known : lookAndStep(keyHash, traceContext)
     },
   }
 }
 
-/** What the cache has, if it can be read and is of the installation that is followed. */
-async function readCache({ cache, feed }: HeldSessionsPorts, keyHash: string): Promise<KnownSession | undefined> {
-  const installationId = feed.installationId()
-  if (installationId === undefined) return undefined
+/** What the cache has, if it can be read and is of the instance that is followed. */
+async function readCache({ cache, feed }: CachedSessionsPorts, keyHash: string): Promise<KnownSession | undefined> {
+  const instanceId = feed.instanceId()
+  if (instanceId === undefined) return undefined
   try {
-    const entry = await cache.getVersioned(sessionCacheKey(installationId, keyHash))
+    const entry = await cache.getVersioned(sessionCacheKey(instanceId, keyHash))
     return entry && knownSessionSchema.safeParse(JSON.parse(entry.value)).data
   } catch (error) {
     if (error instanceof Unavailable || error instanceof SyntaxError) return undefined
@@ -112,13 +112,13 @@ async function readCache({ cache, feed }: HeldSessionsPorts, keyHash: string): P
 
 /** @throws Unavailable */
 async function askAuthServer(
-  { authClient }: HeldSessionsPorts,
+  { authClient }: CachedSessionsPorts,
   question: SessionQuestion,
-  onBehalfOf: Traced | undefined,
+  traceContext: Traced | undefined,
 ): Promise<KnownSession | undefined> {
   const asked = questionOf(sessionExchange, { path: {}, body: question })
-  const { status, body } = await authClient.ask({ ...asked, onBehalfOf })
-  const answer = status === 200 ? sessionExchange.answer.safeParse(body).data : undefined
+  const { status, body } = await authClient.ask({ ...asked, traceContext })
+  const answer = status === 200 ? sessionExchange.responseBody.safeParse(body).data : undefined
   if (answer) return answer.session ?? undefined
   throw new Unavailable('auth-server', { cause: new Error(`/internal/sessions answered ${status}`) })
 }

@@ -3,7 +3,7 @@ import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import { holdCredentials } from '../../shared/protocol/authentication/credential-cache.ts'
+import { createCredentialCache } from '../../shared/protocol/authentication/credential-cache.ts'
 import type { DigestPorts, DigestSecret } from '../../shared/protocol/authentication/digest/digest.ts'
 import type { DigestCredential } from '../../shared/protocol/authentication/digest/digest-credential.ts'
 import { digestSecretExchange, digestSecretPurpose } from '../../shared/protocol/internal-api/digest-secret.ts'
@@ -26,12 +26,17 @@ const possible = /^[A-Za-z0-9._@-]{1,64}$/
  * that a wrong response for a user who exists costs the same question, `find` always asks.
  */
 export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts, 'peek' | 'find'> {
-  const held = holdCredentials<DigestSecret>({ ...ports, maxEntries: 10_000, maxBytes: 8_000_000, unknownForMs: 0 })
+  const held = createCredentialCache<DigestSecret>({
+    ...ports,
+    maxEntries: 10_000,
+    maxBytes: 8_000_000,
+    unknownForMs: 0,
+  })
   return {
-    peek: (user, onBehalfOf) => held.peek(targetOf(user), onBehalfOf),
-    find: async (user, onBehalfOf) => {
+    peek: (user, traceContext) => held.peek(targetOf(user), traceContext),
+    find: async (user, traceContext) => {
       const target = targetOf(user)
-      return target === '' ? undefined : held.renew(target, () => ask(ports, target, onBehalfOf), onBehalfOf)
+      return target === '' ? undefined : held.renew(target, () => ask(ports, target, traceContext), traceContext)
     },
   }
 }
@@ -47,11 +52,11 @@ function targetOf(user: DigestCredential['user']): string {
 async function ask(
   { authClient, serviceSecret }: DigestSecretsPorts,
   target: string,
-  onBehalfOf: Traced | undefined,
+  traceContext: Traced | undefined,
 ): Promise<DigestSecret | undefined> {
-  const { status, body } = await authClient.ask({ method: digestSecretExchange.method, target, onBehalfOf })
+  const { status, body } = await authClient.ask({ method: digestSecretExchange.method, target, traceContext })
   if (status === 404) return undefined
-  const answer = status === 200 ? digestSecretExchange.answer.safeParse(body).data : undefined
+  const answer = status === 200 ? digestSecretExchange.responseBody.safeParse(body).data : undefined
   const purpose = digestSecretPurpose(answer?.userId ?? '')
   const ha1 = answer && openInternally(answer.ha1Sealed, { secrets: [serviceSecret], purpose })
   if (!answer || ha1 === undefined) {

@@ -27,11 +27,11 @@ export interface PrincipalFeed {
   start(): Promise<void>
   stop(): Promise<void>
   /** The instance that is followed; undefined until the auth server has named it. */
-  installationId(): string | undefined
+  instanceId(): string | undefined
   /** Follows this instance, which the auth server named in an answer to a request that began while `before` was followed. */
-  observeInstance(installationId: string, before: string | undefined): void
+  observeInstance(instanceId: string, before: string | undefined): void
   /** From now on calls `listener` whenever another instance is followed: nothing known before is of use. */
-  onOtherInstallation(listener: () => void): void
+  onOtherInstance(listener: () => void): void
   /** True while memory and cache can be believed. */
   isCurrent(): boolean
   /** When the feed was current last, on the monotonic clock; minus infinity when never. */
@@ -51,7 +51,7 @@ export interface PrincipalFeed {
 /** What a feed works with. */
 export interface PrincipalFeedPorts {
   readonly cache: Cache
-  readonly authClient: Pick<AuthClient, 'installationId'>
+  readonly authClient: Pick<AuthClient, 'instanceId'>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
 }
@@ -70,10 +70,10 @@ class FollowedFeed implements PrincipalFeed {
   readonly #ports: PrincipalFeedPorts
   readonly #minVersions = new Map<string, { version: number; until: number }>()
   readonly #changeListeners: ((foldedUsername: string, version: number) => void)[] = []
-  readonly #installationListeners: (() => void)[] = []
+  readonly #instanceListeners: (() => void)[] = []
   readonly #keysListeners: ((keys: string) => void)[] = []
   readonly #stopping = new AbortController()
-  #installationId: string | undefined
+  #instanceId: string | undefined
   #subscription: Promise<() => Promise<void>> | undefined
   #lastReadAt = Number.NEGATIVE_INFINITY
   #followedUpTo: number | undefined
@@ -96,18 +96,18 @@ class FollowedFeed implements PrincipalFeed {
     await this.#unsubscribe()
   }
 
-  installationId(): string | undefined {
-    return this.#installationId
+  instanceId(): string | undefined {
+    return this.#instanceId
   }
 
-  observeInstance(installationId: string, before: string | undefined): void {
+  observeInstance(instanceId: string, before: string | undefined): void {
     // An answer to a request from before the last change of instances is outdated.
-    const isNews = installationId !== before && before === this.#installationId
-    if (isNews && !this.#stopping.signal.aborted) this.#follow(installationId)
+    const isNews = instanceId !== before && before === this.#instanceId
+    if (isNews && !this.#stopping.signal.aborted) this.#follow(instanceId)
   }
 
-  onOtherInstallation(listener: () => void): void {
-    this.#installationListeners.push(listener)
+  onOtherInstance(listener: () => void): void {
+    this.#instanceListeners.push(listener)
   }
 
   isCurrent(): boolean {
@@ -141,30 +141,30 @@ class FollowedFeed implements PrincipalFeed {
 
   /** @throws Unavailable */
   async #ask(): Promise<void> {
-    const before = this.#installationId
-    this.observeInstance(await this.#ports.authClient.installationId(), before)
+    const before = this.#instanceId
+    this.observeInstance(await this.#ports.authClient.instanceId(), before)
   }
 
   async #keepAsking(): Promise<void> {
     const { signal } = this.#stopping
-    while (!signal.aborted && this.#installationId === undefined) {
+    while (!signal.aborted && this.#instanceId === undefined) {
       await sleep(retryMs, undefined, { signal, ref: false }).catch(() => undefined)
-      if (!signal.aborted && this.#installationId === undefined) await this.#ask().catch(() => undefined)
+      if (!signal.aborted && this.#instanceId === undefined) await this.#ask().catch(() => undefined)
     }
   }
 
-  #follow(installationId: string): void {
-    const former = this.#installationId
-    if (former !== undefined) this.#ports.log.warn({ former, installationId }, 'The auth server has another database')
+  #follow(instanceId: string): void {
+    const former = this.#instanceId
+    if (former !== undefined) this.#ports.log.warn({ former, instanceId }, 'The auth server has another database')
     void this.#unsubscribe()
-    this.#installationId = installationId
+    this.#instanceId = instanceId
     this.#lastReadAt = Number.NEGATIVE_INFINITY
     this.#followedUpTo = undefined
     this.#minVersions.clear()
     this.#epoch += 1
-    for (const listener of this.#installationListeners) listener()
-    this.#subscription = this.#ports.cache.subscribe(feedChannel(installationId), (text, heldUpMs) => {
-      if (this.#installationId === installationId) this.#onMessage(text, heldUpMs)
+    for (const listener of this.#instanceListeners) listener()
+    this.#subscription = this.#ports.cache.subscribe(feedChannel(instanceId), (text, heldUpMs) => {
+      if (this.#instanceId === instanceId) this.#onMessage(text, heldUpMs)
     })
     this.#subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'The change feed cannot be followed'))
   }

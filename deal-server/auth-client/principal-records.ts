@@ -12,7 +12,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import type { InstalledPrincipal } from '../../shared/protocol/principal/record.ts'
+import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import {
   foldUsername,
   type PrincipalRecord,
@@ -33,7 +33,7 @@ export interface PrincipalRecordsPorts {
 
 /** What is known of one user. */
 interface KnownRecord {
-  readonly installationId: string
+  readonly instanceId: string
   /** Undefined: the auth server said there is no such user. */
   readonly record: PrincipalRecord | undefined
   /** The lowest version that may be used: the highest one announced or seen. */
@@ -79,17 +79,17 @@ class PrincipalRecords implements Principals {
       const known = this.#known.get(name)
       if (known) this.#known.set(name, { ...known, isOutdated: true, minVersion: Math.max(known.minVersion, version) })
     })
-    ports.feed.onOtherInstallation(() => this.#known.clear())
+    ports.feed.onOtherInstance(() => this.#known.clear())
   }
 
-  onOtherInstallation(listener: () => void): void {
-    this.#ports.feed.onOtherInstallation(listener)
+  onOtherInstance(listener: () => void): void {
+    this.#ports.feed.onOtherInstance(listener)
   }
 
-  get(username: string, onBehalfOf?: Traced): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined {
+  get(username: string, traceContext?: Traced): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined {
     const name = foldUsername(username)
     const known = this.#known.get(name)
-    return known && this.#isGood(known) ? known.record : this.#sharedLoad(name, onBehalfOf)
+    return known && this.#isGood(known) ? known.record : this.#sharedLoad(name, traceContext)
   }
 
   /** True when the known record may be used now. */
@@ -107,11 +107,11 @@ class PrincipalRecords implements Principals {
   }
 
   /** Callers share a load that began at most 500 ms ago. It carries the trace of the first caller. */
-  #sharedLoad(name: string, onBehalfOf: Traced | undefined): Promise<PrincipalRecord | undefined> {
+  #sharedLoad(name: string, traceContext: Traced | undefined): Promise<PrincipalRecord | undefined> {
     const now = this.#ports.clock.monotonic()
     const underWay = this.#loads.get(name)
     if (underWay && now - underWay.startedAt <= answerGoodForMs) return underWay.result
-    const started: Load = { startedAt: now, result: this.#load(name, onBehalfOf) }
+    const started: Load = { startedAt: now, result: this.#load(name, traceContext) }
     this.#loads.set(name, started)
     const forget = () => {
       if (this.#loads.get(name) === started) this.#loads.delete(name)
@@ -120,12 +120,12 @@ class PrincipalRecords implements Principals {
     return started.result
   }
 
-  async #load(name: string, onBehalfOf: Traced | undefined): Promise<PrincipalRecord | undefined> {
+  async #load(name: string, traceContext: Traced | undefined): Promise<PrincipalRecord | undefined> {
     for (let count = 0; count < maxLoads; count += 1) {
-      const asked = fetchRecord(this.#ports, { name, minVersion: this.#minVersion(name), onBehalfOf })
+      const asked = fetchRecord(this.#ports, { name, minVersion: this.#minVersion(name), traceContext })
       const next = await asked.catch((error: unknown) => this.#useKnown(name, error))
       // While the record was on its way, a message, a newer record or another database may have arrived.
-      if (next.installationId !== this.#ports.feed.installationId()) continue
+      if (next.instanceId !== this.#ports.feed.instanceId()) continue
       if (versionOf(next.record) < this.#minVersion(name)) continue
       this.#known.set(name, next)
       return next.record
@@ -139,8 +139,7 @@ class PrincipalRecords implements Principals {
     const cached = this.#known.has(name) ? await readCache({ feed, cache }, name) : undefined
     const known = this.#known.get(name)
     if (known?.record) {
-      const isNewer =
-        cached?.installationId === known.installationId && versionOf(cached.record) > versionOf(known.record)
+      const isNewer = cached?.instanceId === known.instanceId && versionOf(cached.record) > versionOf(known.record)
       const record = isNewer ? cached.record : known.record
       const confirmedAt = known.epoch === feed.epoch() ? Math.max(known.asOf, feed.lastCurrentAt()) : known.asOf
       const isYoung = clock.monotonic() - confirmedAt <= recordMaxAgeMs
@@ -155,18 +154,18 @@ const versionOf = (record: PrincipalRecord | undefined): number => record?.versi
 /** The record from the cache, if it is new enough and the feed is current and complete throughout; else from the auth server. */
 async function fetchRecord(
   { feed, cache, authClient, clock }: PrincipalRecordsPorts,
-  { name, minVersion, onBehalfOf }: { name: string; minVersion: number; onBehalfOf: Traced | undefined },
+  { name, minVersion, traceContext }: { name: string; minVersion: number; traceContext: Traced | undefined },
 ): Promise<KnownRecord> {
-  const before = feed.installationId()
+  const before = feed.instanceId()
   const epoch = feed.epoch()
   const asOf = clock.monotonic()
   const cached = feed.isCurrent() ? await readCache({ feed, cache }, name) : undefined
   const canBelieve = cached && versionOf(cached.record) >= minVersion && feed.isCurrent() && feed.epoch() === epoch
   if (canBelieve) return { ...cached, minVersion, isOutdated: false, epoch, asOf, goodUntil: asOf }
-  const answer = await authClient.principal(name, onBehalfOf)
-  feed.observeInstance(answer.installationId, before)
+  const answer = await authClient.principal(name, traceContext)
+  feed.observeInstance(answer.instanceId, before)
   // Versions of two instances cannot be compared.
-  const leastHere = answer.installationId === before ? minVersion : 0
+  const leastHere = answer.instanceId === before ? minVersion : 0
   return { ...answer, minVersion: leastHere, isOutdated: false, epoch, asOf, goodUntil: asOf + answerGoodForMs }
 }
 
@@ -174,13 +173,13 @@ async function fetchRecord(
 async function readCache(
   { feed, cache }: Pick<PrincipalRecordsPorts, 'feed' | 'cache'>,
   name: string,
-): Promise<InstalledPrincipal | undefined> {
-  const installationId = feed.installationId()
-  if (installationId === undefined) return undefined
+): Promise<InstancePrincipal | undefined> {
+  const instanceId = feed.instanceId()
+  if (instanceId === undefined) return undefined
   try {
-    const entry = await cache.getVersioned(principalKey(installationId, name))
+    const entry = await cache.getVersioned(principalKey(instanceId, name))
     const record = entry && parsePrincipalRecord(entry.value)
-    return record && { installationId, record }
+    return record && { instanceId, record }
   } catch {
     return undefined
   }

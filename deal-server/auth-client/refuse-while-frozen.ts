@@ -3,14 +3,14 @@ import { frozenAfterMs, Liveness } from '../../shared/platform/concurrency/liven
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 
 /** Sends something and waits for its answer; gives up by a deadline of its own, or when it is aborted. */
-export type Send<Question, Answer> = (question: Question, abort: AbortController) => Promise<Answer>
+export type Send<Question, Received> = (question: Question, abort: AbortController) => Promise<Received>
 
 /** Pause between two looks whether a server that was frozen answers again, in milliseconds. */
 const probeIntervalMs = 100
 
-export interface Questions<Question, Answer> {
+export interface Questions<Question, Received> {
   /** @throws Unavailable `auth-server`, and whatever `send` throws */
-  readonly ask: (question: Question) => Promise<Answer>
+  readonly ask: (question: Question) => Promise<Received>
   /** From now on nobody is asked. */
   stop(): void
 }
@@ -22,10 +22,10 @@ export interface Questions<Question, Answer> {
  *
  * @throws Unavailable `auth-server`, and whatever `send` throws
  */
-export function refuseWhileFrozen<Question, Answer>(
-  send: Send<Question, Answer>,
+export function refuseWhileFrozen<Question, Received>(
+  send: Send<Question, Received>,
   light: () => Question,
-): Questions<Question, Answer> {
+): Questions<Question, Received> {
   const waiting = new Map<AbortController, (reason: Unavailable) => void>()
   const probe = () => send(light(), new AbortController())
   const availability = new Availability({ probe: async () => void (await probe()), probeIntervalMs })
@@ -39,12 +39,12 @@ export function refuseWhileFrozen<Question, Answer>(
   }
   const liveness = new Liveness({ isAwaited: () => waiting.size > 0, probe, onFrozen })
   const ask = (question: Question) =>
-    new Promise<Answer>((resolve, reject) => {
+    new Promise<Received>((resolve, reject) => {
       availability.check()
       const controller = new AbortController()
       waiting.set(controller, reject)
       liveness.watch()
-      const answered = (answer: Answer) => {
+      const answered = (answer: Received) => {
         liveness.heard()
         resolve(answer)
       }

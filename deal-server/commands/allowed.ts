@@ -20,8 +20,8 @@ interface Blocked {
 export function allowedTo(asking: Asking, deal: Deal) {
   const { rights } = asking
   const onDeal = commands.filter(({ target }) => target === 'deal')
-  const blocked = onDeal.flatMap(({ name, right, guard, mayAnyway }): Blocked[] => {
-    if (!rights.has(right) && !(actsForItsUser(asking) && mayAnyway?.(deal, asking)))
+  const blocked = onDeal.flatMap(({ name, right, guard, allowedWithoutRight }): Blocked[] => {
+    if (!rights.has(right) && !(actsForItsUser(asking) && allowedWithoutRight?.(deal, asking)))
       return [{ useCase: name, code: 'missing-right', missingRight: right }]
     const refusal = guard(deal)
     return refusal ? [{ useCase: name, code: refusal.code }] : []

@@ -22,7 +22,7 @@ export interface CommandRequest extends Traced {
   readonly requestId: string
   /**
    * Checks what the caller requires of the deal. `isTaken`: there is, or was, a deal with this id.
-   * @throws Refused `precondition-failed`, `precondition-required`
+   * @throws ProblemError `precondition-failed`, `precondition-required`
    */
   readonly requirePrecondition: (deal: Deal | undefined, isTaken: boolean) => void
 }

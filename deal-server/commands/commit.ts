@@ -1,6 +1,6 @@
 /** The commit of a command: what it writes, in one statement, and what is kept to answer it again. */
 import { rfc3339 } from '../../shared/platform/clock.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { AnsweredCommand, CommandContext } from './command-context.ts'
 import type { Decided } from './decide.ts'
 import { fingerprintOf } from './fingerprint.ts'
@@ -12,7 +12,7 @@ const answerKeptForMs = 30 * 24 * 60 * 60 * 1000
 /**
  * Writes the decision, or, when the command is only tried, nothing. Undefined when another command came first and
  * nothing was written.
- * @throws Refused the refusal, kept or not
+ * @throws ProblemError the refusal, kept or not
  */
 export async function commitDecision(
   repository: DealRepository,
@@ -28,7 +28,7 @@ export async function commitDecision(
     const isFinal = outcome.members.final === true
     if (command && isFinal && !validateOnly && (await repository.keepCommand(command)) === 'command-taken')
       return undefined
-    throw new Refused(outcome.code, outcome.detail, { members: outcome.members })
+    throw new ProblemError(outcome.code, outcome.detail, { members: outcome.members })
   }
   if (!validateOnly && !(await writeSuccess(repository, context, { decided, outcome, command }))) return undefined
   return { outcome, replayed: false, record }

@@ -1,19 +1,19 @@
 /** The decision of a command: the facts that it needs, the pure decision, and the state of the deal after it. */
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import type { Refused } from '../../shared/platform/problems/errors.ts'
+import type { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
 import type { Deal } from '../domain/deal.ts'
 import { applyEvents } from '../domain/evolve.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
 import { possibleCommands } from './allowed.ts'
 import type { CommandContext } from './command-context.ts'
-import type { FindEmployees } from './find-assignable-users.ts'
+import type { FindAssignableUsers } from './find-assignable-users.ts'
 import type { CommandOutcome, EventRecord } from './ports.ts'
 
 /** What a decision rests on. */
 export interface DecisionPorts {
-  readonly findEmployees: FindEmployees
+  readonly findAssignableUsers: FindAssignableUsers
   readonly clock: Clock
   readonly ids: IdSource
   readonly defaultCurrency: string
@@ -57,14 +57,14 @@ export async function decide(
 ): Promise<Decided> {
   const { request, dealId } = context
   const { bound, caller } = request
-  const employees = await ports.findEmployees(bound.employees(before), request)
+  const assignableUsers = await ports.findAssignableUsers(bound.assignableUsers(before), request)
   const at = rfc3339(ports.clock.now())
   const decision = bound.decide(before, {
     now: at,
     actor: caller.username,
     newId: ports.ids.uuid,
     defaultCurrency: ports.defaultCurrency,
-    employees,
+    assignableUsers,
     dealId,
     isTaken,
   })
@@ -109,7 +109,7 @@ const stateOf = (deal: Deal) => ({
 })
 
 /** A decision names parameters; a client looks for them where its style put them. */
-function memberErrorsBelow(at: string, { members }: Refused): Readonly<Record<string, unknown>> {
+function memberErrorsBelow(at: string, { members }: ProblemError): Readonly<Record<string, unknown>> {
   const errors = members.errors as readonly MemberError[] | undefined
   if (!errors || at === '') return members
   return { ...members, errors: errors.map((error) => ({ ...error, pointer: at + error.pointer })) }

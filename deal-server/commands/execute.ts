@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
+import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import { type Caller, missingRights, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import type { Deal } from '../domain/deal.ts'
@@ -22,7 +22,7 @@ export interface CommandPorts extends DecisionPorts {
   readonly repository: DealRepository
 }
 
-/** @throws Refused as its caller may see it, Unavailable */
+/** @throws ProblemError as its caller may see it, Unavailable */
 export type ExecuteCommand = (request: CommandRequest) => Promise<ShownCommand>
 
 /** A command that keeps losing its deal to other processes gives up after this many rounds, some two seconds. */
@@ -106,7 +106,10 @@ async function replaySigned({ repository, clock }: Steps, context: CommandContex
 /** An event must name the user who caused it, whatever rights the principal anonymous was given. */
 function refuseAnonymous(caller: Caller): void {
   if (!isAnonymous(caller.username)) return
-  throw new Refused('missing-right', 'The principal anonymous reads at most; commands need a credential of a user.')
+  throw new ProblemError(
+    'missing-right',
+    'The principal anonymous reads at most; commands need a credential of a user.',
+  )
 }
 
 /** Nothing can be stored of a deal whose id was made just now, unless the command has an id. */

@@ -1,11 +1,11 @@
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
 /** How long a command may wait for those before it on the same deal, in milliseconds. */
 const maxWaitMs = 5_000
 
 /** Runs work of one key one after another, in order of arrival; work of different keys does not wait for each other. */
 export interface KeyedQueue {
-  /** @throws Refused `command-in-progress` when the turn does not come within five seconds; `work` is then never run */
+  /** @throws ProblemError `command-in-progress` when the turn does not come within five seconds; `work` is then never run */
   run<Result>(key: string, work: () => Promise<Result>): Promise<Result>
 }
 
@@ -52,7 +52,11 @@ export function createKeyedQueue(): KeyedQueue {
 }
 
 const commandInProgress = () =>
-  new Refused('command-in-progress', 'Other commands on this deal were still running after five seconds. Try again.', {
-    retryAfterSeconds: 1,
-    members: { final: false },
-  })
+  new ProblemError(
+    'command-in-progress',
+    'Other commands on this deal were still running after five seconds. Try again.',
+    {
+      retryAfterSeconds: 1,
+      members: { final: false },
+    },
+  )

@@ -1,4 +1,4 @@
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'
@@ -17,5 +17,5 @@ export function noSuchDeal(deal: Deal | undefined, { dealId, caller }: { dealId:
   const mayKnow = deal !== undefined && seesDeleted(caller)
   const deletion = mayKnow ? { deletedAt: deal.deletedAt, purgeAt: deal.purgeAt } : {}
   const remedy = mayKnow ? 'It was deleted; RestoreDeal brings it back.' : 'CreateDeal makes one.'
-  return new Refused('not-found', `There is no such deal. ${remedy}`, { members: { dealId, ...deletion } })
+  return new ProblemError('not-found', `There is no such deal. ${remedy}`, { members: { dealId, ...deletion } })
 }

@@ -1,10 +1,10 @@
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { AnsweredCommand, CommandContext } from './command-context.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { CommandRecord, RefusedCommand } from './ports.ts'
 
 /** A refusal that was stored: the command has not run now. */
-export class ReplayedRefusal extends Refused {
+export class ReplayedRefusal extends ProblemError {
   constructor({ code, detail, members }: Pick<RefusedCommand, 'code' | 'detail' | 'members'>) {
     super(code, detail, { members })
   }
@@ -12,17 +12,17 @@ export class ReplayedRefusal extends Refused {
 
 /**
  * The stored outcome of a command that was sent before, whatever has become of the deal since.
- * @throws ReplayedRefusal when it was refused; Refused `command-id-reused`, `command-expired`
+ * @throws ReplayedRefusal when it was refused; ProblemError `command-id-reused`, `command-expired`
  */
 export function replay(command: CommandRecord, { request }: CommandContext): AnsweredCommand {
   const { outcome } = command
   if (command.fingerprint !== fingerprintOf(request)) {
-    throw new Refused('command-id-reused', 'This command id was used for another command. Choose a new one.', {
+    throw new ProblemError('command-id-reused', 'This command id was used for another command. Choose a new one.', {
       members: { commandId: command.key.commandId, dealId: command.dealId, useCase: command.useCase },
     })
   }
   if (outcome === undefined) {
-    throw new Refused('command-expired', 'This command was carried out; its answer is no longer kept.', {
+    throw new ProblemError('command-expired', 'This command was carried out; its answer is no longer kept.', {
       members: { commandId: command.key.commandId, dealId: command.dealId },
     })
   }

@@ -3,7 +3,7 @@
  * and the version for the next precondition; nothing else of the deal (CONTRACT section 10). The right counts at the
  * time of the answer, so also at the time of a replay.
  */
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
 import type { AnsweredCommand, ShownCommand } from './command-context.ts'
@@ -40,9 +40,9 @@ export function shownTo(caller: Caller, { outcome, replayed, record }: AnsweredC
 
 /** A refusal, or any other error, as the caller may see it. Details say nothing of the deal to anyone. */
 export function refusalTo(caller: Caller, error: unknown): unknown {
-  if (!(error instanceof Refused) || mayRead(caller)) return error
+  if (!(error instanceof ProblemError) || mayRead(caller)) return error
   const { code, message: detail, headers, retryAfterSeconds, cause } = error
   const members = Object.fromEntries(Object.entries(error.members).filter(([name]) => harmlessMembers.has(name)))
   if (error instanceof ReplayedRefusal) return new ReplayedRefusal({ code, detail, members })
-  return new Refused(code, detail, { members, headers, retryAfterSeconds, cause })
+  return new ProblemError(code, detail, { members, headers, retryAfterSeconds, cause })
 }

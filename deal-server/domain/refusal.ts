@@ -1,4 +1,4 @@
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
 /** Why a deal does not allow a use case. What HTTP makes of each code is decided in `http/problems.ts`. */
 export type DealRefusalCode =
@@ -23,7 +23,7 @@ export type DealRefusalCode =
   | 'task-not-found'
   | 'use-case-required'
 
-export type DealRefusal = Refused<DealRefusalCode>
+export type DealRefusal = ProblemError<DealRefusalCode>
 
 /**
  * A refusal of the domain. `detail` is for the developer of the calling client. It says nothing of the deal beyond the
@@ -33,7 +33,7 @@ export const refuse = (
   code: DealRefusalCode,
   detail: string,
   members: Readonly<Record<string, unknown>> = {},
-): DealRefusal => new Refused(code, detail, { members })
+): DealRefusal => new ProblemError(code, detail, { members })
 
 /** A refusal because of one parameter: its name, what is wrong with it, and a sentence. */
 export const refuseMember = (
@@ -46,4 +46,5 @@ export const refuseMember = (
 }
 
 /** Tells a refusal from what is decided otherwise. */
-export const isRefusal = <Value>(decision: Value | DealRefusal): decision is DealRefusal => decision instanceof Refused
+export const isRefusal = <Value>(decision: Value | DealRefusal): decision is DealRefusal =>
+  decision instanceof ProblemError

@@ -62,7 +62,7 @@ export const wasThere = (xid: number, { xmin, xmax, running }: Snapshot): boolea
  * Which run of which database a look was made in. When it changes, a crash or another server that took over may have given numbers of
  * transactions out anew: what was concluded from the horizon or a snapshot of before is worth nothing.
  */
-export type Incarnation = string
+export type RunId = string
 
 /** A stretch of the log. */
 export interface EventPage {
@@ -74,7 +74,7 @@ export interface EventPage {
   readonly end: Place
   /** With `isLast`: events of earlier transactions have all been read, and none can come in this incarnation. */
   readonly horizon: number
-  readonly incarnation: Incarnation
+  readonly runId: RunId
   /** True when no further event shows at present. */
   readonly isLast: boolean
   /** The transaction of the first event that is there but does not show yet. */
@@ -102,7 +102,7 @@ export interface ReadOptions {
 /** The present moment. */
 export interface Look {
   readonly snapshot: Snapshot
-  readonly incarnation: Incarnation
+  readonly runId: RunId
   /** The last event that shows; the beginning when there is none. */
   readonly last: Place
   /** The place of the event at the position that was asked for, if there is one. */

@@ -1,5 +1,5 @@
 /**
- * The one reader of the event log in a process: it reads what is new once, whatever the number of streams. It reads when nudged, now and
+ * The one reader of the event log in a process: it reads what is new once, whatever the number of streams. It reads when wokenUp, now and
  * then, and soon again while events are held back by an older transaction. Without followers it does not read at all.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
@@ -35,13 +35,13 @@ export interface ReaderPorts {
 }
 
 export interface ReaderOptions {
-  /** How often to look without a nudge, in milliseconds. */
+  /** How often to look without a wakeUp, in milliseconds. */
   readonly pollMs: number
   /** Events in a page. */
   readonly pageSize: number
 }
 
-/** Nudges that come faster are answered by one look, in milliseconds. */
+/** WakeUps that come faster are answered by one look, in milliseconds. */
 const shortestIntervalMs = 5
 /** While events are held back, looks are this far apart at most, in milliseconds. */
 const longestHeldBackMs = 250
@@ -52,9 +52,9 @@ export class EventReader {
   readonly #followers = new Set<Follower>()
   /** The last event that was read and handed on: nothing but events moves it. Of no meaning while nobody follows, as what stands below. */
   #place: Place = { xid: 0, position: 0 }
-  #incarnation = ''
+  #runId = ''
   #isRunning = false
-  #isNudged = false
+  #isWoken = false
   #heldBackLooks = 0
   #wake: () => void = () => undefined
 
@@ -67,10 +67,10 @@ export class EventReader {
    * From now on hands every page to the follower, who has read up to the end of the log, with `page` as the last; may also hand it events
    * that it has read itself. False when the reader is ahead of the follower, who must read on alone.
    */
-  join(follower: Follower, { end, horizon, incarnation }: EventPage): boolean {
+  join(follower: Follower, { end, horizon, runId }: EventPage): boolean {
     if (this.#followers.size === 0) {
       this.#place = { ...end }
-      this.#incarnation = incarnation
+      this.#runId = runId
     } else if (isBefore({ xid: horizon, position: 0 }, this.#place)) return false
     this.#followers.add(follower)
     if (!this.#isRunning) void this.#run()
@@ -83,8 +83,8 @@ export class EventReader {
   }
 
   /** There may be new events. */
-  nudge(): void {
-    this.#isNudged = true
+  wakeUp(): void {
+    this.#isWoken = true
     this.#wake()
   }
 
@@ -103,13 +103,13 @@ export class EventReader {
   async #readPage(): Promise<EventPage | undefined> {
     const { log, encode, lag, logger } = this.#ports
     const place = this.#place
-    this.#isNudged = false
+    this.#isWoken = false
     try {
       const page = await log.read(place, { limit: this.#options.pageSize })
       // All have left meanwhile, and another one has joined elsewhere: read again, from there.
       if (place !== this.#place) return { ...page, isLast: false }
       lag.observe(page)
-      if (page.incarnation !== this.#incarnation) return this.#lose(page)
+      if (page.runId !== this.#runId) return this.#lose(page)
       this.#place = page.end
       const encoded = { events: page.events.map((event) => ({ event, text: encode(event) })), end: page.end }
       for (const follower of [...this.#followers]) follower.take(encoded)
@@ -136,12 +136,12 @@ export class EventReader {
       this.#heldBackLooks === 0
         ? this.#options.pollMs
         : Math.min(longestHeldBackMs, shortestIntervalMs * 2 ** (this.#heldBackLooks - 1), this.#options.pollMs)
-    if (!this.#isNudged) await this.#sleep(ms)
+    if (!this.#isWoken) await this.#sleep(ms)
     const tooEarlyMs = shortestIntervalMs - (clock.monotonic() - started)
     if (this.#followers.size > 0 && tooEarlyMs > 0) await new Promise((resolve) => setTimeout(resolve, tooEarlyMs))
   }
 
-  /** Until nudged, at most. */
+  /** Until wokenUp, at most. */
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms).unref()

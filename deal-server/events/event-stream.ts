@@ -6,8 +6,8 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
-import { Refused, Unavailable } from '../../shared/platform/problems/errors.ts'
-import { type EventLog, type EventPage, type Incarnation, isBefore, type LoggedEvent, type Place } from './event-log.ts'
+import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
+import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place, type RunId } from './event-log.ts'
 import type { EncodedPage, EventReader, Follower } from './event-reader.ts'
 import type { StreamStart } from './stream-request.ts'
 
@@ -41,7 +41,7 @@ export interface OpenedStream {
   readonly start: StreamStart
   /** Reads of the log are narrowed to it while catching up. */
   readonly dealId: string | undefined
-  /** What the caller may see by now. @throws Refused, Unavailable when that is nothing any more, or nobody can tell */
+  /** What the caller may see by now. @throws ProblemError, Unavailable when that is nothing any more, or nobody can tell */
   mayRead(): Promise<Sight>
 }
 
@@ -65,7 +65,7 @@ export class EventStream implements Follower {
   /** All that is wanted up to this event has been sent. */
   #place: Place
   /** Known from the first look on. */
-  #incarnation: Incarnation | undefined
+  #runId: RunId | undefined
   #queue: Batch[] = []
   #waitingBytes = 0
   #isBehind = false
@@ -80,7 +80,7 @@ export class EventStream implements Follower {
     this.#opened = of.opened
     this.#body = of.body
     this.#place = of.opened.start.place
-    this.#incarnation = of.opened.start.incarnation
+    this.#runId = of.opened.start.runId
     this.#lastWrite = ports.clock.monotonic()
   }
 
@@ -130,8 +130,8 @@ export class EventStream implements Follower {
 
   /** @throws what is no reason to end a stream in order */
   #endFor(error: unknown): void {
-    if (!(error instanceof Refused || error instanceof Unavailable)) throw error
-    this.#end(error instanceof Refused ? error.code : error.message)
+    if (!(error instanceof ProblemError || error instanceof Unavailable)) throw error
+    this.#end(error instanceof ProblemError ? error.code : error.message)
   }
 
   #fallBehind(): void {
@@ -167,8 +167,8 @@ export class EventStream implements Follower {
     const { pageSize: limit } = this.#options
     try {
       const page = await log.read(this.#place, { limit, dealId: this.#opened.dealId, ...options })
-      this.#incarnation ??= page.incarnation
-      if (page.incarnation === this.#incarnation) return page
+      this.#runId ??= page.runId
+      if (page.runId === this.#runId) return page
       this.lose()
       return undefined
     } catch (err) {
@@ -225,7 +225,7 @@ export class EventStream implements Follower {
     try {
       await this.#opened.mayRead()
     } catch (error) {
-      return this.#end(error instanceof Refused ? error.code : 'nobody can tell whether the caller may read')
+      return this.#end(error instanceof ProblemError ? error.code : 'nobody can tell whether the caller may read')
     }
     if (this.#hasEnded()) return
     const now = this.#ports.clock.monotonic()

@@ -22,7 +22,7 @@ export interface EventStreamsPorts {
 }
 
 export interface EventStreamsOptions extends StreamOptions, StreamLimitsOptions {
-  /** How often to look for events without being nudged, in milliseconds. */
+  /** How often to look for events without being wokenUp, in milliseconds. */
   readonly pollMs: number
 }
 
@@ -37,7 +37,7 @@ export interface EventsHealth {
 export interface StreamClient {
   /** The user's immutable id. */
   readonly principalId: string
-  /** Asked before anything is read or sent, and each second; when it throws, the stream ends. @throws Refused, Unavailable */
+  /** Asked before anything is read or sent, and each second; when it throws, the stream ends. @throws ProblemError, Unavailable */
   mayRead(): Promise<Sight>
 }
 
@@ -45,13 +45,13 @@ export interface EventStreams {
   /**
    * The body of a stream; undefined when there is no event at the position that it is to continue after. It counts as open until it
    * has run, so it must be run.
-   * @throws Refused `too-many-streams`, Unavailable
+   * @throws ProblemError `too-many-streams`, Unavailable
    */
   open(request: StreamRequest, client: StreamClient): Promise<StreamBody | undefined>
   /** Whether such a stream could begin. @throws Unavailable */
   canBegin(request: StreamRequest): Promise<boolean>
   /** There may be new events. */
-  nudge(): void
+  wakeUp(): void
   health(): EventsHealth
   /**
    * For readiness.
@@ -97,7 +97,7 @@ export function createEventStreams(
       return (body) => new EventStream(ports, options, { opened, body }).run().finally(release)
     },
     canBegin: async (request) => (await findStart(log, request)) !== undefined,
-    nudge: () => reader.nudge(),
+    wakeUp: () => reader.wakeUp(),
     health: () => ({ streams: limits.inAll, lagMs: lag.ms() }),
     check: async () => {
       const state = await log.state()

@@ -1,5 +1,5 @@
 /** How many streams may be open in a process: each costs memory and looks at its caller's right every second. */
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
 export interface StreamLimitsOptions {
   /** Of one principal. */
@@ -26,7 +26,7 @@ export class StreamLimits {
     return this.#inAll
   }
 
-  /** Counts a stream of this principal until what it gives is called. @throws Refused `too-many-streams` */
+  /** Counts a stream of this principal until what it gives is called. @throws ProblemError `too-many-streams` */
   take(principalId: string): () => void {
     const { maxOfPrincipal, maxInAll } = this.#options
     const own = this.#ofPrincipals.get(principalId) ?? 0
@@ -49,4 +49,4 @@ export class StreamLimits {
   }
 }
 
-const tooMany = (detail: string) => new Refused('too-many-streams', detail, { retryAfterSeconds })
+const tooMany = (detail: string) => new ProblemError('too-many-streams', detail, { retryAfterSeconds })

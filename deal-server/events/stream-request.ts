@@ -1,12 +1,4 @@
-import {
-  beginning,
-  type EventLog,
-  type Incarnation,
-  isBefore,
-  type LoggedEvent,
-  type Place,
-  wasThere,
-} from './event-log.ts'
+import { beginning, type EventLog, isBefore, type LoggedEvent, type Place, type RunId, wasThere } from './event-log.ts'
 
 /** What a client wants to be told. */
 export interface StreamRequest {
@@ -23,7 +15,7 @@ export interface StreamStart {
   /** An event, or the beginning: what is up to it is no matter of this stream. */
   readonly place: Place
   /** What `includes` was worked out in; undefined where it needs no look. */
-  readonly incarnation: Incarnation | undefined
+  readonly runId: RunId | undefined
   /** Of what comes after, what belongs to the stream. */
   includes(event: LoggedEvent): boolean
 }
@@ -40,13 +32,13 @@ export async function findStart(
 ): Promise<StreamStart | undefined> {
   const isWanted = (event: LoggedEvent): boolean =>
     (dealId === undefined || event.dealId === dealId) && (types === undefined || types.has(event.type))
-  if (after === 0) return { place: beginning, incarnation: undefined, includes: isWanted }
-  const { snapshot, incarnation, last, place } = await log.look(after)
+  if (after === 0) return { place: beginning, runId: undefined, includes: isWanted }
+  const { snapshot, runId, last, place } = await log.look(after)
   if (after === undefined) {
-    return { place: last, incarnation, includes: (event) => !wasThere(event.xid, snapshot) && isWanted(event) }
+    return { place: last, runId, includes: (event) => !wasThere(event.xid, snapshot) && isWanted(event) }
   }
   if (place === undefined) return undefined
-  if (place.xid < snapshot.xmin) return { place, incarnation, includes: isWanted }
+  if (place.xid < snapshot.xmin) return { place, runId, includes: isWanted }
   const isPast = (event: LoggedEvent) => !isBefore(place, event) && wasThere(event.xid, snapshot)
-  return { place: last, incarnation, includes: (event) => !isPast(event) && isWanted(event) }
+  return { place: last, runId, includes: (event) => !isPast(event) && isWanted(event) }
 }

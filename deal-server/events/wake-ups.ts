@@ -1,21 +1,21 @@
 /**
- * Nudges: "there may be new events", said among deal servers through the cache. A lost one delays, and loses nothing: readers look now
+ * WakeUps: "there may be new events", said among deal servers through the cache. A lost one delays, and loses nothing: readers look now
  * and then anyway. Not by NOTIFY in the commit: PostgreSQL lets transactions that notify commit one after another, which took
  * 32 writers from 14,300 to 4,000 commits a second.
  */
-import type { Cache, CacheMoment } from '../../shared/platform/cache/cache.ts'
+import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 
-export interface NudgePorts {
+export interface WakeUpPorts {
   readonly cache: Pick<Cache, 'moment' | 'publish' | 'subscribe'>
   readonly ids: Pick<IdSource, 'uuid'>
-  /** Several installations may share one Redis: the id of this one, when it is known. */
-  installationId(): string | undefined
+  /** Several instances may share one Redis: the id of this one, when it is known. */
+  instanceId(): string | undefined
   /** There may be new events. */
-  onNudge(): void
+  onWakeUp(): void
 }
 
-export interface Nudges {
+export interface WakeUps {
   /** This process has written events: tells its own readers at once, all others soon. Never fails. */
   send(): void
   start(): Promise<void>
@@ -23,23 +23,23 @@ export interface Nudges {
 }
 
 const channel = '{keyhold}:deal-events'
-/** What is written meanwhile goes into one nudge. */
+/** What is written meanwhile goes into one wakeUp. */
 const pauseMs = 5
-/** A nudge that comes late does no harm, so the cache need not be asked for the moment each time. */
+/** A wakeUp that comes late does no harm, so the cache need not be asked for the moment each time. */
 const maxAgeMs = 60_000
 
-/** The nudges of one process. */
-export const createNudges = (ports: NudgePorts): Nudges => new CacheNudges(ports)
+/** The wakeUps of one process. */
+export const createWakeUps = (ports: WakeUpPorts): WakeUps => new CacheWakeUps(ports)
 
-class CacheNudges implements Nudges {
-  readonly #ports: NudgePorts
+class CacheWakeUps implements WakeUps {
+  readonly #ports: WakeUpPorts
   readonly #sender: string
-  #moment: CacheMoment | undefined
+  #moment: CacheTime | undefined
   #isSending = false
   #isDue = false
   #unsubscribe: (() => Promise<void>) | undefined
 
-  constructor(ports: NudgePorts) {
+  constructor(ports: WakeUpPorts) {
     this.#ports = ports
     this.#sender = ports.ids.uuid()
   }
@@ -53,15 +53,15 @@ class CacheNudges implements Nudges {
   }
 
   send(): void {
-    this.#ports.onNudge()
+    this.#ports.onWakeUp()
     this.#isDue = true
     if (!this.#isSending) void this.#sendAll()
   }
 
   #hear(message: string): void {
-    const [installationId, sender] = message.split(' ')
-    if (sender === this.#sender || installationId !== String(this.#ports.installationId())) return
-    this.#ports.onNudge()
+    const [instanceId, sender] = message.split(' ')
+    if (sender === this.#sender || instanceId !== String(this.#ports.instanceId())) return
+    this.#ports.onWakeUp()
   }
 
   async #sendAll(): Promise<void> {
@@ -80,8 +80,8 @@ class CacheNudges implements Nudges {
     await this.#publishSince(this.#moment)
   }
 
-  #publishSince(since: CacheMoment): Promise<boolean> {
-    const { cache, installationId } = this.#ports
-    return cache.publish(channel, `${installationId()} ${this.#sender}`, { since, maxAgeMs })
+  #publishSince(since: CacheTime): Promise<boolean> {
+    const { cache, instanceId } = this.#ports
+    return cache.publish(channel, `${instanceId()} ${this.#sender}`, { since, maxAgeMs })
   }
 }

@@ -10,7 +10,7 @@ import { type AppOptions, createApp, type Route } from '../../shared/platform/ht
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { problemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
@@ -52,7 +52,7 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
     // A stored refusal brings its own request id.
     renderProblem: (refusal) => problemDocument(problems, refusal, { origin: settings.publicOrigin, requestId: '' }),
   })
-  const served = ofStyles.map((route): Route => ({ ...route, handle: (call) => pipeline(call, route) }))
+  const served = ofStyles.map((route): Route => ({ ...route, handle: (request) => pipeline(request, route) }))
   const routes = [...openRoutes, ...served]
   return createApp({
     routes: [
@@ -74,8 +74,9 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
 
 const versions = ['v1']
 
-function refuseUnknownPath(path: string): Refused {
+function refuseUnknownPath(path: string): ProblemError {
   const version = /^\/rest\/([^/]+)/.exec(path)?.[1]
-  if (version === undefined || versions.includes(version)) return new Refused('not-found', 'There is no such route.')
-  return new Refused('unknown-version', `Versions served: ${versions.join(', ')}.`, { members: { versions } })
+  if (version === undefined || versions.includes(version))
+    return new ProblemError('not-found', 'There is no such route.')
+  return new ProblemError('unknown-version', `Versions served: ${versions.join(', ')}.`, { members: { versions } })
 }

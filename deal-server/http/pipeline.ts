@@ -4,10 +4,10 @@
  * Nothing can step around the rest.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
-import type { HttpCall } from '../../shared/platform/http/request.ts'
-import type { Answer } from '../../shared/platform/http/response.ts'
+import type { HttpRequest } from '../../shared/platform/http/request.ts'
+import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import { requireSecureTransport } from '../../shared/platform/http/transport.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import {
   type Authenticate,
   type Caller,
@@ -23,7 +23,7 @@ import { ReplayedRefusal } from '../commands/replay.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import type { DealReader } from '../queries/ports.ts'
 import { replayedHeader } from './representations/responses.ts'
-import { sayWhenOnlyTried } from './requests/command-options.ts'
+import { markDryRun } from './requests/command-options.ts'
 import type {
   CommandInvocation,
   Invocation,
@@ -44,17 +44,17 @@ export interface PipelinePorts {
   readonly clock: Clock
 }
 
-/** @throws Refused, Unavailable: what becomes a problem document */
-export type Pipeline = (call: HttpCall, route: StyleRoute) => Promise<Answer>
+/** @throws ProblemError, Unavailable: what becomes a problem document */
+export type Pipeline = (request: HttpRequest, route: StyleRoute) => Promise<HttpResponse>
 
 /** The way of every request that needs a caller. */
 export function createPipeline(ports: PipelinePorts): Pipeline {
-  return async (call, route) => {
-    await call.readBody() // limits: 413
-    requireSecureTransport(call.peer) // transport: 403
-    const caller = await ports.authenticate(call) // find, verify, principal record: 400, 401, 429; cross-site: 403
-    sayWhenOnlyTried(call)
-    const received = { call, caller, route }
+  return async (request, route) => {
+    await request.readBody() // limits: 413
+    requireSecureTransport(request.peer) // transport: 403
+    const caller = await ports.authenticate(request) // find, verify, principal record: 400, 401, 429; cross-site: 403
+    markDryRun(request)
+    const received = { request, caller, route }
     const invocation = await decode(ports, received) // parse and schema: 400, 415, 422
     if (invocation.kind === 'query') return answerQuery(ports, caller, invocation)
     if (invocation.kind === 'stream') return openStream(ports, caller, invocation)
@@ -65,7 +65,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
 
 /** A request on its way. */
 interface Received {
-  readonly call: HttpCall
+  readonly request: HttpRequest
   readonly caller: Caller
   readonly route: StyleRoute
 }
@@ -74,21 +74,25 @@ interface Received {
  * A used signature is refused for that before anything else: only the very command that it was used for can be read
  * again.
  */
-async function decode({ clock }: PipelinePorts, { call, caller, route }: Received): Promise<Invocation> {
+async function decode({ clock }: PipelinePorts, { request, caller, route }: Received): Promise<Invocation> {
   try {
-    return await route.decode(call)
+    return await route.decode(request)
   } catch (error) {
-    if (caller.credential.signature?.isReused && error instanceof Refused) throw signatureUsed(clock)
+    if (caller.credential.signature?.isReused && error instanceof ProblemError) throw signatureUsed(clock)
     throw error
   }
 }
 
-function answerQuery(ports: PipelinePorts, caller: Caller, query: QueryInvocation): Promise<Answer> {
+function answerQuery(ports: PipelinePorts, caller: Caller, query: QueryInvocation): Promise<HttpResponse> {
   requireRights(caller, query.rights(caller)) // right: 403
   return query.answer(ports.reader, caller, ports.findUserId)
 }
 
-function openStream({ events, recheck }: PipelinePorts, caller: Caller, stream: StreamInvocation): Promise<Answer> {
+function openStream(
+  { events, recheck }: PipelinePorts,
+  caller: Caller,
+  stream: StreamInvocation,
+): Promise<HttpResponse> {
   const { rights } = stream
   requireRights(caller, rights) // right: 403; and again while the answer goes on
   const mayRead = async () => {
@@ -107,23 +111,23 @@ async function carryOut(
   { executeCommand }: PipelinePorts,
   received: Received,
   invocation: CommandInvocation,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   try {
     return invocation.encode(await executeCommand(requestOf(received, invocation)))
   } catch (error) {
-    if (error instanceof ReplayedRefusal) received.call.addAnswerHeader(replayedHeader.name, replayedHeader.value)
+    if (error instanceof ReplayedRefusal) received.request.addResponseHeader(replayedHeader.name, replayedHeader.value)
     throw error
   }
 }
 
-const requestOf = ({ call, caller, route }: Received, invocation: CommandInvocation): CommandRequest => ({
+const requestOf = ({ request, caller, route }: Received, invocation: CommandInvocation): CommandRequest => ({
   bound: invocation.bound,
   dealId: invocation.dealId,
   commandId: invocation.commandId,
   validateOnly: invocation.validateOnly,
   caller,
   style: invocation.style ?? route.style,
-  requestId: call.requestId,
-  traceId: call.traceId,
+  requestId: request.requestId,
+  traceId: request.traceId,
   requirePrecondition: (deal, isTaken) => requirePreconditions(deal, invocation.preconditions, isTaken),
 })

@@ -10,7 +10,7 @@ interface Asked {
   readonly caller: Caller
 }
 
-/** @throws Refused `not-found`; a caller who may restore a deleted deal learns that it was deleted */
+/** @throws ProblemError `not-found`; a caller who may restore a deleted deal learns that it was deleted */
 export function requirePresent(deal: Deal | undefined, asked: Asked): Deal {
   if (isPresent(deal)) return deal
   throw noSuchDeal(deal, asked)

@@ -26,7 +26,7 @@ import { commitStatement, keepCommandStatement, loadStatement, readDealsStatemen
 const batchRules = {
   maxItems: 64,
   maxInFlight: 4,
-  spoiltByOne: (error: unknown) => error instanceof DatabaseError,
+  isItemError: (error: unknown) => error instanceof DatabaseError,
 }
 
 /** What the store of deals does for commands and queries. */

@@ -42,12 +42,12 @@ const lastShown = `(select json_build_object('xid', e.xid::text, 'position', e.p
  * The statistics begin anew whenever the server recovers from a crash, also from that of a single session, which the server itself
  * survives. All of it is 26 µs (measured).
  */
-const incarnation = `concat_ws(' ', (pg_control_system()).system_identifier, (pg_control_checkpoint()).timeline_id,
+const runId = `concat_ws(' ', (pg_control_system()).system_identifier, (pg_control_checkpoint()).timeline_id,
     extract(epoch from pg_postmaster_start_time()), extract(epoch from pg_stat_get_bgwriter_stat_reset_time()))`
 
 /** `$1`: a position or null. */
 const lookStatement = `
-  select pg_current_snapshot()::text as snapshot, ${incarnation} as incarnation, ${lastShown} as last,
+  select pg_current_snapshot()::text as snapshot, ${runId} as incarnation, ${lastShown} as last,
     (select e.xid::text from deals.events e where e.position = $1::text::bigint) as xid`
 
 const isHidden = `e.type <> 'deal.deleted' and not exists (
@@ -55,7 +55,7 @@ const isHidden = `e.type <> 'deal.deleted' and not exists (
 
 /** `$1`, `$2`: a place; `$3`: how many; `$4`, for one deal: its id. Of all deals, the last event of the last page is the last there is. */
 const readStatement = (source: string, { last = 'null::json', more = '' }): string => `
-  select ${horizon}::text as horizon, ${heldBack} as held_back, ${incarnation} as incarnation, ${last} as last, (
+  select ${horizon}::text as horizon, ${heldBack} as held_back, ${runId} as incarnation, ${last} as last, (
     select json_agg(p order by p.xid, p.position) from (
       select e.*${more} from ${source} e
       where (e.xid, e.position) > ($1::text::xid8, $2::text::bigint) and e.xid < ${horizon}
@@ -90,12 +90,12 @@ interface PlaceRow {
 interface PageRow extends StateRow {
   readonly events: EventRow[] | null
   readonly last: PlaceRow | null
-  readonly incarnation: string
+  readonly runId: string
 }
 
 interface LookRow {
   readonly snapshot: string
-  readonly incarnation: string
+  readonly runId: string
   readonly last: PlaceRow | null
   readonly xid: string | null
 }
@@ -104,9 +104,9 @@ interface LookRow {
 export const createEventLog = (database: Database): EventLog => ({
   look: async (position) => {
     const [row] = await database.query<LookRow>(lookStatement, [position === undefined ? null : String(position)])
-    const { snapshot, incarnation, last, xid } = requireRow(row)
+    const { snapshot, runId, last, xid } = requireRow(row)
     const place = position === undefined || xid === null ? undefined : { xid: Number(xid), position }
-    return { snapshot: parseSnapshot(snapshot), incarnation, last: last ? placeOfRow(last) : beginning, place }
+    return { snapshot: parseSnapshot(snapshot), runId, last: last ? placeOfRow(last) : beginning, place }
   },
   read: async (after, { limit, dealId, hidesDeleted = false }) => {
     const parameters = [String(after.xid), String(after.position), String(limit)]
@@ -141,8 +141,8 @@ function pageOf(row: PageRow, { after, limit }: { after: Place; limit: number })
   const isLast = events.length < limit
   const last = row.last && placeOfRow(row.last)
   const end = isLast && last && isBefore(read, last) ? last : read
-  const { horizon, held_back, incarnation } = row
-  return { events, end, horizon: Number(horizon), isLast, heldBack: transaction(held_back), incarnation }
+  const { horizon, held_back, runId } = row
+  return { events, end, horizon: Number(horizon), isLast, heldBack: transaction(held_back), runId }
 }
 
 const placeOf = ({ xid, position }: Place): Place => ({ xid, position })

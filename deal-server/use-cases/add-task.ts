@@ -21,8 +21,8 @@ export const addTask = defineDealCommand({
     dueDate: calendarDate.nullable().optional(),
     assigneeId: username.nullable().optional(),
   }),
-  alsoNeeds: ({ assigneeId }) => (assigneeId ? ['deal.task.assign'] : []),
-  employees: ({ assigneeId }) => (assigneeId ? [assigneeId] : []),
+  additionalRights: ({ assigneeId }) => (assigneeId ? ['deal.task.assign'] : []),
+  assignableUsers: ({ assigneeId }) => (assigneeId ? [assigneeId] : []),
   guard: requireOpen,
   limit: requireRoom,
   decide: (deal, { taskId, title, dueDate = null, assigneeId: named = null }, context) => {

@@ -16,7 +16,7 @@ export const assignOwner = defineDealCommand({
   params: z.strictObject({ employeeId: username }),
   attributes: { employeeId: 'ownerId' },
   guard: requireOpen,
-  employees: ({ employeeId }) => [employeeId],
+  assignableUsers: ({ employeeId }) => [employeeId],
   decide: (deal, { employeeId }, context) => {
     // Also one who has been disabled since.
     if (isSameUser(deal.ownerId, employeeId)) return []

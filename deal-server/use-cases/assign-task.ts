@@ -16,7 +16,7 @@ export const assignTask = defineDealCommand({
   refusals: ['deal-closed', 'task-not-found', 'task-done', 'task-dropped', 'employee-unknown'],
   params: z.strictObject({ taskId: uuid, employeeId: username }),
   guard: requireOpen,
-  employees: ({ employeeId }) => [employeeId],
+  assignableUsers: ({ employeeId }) => [employeeId],
   decide: (deal, { taskId, employeeId }, context) => {
     const task = findOpenTask(deal.tasks, taskId)
     if (isRefusal(task)) return task

@@ -18,10 +18,14 @@ export function isAssignee({ assigneeId, assigneeUserId, assignedAt }: Task, { u
 }
 
 /** The user, or the refusal of the parameter `name` that is no enabled user's. */
-export function employeeOf(username: string, name: string, { employees }: DecisionContext): Employee | DealRefusal {
+export function employeeOf(
+  username: string,
+  name: string,
+  { assignableUsers }: DecisionContext,
+): Employee | DealRefusal {
   const message = 'There is no enabled user of this name.'
   return (
-    employees.get(foldUsername(username)) ??
+    assignableUsers.get(foldUsername(username)) ??
     refuseMember('employee-unknown', { name, problem: 'employee-unknown', message })
   )
 }

@@ -16,7 +16,7 @@ export const completeTask = defineDealCommand({
   refusals: ['deal-closed', 'task-not-found', 'task-done', 'task-dropped'],
   params: z.strictObject({ taskId: uuid, result: resultText.nullable().optional() }),
   guard: requireOpen,
-  mayAnyway: (deal, user, params) =>
+  allowedWithoutRight: (deal, user, params) =>
     deal.tasks.some((task) => isAssignee(task, user) && (params ? task.id === params.taskId : task.status === 'open')),
   decide: (deal, { taskId, result }) => {
     const known = deal.tasks.find(({ id }) => id === taskId)

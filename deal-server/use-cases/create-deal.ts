@@ -23,7 +23,7 @@ export const createDeal = defineCreation({
     description: descriptionText.nullable().optional(),
   }),
   dealId: ({ id }) => id,
-  employees: ({ ownerId }) => (ownerId === undefined ? [] : [ownerId]),
+  assignableUsers: ({ ownerId }) => (ownerId === undefined ? [] : [ownerId]),
   decide: (existing, params, context) => {
     if (existing || context.isTaken) return refuse('deal-exists', 'There is, or was, a deal with this id.')
     const code = params.currency ?? context.defaultCurrency

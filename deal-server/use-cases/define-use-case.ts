@@ -30,7 +30,7 @@ export interface DecisionContext {
   readonly newId: () => string
   readonly defaultCurrency: string
   /** Folded user name → the user, for every name the command mentions that is an enabled user's. */
-  readonly employees: ReadonlyMap<string, Employee>
+  readonly assignableUsers: ReadonlyMap<string, Employee>
   /** The id of the deal that a creation makes. */
   readonly dealId: string
   /** True when that id is, or was, a deal's. */
@@ -69,9 +69,9 @@ interface CommandBase {
 interface Definition<Schema extends z.ZodType> extends CommandBase {
   readonly params: Schema
   /** Rights needed besides `right`, because of the parameters. */
-  alsoNeeds?(params: z.output<Schema>): readonly string[]
+  additionalRights?(params: z.output<Schema>): readonly string[]
   /** User names in the parameters that must be those of enabled users. */
-  employees?(params: z.output<Schema>): readonly string[]
+  assignableUsers?(params: z.output<Schema>): readonly string[]
 }
 
 interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Schema> {
@@ -95,7 +95,7 @@ interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Sch
    * Who may do it even without the right, by a credential that acts for its user: with these parameters, or, without
    * any, with some.
    */
-  mayAnyway?(deal: Deal, user: Employee, params?: z.output<Schema>): boolean
+  allowedWithoutRight?(deal: Deal, user: Employee, params?: z.output<Schema>): boolean
   /** True for the one command on a deleted deal. */
   readonly onDeleted?: boolean
 }
@@ -131,7 +131,7 @@ export interface BoundCommand {
   readonly missingRights:
     | ((deal: Deal | undefined, asking: Asking, ran?: readonly string[]) => readonly string[])
     | undefined
-  employees(deal: Deal | undefined): readonly string[]
+  assignableUsers(deal: Deal | undefined): readonly string[]
   /** True when nothing would differ: then no precondition is looked at. */
   isFulfilledBy(deal: Deal): boolean
   decide(deal: Deal | undefined, context: DecisionContext): Steps | DealRefusal
@@ -147,8 +147,8 @@ export interface Command extends CommandBase {
   /** Where attributes can stand for the command: parameter → attribute. */
   readonly attributes?: Readonly<Record<string, string | undefined>>
   /** Who may do it even without the right, with some parameters or other. */
-  mayAnyway?(deal: Deal, user: Employee): boolean
-  /** Checks parameters that stand at `at` in the body. @throws Refused `invalid-body`, `invalid-value` */
+  allowedWithoutRight?(deal: Deal, user: Employee): boolean
+  /** Checks parameters that stand at `at` in the body. @throws ProblemError `invalid-body`, `invalid-value` */
   bind(params: unknown, at: string): BoundCommand
 }
 
@@ -158,7 +158,7 @@ type Params = Record<string, unknown>
 export function defineDealCommand<Schema extends z.ZodType<Params>>(
   definition: DealCommandDefinition<Schema>,
 ): Command {
-  const { name, right, onDeleted = false, mayAnyway } = definition
+  const { name, right, onDeleted = false, allowedWithoutRight } = definition
   return {
     ...definition,
     target: 'deal',
@@ -171,11 +171,11 @@ export function defineDealCommand<Schema extends z.ZodType<Params>>(
         target: 'deal',
         onDeleted,
         chosenDealId: undefined,
-        ...(mayAnyway && {
+        ...(allowedWithoutRight && {
           rights: [],
           missingRights: (deal: Deal | undefined, asking: Asking) => {
             const { rights } = asking
-            const mayOwn = deal !== undefined && actsForItsUser(asking) && mayAnyway(deal, asking, params)
+            const mayOwn = deal !== undefined && actsForItsUser(asking) && allowedWithoutRight(deal, asking, params)
             const may = rights.has(right) || mayOwn
             return may || (deal === undefined && rights.has(readingRight)) ? [] : [right]
           },
@@ -225,7 +225,7 @@ export function defineCreation<Schema extends z.ZodType<Params>>(definition: Cre
 }
 
 const boundParts = <Schema extends z.ZodType<Params>>(
-  { name, makes, right, alsoNeeds, employees }: Definition<Schema>,
+  { name, makes, right, additionalRights, assignableUsers }: Definition<Schema>,
   params: z.output<Schema>,
   at: string,
 ) => ({
@@ -233,9 +233,9 @@ const boundParts = <Schema extends z.ZodType<Params>>(
   makes,
   at,
   params,
-  rights: [right, ...(alsoNeeds?.(params) ?? [])],
+  rights: [right, ...(additionalRights?.(params) ?? [])],
   missingRights: undefined,
-  employees: () => employees?.(params) ?? [],
+  assignableUsers: () => assignableUsers?.(params) ?? [],
   isFulfilledBy: () => false,
 })
 

@@ -12,7 +12,7 @@ import {
 } from '../../auth-server/bootstrap.ts'
 import { systemClock } from '../../shared/platform/clock.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
-import { Refused } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { digestHa1 } from '../../shared/protocol/authentication/digest/digest-response.ts'
 
 const names = ['admin', 'alice', 'carol', 'bob', 'dave']
@@ -106,7 +106,7 @@ describe('the first admin', () => {
   afterEach(() => vi.restoreAllMocks())
 
   /** What is printed, and with which password the user is created. */
-  const create = async (config: FirstAdminPorts['config'], refusal?: Refused) => {
+  const create = async (config: FirstAdminPorts['config'], refusal?: ProblemError) => {
     const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
     const passwords: string[] = []
     const made = { id: '', username: 'admin', roles: [], rights: [], enabled: true, createdAt: 0, updatedAt: 0 }
@@ -132,7 +132,7 @@ describe('the first admin', () => {
 
   it('leaves that file as it is when another server was faster', async () => {
     const before = readFileSync(file, 'utf8')
-    const refusal = new Refused('user-exists', 'there is a user of this name')
+    const refusal = new ProblemError('user-exists', 'there is a user of this name')
     expect(await create({ production: true, firstPasswordFile: file }, refusal)).toEqual({ output: '', password: '' })
     expect(readFileSync(file, 'utf8')).toBe(before)
     expect(readdirSync(dirname(file))).toEqual(['password'])

@@ -171,7 +171,7 @@ describeBackends('Basic authentication', (openBackend) => {
     const { access: token } = await stack.logIn('bob')
     await stack.deal.send('/rest/v1/deals', { token })
     let unanswered = 150
-    const guesses = Array.from({ length: unanswered }, async (_, at) => {
+    const loginThrottle = Array.from({ length: unanswered }, async (_, at) => {
       const { status } = await stack.deal.send('/rest/v1/deals', basic(`guess-${at}`, `wrong password ${at}`))
       unanswered -= 1
       return status
@@ -180,7 +180,7 @@ describeBackends('Basic authentication', (openBackend) => {
       expect((await stack.deal.send('/rest/v1/deals', { token })).status).toBe(200)
     }
     expect(unanswered).toBeGreaterThan(0)
-    const statuses = await Promise.all(guesses)
+    const statuses = await Promise.all(loginThrottle)
     expect(statuses.filter((status) => ![401, 503].includes(status))).toEqual([])
   })
 })

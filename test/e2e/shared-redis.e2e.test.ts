@@ -1,4 +1,4 @@
-/** Installations with databases of their own on one Redis: side by side, and one after the other. */
+/** Instances with databases of their own on one Redis: side by side, and one after the other. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createAuthClient } from '../../deal-server/auth-client/auth-client.ts'
@@ -50,7 +50,7 @@ const expectEverywhere = async (stack: Stack, token: string, expected: 201 | 'mi
   }
 }
 
-describeBackends('two installations that share one Redis', (open) => {
+describeBackends('two instances that share one Redis', (open) => {
   let backend: Backend
   let first: Stack
   let second: Stack
@@ -94,12 +94,12 @@ describeBackends('two installations that share one Redis', (open) => {
     for (const { auth, clock, environment } of [first, second]) {
       const secret = environment.SERVICE_SECRET ?? ''
       const client = createAuthClient({ authUrl: auth.url, secret, clock, ids: createIdSource(clock), fetch })
-      const installationId = await client.installationId()
-      expect(await client.principal('carol')).toMatchObject({ installationId, record: { username: 'carol' } })
+      const instanceId = await client.instanceId()
+      expect(await client.principal('carol')).toMatchObject({ instanceId, record: { username: 'carol' } })
       for (const name of ['nobody', '\0', 'no name']) {
-        expect(await client.principal(name)).toEqual({ installationId, record: undefined })
+        expect(await client.principal(name)).toEqual({ instanceId, record: undefined })
       }
-      ids.push(installationId)
+      ids.push(instanceId)
     }
     expect(new Set(ids).size).toBe(2)
   })

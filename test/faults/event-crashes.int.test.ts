@@ -85,7 +85,7 @@ describe.skipIf(!canRun)(`streams over a PostgreSQL that crashes${title}`, () =>
     const streams = createEventStreams(ports, { pollMs: 600_000, recheckMs: 100 })
     const look = async () => {
       const before = reads
-      streams.nudge()
+      streams.wakeUp()
       await eventually(async () => expect(reads).toBeGreaterThan(before))
     }
     return { ...streams, look }
@@ -108,7 +108,7 @@ describe.skipIf(!canRun)(`streams over a PostgreSQL that crashes${title}`, () =>
       const after: number[] = []
       for (let count = 0; count < rolledBack + 1; count += 1) after.push(await write())
       await eventually(() => {
-        streams.nudge()
+        streams.wakeUp()
         expect(client.isOpen()).toBe(false)
       })
       expect(await client.open(streams, { ...fromTheBeginning, after: before })).toBe(true)

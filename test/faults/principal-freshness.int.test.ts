@@ -48,8 +48,8 @@ describePostgresAndRedis('principal records of three deal servers behind two aut
     const part = running[round % running.length]
     if (!part) throw new Error('no auth server is open')
     const patch = { rights }
-    const { changeNumber } = await changeUser({ database: part.database, clock: systemClock }, 'alice', { patch })
-    await part.publisher.waitUntilPublished(changeNumber)
+    const { principalVersion } = await changeUser({ database: part.database, clock: systemClock }, 'alice', { patch })
+    await part.publisher.waitUntilPublished(principalVersion)
   }
 
   /** How long after now the last read begins that finds something else than expected, in milliseconds; 0 when none does. */

@@ -52,10 +52,10 @@ describePostgresAndRedis('a deal server whose connection to Redis slows down', (
       relay.slowDown(delayMs)
       await sleep(40)
     }
-    const { changeNumber } = await changeUser({ database: auth.database, clock: systemClock }, 'alice', {
+    const { principalVersion } = await changeUser({ database: auth.database, clock: systemClock }, 'alice', {
       patch: { rights: [] },
     })
-    await auth.publisher.waitUntilPublished(changeNumber)
+    await auth.publisher.waitUntilPublished(principalVersion)
     const acknowledgedAt = performance.now()
     let lastAllowedMs = 0
     for (let askedMs = 0; askedMs < 4_000; askedMs = performance.now() - acknowledgedAt) {

@@ -46,7 +46,7 @@ describeBackends('bodies that cannot be accepted', (openBackend) => {
     before = await fingerprintOfData(stack.database)
   })
 
-  /** Refused with this problem, and nothing has changed. */
+  /** ProblemError with this problem, and nothing has changed. */
   const expectRefused = async (reply: Reply, status: number, code: string): Promise<void> => {
     expectProblem(reply, status, code)
     expect(await fingerprintOfData(stack.database)).toBe(before)

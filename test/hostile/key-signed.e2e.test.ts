@@ -36,7 +36,7 @@ const askBoth = async (headers: Record<string, string>): Promise<Reply[]> => [
   await stack.deal.send('/rest/v1/deals', { headers }),
 ]
 
-/** Refused by both servers in the one way, without a word of what was sent. */
+/** ProblemError by both servers in the one way, without a word of what was sent. */
 const expectRefused = async (token: string, code = 'invalid-token'): Promise<void> => {
   const details = new Set<unknown>()
   for (const reply of await askBoth({ authorization: `KeySigned ${token}` })) {

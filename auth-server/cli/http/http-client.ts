@@ -1,10 +1,10 @@
 /** The auth server as the tool calls it: problem documents become refusals, and whatever else goes wrong a sentence. */
 import { z } from 'zod'
-import { OperationFailed, OperationRefused, WrongUsage } from '../terminal/report.ts'
+import { OperationError, OperationFailed, WrongUsage } from '../terminal/report.ts'
 import { Interrupted } from '../terminal/terminal.ts'
 
 /** One call. */
-export interface Question<Answer> {
+export interface Question<Received> {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path and query; what stands for a name or an id encoded by `segment`. */
   readonly path: string
@@ -14,17 +14,17 @@ export interface Question<Answer> {
   /** Gives the call up. */
   readonly signal?: AbortSignal
   /** What a success must look like; `nothing` for 204. */
-  readonly answer: z.ZodType<Answer>
+  readonly answer: z.ZodType<Received>
 }
 
 /** @throws ProblemAnswered, OperationFailed, WrongUsage, Interrupted */
-export type Ask = <Answer>(question: Question<Answer>) => Promise<Answer>
+export type Ask = <Received>(question: Question<Received>) => Promise<Received>
 
 /** The answer without a body. */
 export const nothing = z.undefined()
 
 /** What the server refused, with its reason. */
-export class ProblemAnswered extends OperationRefused {
+export class ProblemAnswered extends OperationError {
   /** The problem's `code`. */
   readonly code: string
 

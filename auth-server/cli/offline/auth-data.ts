@@ -10,7 +10,7 @@ import { lockDataFolder } from '../../../shared/platform/embedded/data-lock.ts'
 import { withFilesOf } from '../../../shared/platform/operator-error.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { parseSecretsKeys, type SecretsKeys } from '../../store/secrets-keys.ts'
-import { OperationRefused, WrongUsage } from '../terminal/report.ts'
+import { OperationError, WrongUsage } from '../terminal/report.ts'
 
 export interface AuthData {
   readonly database: Database
@@ -20,7 +20,7 @@ export interface AuthData {
   readonly allSecretsKeys: SecretsKeys
 }
 
-/** Opens the data, runs `work`, closes the data. @throws WrongUsage, OperationRefused, OperatorError, DataFolderLocked */
+/** Opens the data, runs `work`, closes the data. @throws WrongUsage, OperationError, OperatorError, DataFolderLocked */
 export type OpenAuthData = <Result>(work: (data: AuthData) => Promise<Result>) => Promise<Result>
 
 export interface AuthDataSettings {
@@ -88,7 +88,7 @@ async function openDatabase({ databaseUrl, dataDir }: AuthDataSettings): Promise
 async function requireTables(database: Database): Promise<void> {
   const [row] = await database.query<{ there: string | null }>("select to_regclass('auth.audit_head')::text as there")
   if (row?.there) return
-  throw new OperationRefused(
+  throw new OperationError(
     'This database does not hold the tables of an auth server of this version. Start one on it first.',
   )
 }

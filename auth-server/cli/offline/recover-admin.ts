@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
 import type { Log } from '../../../shared/platform/log/log.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { isAnonymous } from '../../../shared/protocol/principal/record.ts'
 import { createChainedLog } from '../../audit/chained-log.ts'
 import { holdsKeyOfLog } from '../../audit/key-of-log.ts'
@@ -14,7 +14,7 @@ import { changePrincipal } from '../../users/principal-change.ts'
 import { adminRole } from '../../users/rights.ts'
 import { distinct, refuseProblems, usernameProblems } from '../../users/user.ts'
 import { userRow } from '../../users/user-rows.ts'
-import { OperationRefused } from '../terminal/report.ts'
+import { OperationError } from '../terminal/report.ts'
 import type { AuthData } from './auth-data.ts'
 
 export interface RecoverAdminPorts extends Pick<AuthData, 'database' | 'secretsKeys'> {
@@ -34,11 +34,11 @@ export interface RecoveredAdmin {
 
 /**
  * Makes the user, or gives it the role `admin` and a new password, and lets it in; whatever it held ends. A change like any other:
- * auth servers that run publish it at their next heartbeat. @throws OperationRefused, Unavailable
+ * auth servers that run publish it at their next heartbeat. @throws OperationError, Unavailable
  */
 export async function recoverAdmin(ports: RecoverAdminPorts, username: string): Promise<RecoveredAdmin> {
   refuseProblems(usernameProblems(username))
-  if (isAnonymous(username)) throw new OperationRefused(`${username} is nobody: it can be no administrator.`)
+  if (isAnonymous(username)) throw new OperationError(`${username} is nobody: it can be no administrator.`)
   await requireKeyOfLog(ports)
   const password = ports.ids.secret(18)
   const passwordHash = await ports.hashing.hash(password)
@@ -75,7 +75,7 @@ async function promote(
     })
     return result
   } catch (error) {
-    if (error instanceof Refused && error.code === 'not-found') return undefined
+    if (error instanceof ProblemError && error.code === 'not-found') return undefined
     throw error
   }
 }
@@ -83,5 +83,5 @@ async function promote(
 /** An entry under a key that the servers do not hold would break the log for them. */
 async function requireKeyOfLog(ports: RecoverAdminPorts): Promise<void> {
   if (await holdsKeyOfLog(ports)) return
-  throw new OperationRefused('SECRETS_KEY is not that of the servers: the audit log is written under another key.')
+  throw new OperationError('SECRETS_KEY is not that of the servers: the audit log is written under another key.')
 }

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { DatabaseError } from '../../../shared/platform/database/database.ts'
 import { reasonOf } from '../../../shared/platform/database/prepare.ts'
 import { OperatorError } from '../../../shared/platform/operator-error.ts'
-import { Refused, Unavailable } from '../../../shared/platform/problems/errors.ts'
-import { StepRefused } from '../../key-ring/life-cycle.ts'
-import { OperationFailed, OperationRefused, type ReportAction, WrongUsage } from './report.ts'
+import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { StepError } from '../../key-ring/life-cycle.ts'
+import { OperationError, OperationFailed, type ReportAction, WrongUsage } from './report.ts'
 import { Interrupted } from './terminal.ts'
 
 export interface Outcome {
@@ -26,7 +26,7 @@ export interface OutcomeStreams {
 }
 
 /** Refusals that an operator can do something about. */
-const refusals = [OperationRefused, StepRefused, OperatorError]
+const refusals = [OperationError, StepError, OperatorError]
 
 /** The exit codes beside 0. */
 export const exitCodes = { wrongUsage: 2, refused: 1, interrupted: 130 }
@@ -94,10 +94,10 @@ function explain(error: unknown): readonly [number, string] {
   if (error instanceof Unavailable)
     return [exitCodes.refused, `Failed: the ${error.dependency} cannot be reached: ${reasonOf(error)}`]
   if (error instanceof DatabaseError) return [exitCodes.refused, `Failed: the database refuses: ${error.message}`]
-  if (error instanceof Refused)
-    return [exitCodes.refused, `Refused: ${error.message} (${error.code})${detailsOf(error)}`]
+  if (error instanceof ProblemError)
+    return [exitCodes.refused, `ProblemError: ${error.message} (${error.code})${detailsOf(error)}`]
   if (refusals.some((refusal) => error instanceof refusal)) {
-    return [exitCodes.refused, `Refused: ${(error as Error).message}`]
+    return [exitCodes.refused, `ProblemError: ${(error as Error).message}`]
   }
   throw error
 }
@@ -105,7 +105,7 @@ function explain(error: unknown): readonly [number, string] {
 const errorsSchema = z.array(z.object({ pointer: z.string(), message: z.string() }))
 
 /** Which values could not be accepted. */
-const detailsOf = ({ members }: Refused): string =>
+const detailsOf = ({ members }: ProblemError): string =>
   (errorsSchema.safeParse(members.errors).data ?? [])
     .map(({ pointer, message }) => `\n  ${pointer}: ${message}`)
     .join('')

@@ -11,8 +11,8 @@ export interface Report {
 }
 
 /** A refusal with its reason: exit code 1. */
-export class OperationRefused extends Error {
-  override readonly name = 'OperationRefused'
+export class OperationError extends Error {
+  override readonly name = 'OperationError'
 }
 
 /** Something that the tool needs is away or does not work: exit code 1. */

@@ -50,7 +50,7 @@ const createApiKey = ({ apiKeys, requireRecentProof }: ApiKeysEndpointPorts) =>
     account: ({ caller, body: { username = caller.username } }) => username,
     gives: ({ body }) => body.rights ?? [],
     status: 201,
-    answer: { description: 'The new key.', headers: ['Location'] },
+    success: { description: 'The new key.', headers: ['Location'] },
     response: component('NewApiKey', newApiKeySchema),
     problems: [...proofProblems, 'not-found', 'too-many-api-keys', 'too-many-key-pairs'],
     audit: ({ caller, body: { username = caller.username } }) => ({ action: 'api-key.created', target: username }),
@@ -59,8 +59,8 @@ const createApiKey = ({ apiKeys, requireRecentProof }: ApiKeysEndpointPorts) =>
       apiKeys.refuseImpossible(asked)
       return asked
     },
-    handle: async ({ call, caller, body: { password }, checked: asked }) => {
-      await requireRecentProof(caller, { password, clientAddress: call.peer.address })
+    handle: async ({ request, caller, body: { password }, checked: asked }) => {
+      await requireRecentProof(caller, { password, clientAddress: request.peer.address })
       const { key, ...shownOnce } = await apiKeys.create(asked, caller)
       return { body: { ...representApiKey(key), ...shownOnce }, headers: { location: `/api-keys/${key.id}` } }
     },
@@ -88,13 +88,13 @@ const listApiKeys = ({ apiKeys, lists }: ApiKeysEndpointPorts) =>
     right,
     account: ({ caller, query: { username = caller.username } }) => username,
     status: 200,
-    answer: { description: 'API keys, oldest first.', headers: ['Link'] },
+    success: { description: 'API keys, oldest first.', headers: ['Link'] },
     response: component('ApiKeyPage', pageOf(apiKeySchema)),
     problems: ['invalid-cursor'],
-    check: ({ call, caller, query: { username, ...page } }) => {
+    check: ({ request, caller, query: { username, ...page } }) => {
       const owner = ownerAsked(caller, username)
       const query = { username: owner === undefined ? null : foldUsername(owner) }
-      return lists.open(call, { list: 'api-keys', query }, page)
+      return lists.open(request, { list: 'api-keys', query }, page)
     },
     handle: async ({ caller, query, checked: list }) => {
       const username = ownerAsked(caller, query.username)
@@ -120,7 +120,7 @@ const getApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
     id: 'getApiKey',
     summary: 'Read an API key',
     status: 200,
-    answer: { description: 'The key.' },
+    success: { description: 'The key.' },
     response: apiKeyComponent,
     problems: ['not-found'],
     handle: async ({ caller, path }) => ({
@@ -136,7 +136,7 @@ const revokeApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
     summary: 'Revoke an API key',
     description: 'It signs nothing any more, and the tokens made with it die.',
     status: 204,
-    answer: { description: 'The key is revoked.' },
+    success: { description: 'The key is revoked.' },
     problems: ['not-found'],
     audit: ({ path }) => ({ action: 'api-key.revoked', target: path.id.toLowerCase() }),
     handle: ({ caller, path }) => apiKeys.revoke(path.id.toLowerCase(), reachOf(caller)),

@@ -55,7 +55,7 @@ export const auditEndpoint = ({ origin, readEntries }: AuditEndpointPorts) =>
     query: parameters,
     right: 'audit.read',
     status: 200,
-    answer: { description: 'Entries.', headers: ['Link'] },
+    success: { description: 'Entries.', headers: ['Link'] },
     response: component('AuditPage', pageOf(entrySchema)),
     handle: async ({ query: { limit, after, cursor = after } }) => {
       const { items, next } = await readEntries({ after: cursor, limit })

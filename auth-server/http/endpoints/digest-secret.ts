@@ -38,12 +38,12 @@ export const digestSecretEndpoint = ({ digestSecrets, requireRecentProof }: Dige
     right: 'user.manage',
     account: ({ path }) => path.username,
     status: 200,
-    answer: { description: 'The secret.' },
+    success: { description: 'The secret.' },
     response,
     problems: [...proofProblems, 'not-found', 'reserved-user'],
     audit: ({ path }) => ({ action: 'user.digest-secret-made', target: path.username }),
-    handle: async ({ call, caller, path, body }) => {
-      await requireRecentProof(caller, { password: body.password, clientAddress: call.peer.address })
+    handle: async ({ request, caller, path, body }) => {
+      await requireRecentProof(caller, { password: body.password, clientAddress: request.peer.address })
       const { username, secret } = await digestSecrets.renewFor(path.username, caller)
       return { body: { username, realm, secret } }
     },

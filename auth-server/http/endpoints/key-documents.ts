@@ -3,10 +3,10 @@
  * at that moment: another auth server may have noticed a new key before, and sign with it.
  */
 import { z } from 'zod'
-import { answerCacheable } from '../../../shared/platform/http/cacheable.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import type { Answer } from '../../../shared/platform/http/response.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { cacheableResponse } from '../../../shared/platform/http/cacheable.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import type { HttpResponse } from '../../../shared/platform/http/response.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { KeyUse } from '../../key-ring/keyring-file.ts'
 import { cacheable, component } from '../pipeline/description.ts'
@@ -45,18 +45,18 @@ export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
     path: '/.well-known/jwks.json',
     id: 'getJwks',
     summary: 'Read the public keys of access tokens',
-    answer: { description: 'A JWK Set.', mediaType: jwkSetType, headers: ['ETag'] },
+    success: { description: 'A JWK Set.', mediaType: jwkSetType, headers: ['ETag'] },
     response: jwkSet,
-    handle: (call) => answerJwkSet(call, keyRing, 'jwt'),
+    handle: (request) => answerJwkSet(request, keyRing, 'jwt'),
   }),
   definePublicEndpoint({
     ...ofKeys,
     path: '/.well-known/key-signed-keys.json',
     id: 'getKeySignedKeys',
     summary: 'Read the public keys of key-signed tokens',
-    answer: { description: 'A JWK Set.', mediaType: jwkSetType, headers: ['ETag'] },
+    success: { description: 'A JWK Set.', mediaType: jwkSetType, headers: ['ETag'] },
     response: jwkSet,
-    handle: (call) => answerJwkSet(call, keyRing, 'key-signed'),
+    handle: (request) => answerJwkSet(request, keyRing, 'key-signed'),
   }),
   definePublicEndpoint({
     ...ofKeys,
@@ -64,26 +64,26 @@ export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
     documentedPath: '/.well-known/keys/{kid}.pem',
     id: 'getPublicKey',
     summary: 'Read one public key',
-    answer: { description: 'PEM (SPKI).', schema: { type: 'string' }, mediaType: pemType, headers: ['ETag'] },
+    success: { description: 'PEM (SPKI).', schema: { type: 'string' }, mediaType: pemType, headers: ['ETag'] },
     problems: ['not-found'],
-    handle: async (call) => {
+    handle: async (request) => {
       await keyRing.look()
-      return answerKeys(call, pemType, pemOf(call, keyRing))
+      return answerKeys(request, pemType, pemOf(request, keyRing))
     },
   }),
 ]
 
-async function answerJwkSet(call: HttpCall, keyRing: KeyRing, use: KeyUse): Promise<Answer> {
+async function answerJwkSet(request: HttpRequest, keyRing: KeyRing, use: KeyUse): Promise<HttpResponse> {
   await keyRing.look()
-  return answerKeys(call, jwkSetType, JSON.stringify(keyRing.jwkSet(use)))
+  return answerKeys(request, jwkSetType, JSON.stringify(keyRing.jwkSet(use)))
 }
 
-const answerKeys = (call: HttpCall, contentType: string, body: string): Answer =>
-  answerCacheable(call, { contentType, cacheControl, body, headers: { 'access-control-allow-origin': '*' } })
+const answerKeys = (request: HttpRequest, contentType: string, body: string): HttpResponse =>
+  cacheableResponse(request, { contentType, cacheControl, body, headers: { 'access-control-allow-origin': '*' } })
 
-/** @throws Refused `not-found` */
-function pemOf(call: HttpCall, keyRing: KeyRing): string {
-  const pem = keyRing.publicKeyPem(call.pathParameters.file?.slice(0, -'.pem'.length) ?? '')
-  if (pem === undefined) throw new Refused('not-found', 'There is no such key.')
+/** @throws ProblemError `not-found` */
+function pemOf(request: HttpRequest, keyRing: KeyRing): string {
+  const pem = keyRing.publicKeyPem(request.pathParameters.file?.slice(0, -'.pem'.length) ?? '')
+  if (pem === undefined) throw new ProblemError('not-found', 'There is no such key.')
   return pem
 }

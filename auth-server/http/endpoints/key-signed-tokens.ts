@@ -52,12 +52,12 @@ export const keySignedTokenEndpoint = ({ logInKeySigned }: { readonly logInKeySi
     caller: password,
     body: jsonBody(schema),
     status: 201,
-    answer: { description: 'The token.' },
+    success: { description: 'The token.' },
     response,
     audit: ({ body: { username } }) => ({ actor: username, action: 'key-signed-token.issued', target: username }),
-    handle: async ({ call, body: { include: asked, ...credentials } }) => {
+    handle: async ({ request, body: { include: asked, ...credentials } }) => {
       const include = keySignedParts.filter((part) => asked.includes(part))
-      const login = { ...credentials, include, clientAddress: call.peer.address, proved: nameCaller(call) }
+      const login = { ...credentials, include, clientAddress: request.peer.address, proved: nameCaller(request) }
       const { token, kid, expiresAt } = await logInKeySigned(login)
       return { body: { token, token_type: 'KeySigned' as const, kid, expires_at: expiresAt, include } }
     },

@@ -39,7 +39,7 @@ export const keysEndpoint = ({ keyRing }: { readonly keyRing: Pick<KeyRing, 'sta
     query: noParameters,
     right: 'key.read',
     status: 200,
-    answer: { description: 'Every key, removed ones too.' },
+    success: { description: 'Every key, removed ones too.' },
     response,
     handle: () => ({ body: { items: keyRing.status(), nextCursor: null } }),
   })

@@ -30,9 +30,9 @@ export const loginEndpoint = ({ logIn, audit }: LoginEndpointPorts) =>
     ...tokenPair,
     problems: ['too-many-logins'],
     audit: ({ body: { username } }) => ({ actor: username, action: 'login.started', target: username }),
-    handle: async ({ call, body }) => {
-      const client = { clientAddress: call.peer.address, userAgent: call.header('user-agent') }
-      const told = { proved: nameCaller(call), onDisplaced: auditDisplaced(audit, call) }
+    handle: async ({ request, body }) => {
+      const client = { clientAddress: request.peer.address, userAgent: request.header('user-agent') }
+      const told = { proved: nameCaller(request), onDisplaced: auditDisplaced(audit, request) }
       return { body: await logIn({ ...body, ...client, ...told }), headers: noCache }
     },
   })

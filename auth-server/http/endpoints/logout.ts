@@ -26,14 +26,14 @@ export const logoutEndpoint = ({ logOut, endToken, audit }: LogoutEndpointPorts)
     caller: token,
     security: ['bearer', 'refreshToken'],
     status: 204,
-    answer: { description: 'None of its tokens works any more.' },
+    success: { description: 'None of its tokens works any more.' },
     problems: ['invalid-token', 'too-many-logins'],
-    handle: async ({ call, caller }) => {
+    handle: async ({ request, caller }) => {
       const login = await logOut(caller)
       const ended = login ?? (await endToken(caller))
       if (ended?.wasAlive) {
         const action = login ? 'login.ended' : 'token.revoked'
-        await audit.record(eventOf({ call, actor: ended.username, action, target: ended.id }, 'succeeded'))
+        await audit.record(eventOf({ request, actor: ended.username, action, target: ended.id }, 'succeeded'))
       }
       return { headers: noCache }
     },

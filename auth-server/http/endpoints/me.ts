@@ -31,7 +31,7 @@ export const meEndpoint = ({ rolesOf }: MePorts) =>
     tag: 'users',
     caller: 'required',
     status: 200,
-    answer: { description: 'The caller.' },
+    success: { description: 'The caller.' },
     response,
     handle: async ({ caller: { username, rights, scheme, credential } }) => {
       const { expiresAt } = credential

@@ -1,10 +1,10 @@
 /** POST /refresh: a refresh token for a new pair (CONTRACT section 2). */
 
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
-import type { Guesses } from '../../../shared/protocol/login-throttle/login-throttle.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import type { LoginThrottle } from '../../../shared/protocol/login-throttle/login-throttle.ts'
 import type { Audit } from '../../audit/audit.ts'
-import type { TokenAnswer } from '../../logins/issue-tokens.ts'
+import type { TokenResponse } from '../../logins/issue-tokens.ts'
 import type { Refresh } from '../../logins/refresh.ts'
 import { type AuditedWork, eventOf } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
@@ -15,7 +15,7 @@ import { noCache, tokenPair } from './tokens.ts'
 export interface RefreshEndpointPorts {
   readonly refresh: Refresh
   readonly audit: Audit
-  readonly guesses: Pick<Guesses, 'judge'>
+  readonly loginThrottle: Pick<LoginThrottle, 'judge'>
 }
 
 /** POST /refresh. */
@@ -32,7 +32,7 @@ export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
     security: ['refreshToken'],
     ...tokenPair,
     problems: ['invalid_grant', 'too-many-attempts'],
-    handle: async ({ call, caller }) => ({ body: await auditedRefresh(call, caller, ports), headers: noCache }),
+    handle: async ({ request, caller }) => ({ body: await auditedRefresh(request, caller, ports), headers: noCache }),
   })
 
 /**
@@ -40,14 +40,14 @@ export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
  * ends. What belongs to no login that is known is refused without an entry. Each failure counts for the client's
  * address; a token that is right is never refused by that, since its client could lose its login by waiting.
  *
- * @throws Refused as `Refresh`, `too-many-attempts`; Unavailable
+ * @throws ProblemError as `Refresh`, `too-many-attempts`; Unavailable
  */
 export async function auditedRefresh(
-  call: HttpCall,
+  request: HttpRequest,
   token: string,
-  { refresh, audit, guesses }: RefreshEndpointPorts,
-): Promise<TokenAnswer> {
-  let about: AuditedWork = { call, action: 'token.refreshed' }
+  { refresh, audit, loginThrottle }: RefreshEndpointPorts,
+): Promise<TokenResponse> {
+  let about: AuditedWork = { request, action: 'token.refreshed' }
   let isKnown = false
   try {
     const answer = await refresh(token, {
@@ -60,19 +60,23 @@ export async function auditedRefresh(
     await audit.record(eventOf(about, 'succeeded'))
     return answer
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof ProblemError)) throw error
     if (isKnown) await audit.recordRefusal(eventOf(about, error.code))
-    await countFailure(call, { audit, guesses })
+    await countFailure(request, { audit, loginThrottle })
     throw error
   }
 }
 
-/** @throws Refused `too-many-attempts`; Unavailable */
-async function countFailure(call: HttpCall, { audit, guesses }: Pick<RefreshEndpointPorts, 'audit' | 'guesses'>) {
+/** @throws ProblemError `too-many-attempts`; Unavailable */
+async function countFailure(
+  request: HttpRequest,
+  { audit, loginThrottle }: Pick<RefreshEndpointPorts, 'audit' | 'loginThrottle'>,
+) {
   try {
-    await guesses.judge({ account: undefined, address: call.peer.address }, false)
+    await loginThrottle.judge({ account: undefined, address: request.peer.address }, false)
   } catch (error) {
-    if (error instanceof Refused) await audit.recordRefusal(eventOf({ call, action: 'token.refreshed' }, error.code))
+    if (error instanceof ProblemError)
+      await audit.recordRefusal(eventOf({ request, action: 'token.refreshed' }, error.code))
     throw error
   }
 }

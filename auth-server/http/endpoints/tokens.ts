@@ -8,7 +8,7 @@ export const noCache = { pragma: 'no-cache' } as const
 /** The success of endpoints that answer with a pair. */
 export const tokenPair = {
   status: 200,
-  answer: { description: 'A pair of tokens.' },
+  success: { description: 'A pair of tokens.' },
   response: component(
     'Tokens',
     z

@@ -3,7 +3,7 @@
  * 9).
  */
 import { z } from 'zod'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
 import type { OwnPasswordChange, PasswordChanges } from '../../logins/change-password.ts'
@@ -26,7 +26,7 @@ export const userPasswordEndpoint = ({ passwords }: { readonly passwords: Passwo
     right: 'user.manage',
     account: ({ path }) => path.username,
     status: 204,
-    answer: { description: 'The password is changed.' },
+    success: { description: 'The password is changed.' },
     problems: ['not-found', 'wrong-password', 'reserved-user', 'too-many-attempts', 'too-many-logins'],
     // A body without the old password is no attempt, as one that is not well-formed is none.
     audit: ({ caller, path, body }) =>
@@ -37,17 +37,17 @@ export const userPasswordEndpoint = ({ passwords }: { readonly passwords: Passwo
       if (oldPassword === undefined && isOwnAccount(caller, username)) throw oldPasswordMissing()
       passwords.refuseImpossible({ username, newPassword })
     },
-    handle: ({ call, caller, path: { username }, body: { newPassword, oldPassword } }) => {
+    handle: ({ request, caller, path: { username }, body: { newPassword, oldPassword } }) => {
       if (!isOwnAccount(caller, username)) return passwords.reset({ username, newPassword, giver: caller })
       if (oldPassword === undefined) throw oldPasswordMissing()
-      const change = { username, oldPassword, newPassword, clientAddress: call.peer.address, login: loginOf(caller) }
+      const change = { username, oldPassword, newPassword, clientAddress: request.peer.address, login: loginOf(caller) }
       return passwords.change(change)
     },
   })
 
-function oldPasswordMissing(): Refused {
+function oldPasswordMissing(): ProblemError {
   const errors = [{ pointer: '/oldPassword', code: 'missing-member', message: 'This member is required.' }]
-  return new Refused('invalid-body', '/oldPassword: one changes one’s own password with the old one.', {
+  return new ProblemError('invalid-body', '/oldPassword: one changes one’s own password with the old one.', {
     members: { errors },
   })
 }

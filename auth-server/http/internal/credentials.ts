@@ -1,7 +1,7 @@
 /** What deal servers verify signed requests, Digest, Basic and sessions with. */
 
 import { openInternally, sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { BasicPorts } from '../../../shared/protocol/authentication/basic/basic.ts'
 import {
   apiKeyExchange,
@@ -45,7 +45,7 @@ export const credentialEndpoints = (ports: CredentialEndpointPorts): InternalEnd
 const apiKeyEndpoint = ({ apiKeys }: CredentialEndpointPorts) =>
   answering(apiKeyExchange, async ({ path, secret: serviceSecret }) => {
     const material = await apiKeys.material(path.id)
-    if (!material) throw new Refused('not-found', 'There is no such API key.')
+    if (!material) throw new ProblemError('not-found', 'There is no such API key.')
     const { secret, ...rest } = material
     const sealing = { secret: serviceSecret, purpose: apiKeySecretPurpose(material.id) }
     return { body: { ...rest, secretSealed: secret === null ? null : sealInternally(secret, sealing) } }
@@ -55,7 +55,7 @@ const digestSecretEndpoint = ({ digestSecrets }: CredentialEndpointPorts) =>
   answering(digestSecretExchange, async ({ query, secret }) => {
     const userhash = query.get('userhash')
     const found = await digestSecrets.find(userhash === null ? { username: query.get('username') ?? '' } : { userhash })
-    if (!found) throw new Refused('not-found', 'There is no such Digest secret.')
+    if (!found) throw new ProblemError('not-found', 'There is no such Digest secret.')
     const { ha1, ...owner } = found
     const sealing = { secret, purpose: digestSecretPurpose(owner.userId) }
     return { body: { ...owner, ha1Sealed: sealInternally(ha1, sealing) } }
@@ -64,10 +64,10 @@ const digestSecretEndpoint = ({ digestSecrets }: CredentialEndpointPorts) =>
 const passwordEndpoint = ({ verifyBasic, secrets }: CredentialEndpointPorts) =>
   answering(passwordExchange, async ({ body: { credential, clientAddress } }) => {
     const opened = openInternally(credential, { secrets, purpose: passwordPurpose })
-    if (opened === undefined) throw new Refused('invalid-body', 'The credential is not sealed as it should be.')
+    if (opened === undefined) throw new ProblemError('invalid-body', 'The credential is not sealed as it should be.')
     const user = await verifyBasic({ ...presentedPasswordSchema.parse(JSON.parse(opened)), clientAddress })
     if (user) return { body: user }
-    throw new Refused('invalid-credentials', 'The user name or the password is not right.', {
+    throw new ProblemError('invalid-credentials', 'The user name or the password is not right.', {
       headers: { 'www-authenticate': ['Keyhold-Internal'] },
     })
   })

@@ -1,17 +1,17 @@
 /** What an endpoint below `/internal` says of itself: its exchange, and what answers it. */
 import type { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import type { Answer } from '../../../shared/platform/http/response.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import type { PathParameters } from '../../../shared/platform/http/server/routes.ts'
 import type { Exchange } from '../../../shared/protocol/internal-api/exchange.ts'
 
 type Form = z.ZodType | undefined
 
-/** A question of a deal server. */
-export interface InternalRequest<Path extends string, Body> {
+/** A requestBody of a deal server. */
+export interface InternalInput<Path extends string, Body> {
   readonly path: PathParameters<Path>
   /** In order, decoded. */
-  readonly query: HttpCall['query']
+  readonly query: HttpRequest['query']
   readonly body: Body
   /** The service secret that the asker holds: what must stay secret in the answer is sealed under it. */
   readonly secret: string
@@ -20,7 +20,7 @@ export interface InternalRequest<Path extends string, Body> {
 /** What is answered; 204 without a body. */
 export interface InternalReply<Body> {
   readonly body: Body
-  readonly headers?: Answer['headers']
+  readonly headers?: HttpResponse['headers']
 }
 
 /** An exchange and its answer. */
@@ -30,9 +30,9 @@ export interface InternalEndpoint<
   Reply extends Form = Form,
 > {
   readonly exchange: Exchange<Path, Question, Reply>
-  /** @throws Refused, Unavailable */
+  /** @throws ProblemError, Unavailable */
   handle(
-    request: InternalRequest<Path, Question extends z.ZodType ? z.output<Question> : undefined>,
+    request: InternalInput<Path, Question extends z.ZodType ? z.output<Question> : undefined>,
   ): Promise<InternalReply<Reply extends z.ZodType ? z.input<Reply> : undefined>>
 }
 

@@ -1,6 +1,6 @@
 /** POST /oauth/introspect (RFC 7662): for API keys as clients, and for callers of any scheme. */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { narrowed } from '../../../shared/protocol/authentication/authenticate.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
 import { isApiKeyId } from '../../api-keys/api-key-rows.ts'
@@ -12,7 +12,12 @@ import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import type { OwnCredential } from '../pipeline/own-credential.ts'
 import { type OAuthForm, oauthBody, ofOAuth, readOAuthForm, text } from './oauth-endpoint.ts'
 import { answerOfRefusal } from './oauth-responses.ts'
-import { authenticateAt, type ClientAtEndpointPorts, decodedBasic, presentedClient } from './read-client-credentials.ts'
+import {
+  authenticateAt,
+  type ClientAtEndpointPorts,
+  decodedBasic,
+  readClientCredentials,
+} from './read-client-credentials.ts'
 
 /** What the endpoint needs. */
 export interface OAuthIntrospectPorts extends ClientAtEndpointPorts {
@@ -48,7 +53,7 @@ export const introspectEndpoint = (ports: OAuthIntrospectPorts) =>
     description: "Shown are tokens of the caller's own user, with the right `token.introspect` those of all.",
     caller: clientOrCaller(ports),
     body: oauthBody({ token: z.string(), token_type_hint: text }),
-    answer: { description: 'RFC 7662 §2.2.' },
+    success: { description: 'RFC 7662 §2.2.' },
     response,
     handle: async ({ caller: asker, body: form }) => {
       const live = await ports.readLiveToken(form.required('token'))
@@ -68,14 +73,14 @@ const clientOrCaller = (ports: ClientAtEndpointPorts): OwnCredential<Asker> => (
   kind: 'client',
   refusal: answerOfRefusal,
   problems: [],
-  find: async (call, authenticate) => {
-    const form = await readOAuthForm(call).catch(async (error: unknown) => {
-      await authenticate(call)
+  find: async (request, authenticate) => {
+    const form = await readOAuthForm(request).catch(async (error: unknown) => {
+      await authenticate(request)
       throw error
     })
-    const presented = isOfClient(call, form) ? presentedClient(call, form) : undefined
-    if (presented) return askerOf(await authenticateAt(call, presented, ports))
-    const { userId, rights } = await authenticate(call)
+    const presented = isOfClient(request, form) ? readClientCredentials(request, form) : undefined
+    if (presented) return askerOf(await authenticateAt(request, presented, ports))
+    const { userId, rights } = await authenticate(request)
     return { userId, seesAll: rights.has('token.introspect') }
   },
 })
@@ -86,9 +91,9 @@ function askerOf({ key, owner }: Client): Asker {
 }
 
 /** Basic is of a client when its user name is an API key's id, else of a user. */
-function isOfClient(call: HttpCall, form: OAuthForm): boolean {
+function isOfClient(request: HttpRequest, form: OAuthForm): boolean {
   const parameters = ['client_secret', 'client_assertion', 'client_assertion_type']
   if (parameters.some((name) => form.get(name) !== undefined)) return true
-  const [name = ''] = (decodedBasic(authorizationOf(call, 'basic') ?? '') ?? '').split(':', 1)
+  const [name = ''] = (decodedBasic(authorizationOf(request, 'basic') ?? '') ?? '').split(':', 1)
   return isApiKeyId(name.replaceAll(/%2D/gi, '-').toLowerCase())
 }

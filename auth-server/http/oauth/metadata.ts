@@ -1,6 +1,6 @@
 /** GET /.well-known/oauth-authorization-server (RFC 8414): what works here, and nothing else. */
 import { z } from 'zod'
-import { answerCacheable } from '../../../shared/platform/http/cacheable.ts'
+import { cacheableResponse } from '../../../shared/platform/http/cacheable.ts'
 import { assertionAlg } from '../../oauth/client-assertion.ts'
 import { clientAuthenticationMethods } from '../../oauth/clients.ts'
 import { allRights } from '../../users/rights.ts'
@@ -51,10 +51,10 @@ export function metadataEndpoints(settings: OAuthMetadataSettings): PublicEndpoi
       tag: 'tokens',
       ...cacheable,
       status: 200,
-      answer: { description: 'RFC 8414.', headers: ['ETag'] },
+      success: { description: 'RFC 8414.', headers: ['ETag'] },
       response: component('OAuthMetadata', schema),
-      handle: (call) =>
-        answerCacheable(call, {
+      handle: (request) =>
+        cacheableResponse(request, {
           contentType: 'application/json',
           cacheControl: 'public, max-age=300, must-revalidate',
           body,

@@ -1,11 +1,11 @@
 /** What the endpoints below `/oauth` have in common: a form as request, RFC 6749 §5 as answers, a client as caller. */
 import { z } from 'zod'
 import { formType, readForm } from '../../../shared/platform/http/content/form-body.ts'
-import type { DescribedAnswer } from '../../../shared/platform/http/operation.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { DescribedResponse } from '../../../shared/platform/http/operation.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
-import { OAuthRefused } from '../../oauth/oauth-error.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import { OAuthError } from '../../oauth/oauth-error.ts'
 import type { BodyReader } from '../pipeline/bodies.ts'
 import { component } from '../pipeline/description.ts'
 import type { OwnCredential } from '../pipeline/own-credential.ts'
@@ -14,7 +14,7 @@ import { answerOfRefusal } from './oauth-responses.ts'
 /** The parameters of a request: what was sent without a value counts as left out (RFC 6749 §3.2). */
 export interface OAuthForm {
   get(name: string): string | undefined
-  /** @throws OAuthRefused `invalid_request` when it is not there */
+  /** @throws OAuthError `invalid_request` when it is not there */
   required(name: string): string
 }
 
@@ -49,22 +49,22 @@ export const client: OwnCredential<undefined> = {
   security: [],
 }
 
-/** @throws OAuthRefused `invalid_request` for what is no form */
-export async function readOAuthForm(call: HttpCall): Promise<OAuthForm> {
+/** @throws OAuthError `invalid_request` for what is no form */
+export async function readOAuthForm(request: HttpRequest): Promise<OAuthForm> {
   // Whatever stands in a URL ends up in logs (RFC 6749 §2.3.1).
-  if ([...call.query.keys()].some((name) => !call.isCredentialParameter(name))) {
-    throw new OAuthRefused('invalid_request', 'Send all parameters in the body, none in the URL.')
+  if ([...request.query.keys()].some((name) => !request.isCredentialParameter(name))) {
+    throw new OAuthError('invalid_request', 'Send all parameters in the body, none in the URL.')
   }
-  const fields = await readForm(call).catch((error: unknown) => {
-    const isOfForm = error instanceof Refused && ['invalid-body', 'unsupported-media-type'].includes(error.code)
-    throw isOfForm ? new OAuthRefused('invalid_request', error.message) : error
+  const fields = await readForm(request).catch((error: unknown) => {
+    const isOfForm = error instanceof ProblemError && ['invalid-body', 'unsupported-media-type'].includes(error.code)
+    throw isOfForm ? new OAuthError('invalid_request', error.message) : error
   })
   const get = (name: string) => fields.get(name) || undefined
   return {
     get,
     required: (name) => {
       const value = get(name)
-      if (value === undefined) throw new OAuthRefused('invalid_request', `The parameter ${name} is missing.`)
+      if (value === undefined) throw new OAuthError('invalid_request', `The parameter ${name} is missing.`)
       return value
     },
   }
@@ -76,7 +76,7 @@ export const oauthError = component(
   z.object({ error: z.string(), error_description: z.string() }).meta({ description: 'RFC 6749 §5.2.' }),
 )
 
-const error = (description: string, headers: readonly string[] = []): DescribedAnswer => ({
+const error = (description: string, headers: readonly string[] = []): DescribedResponse => ({
   description,
   schema: ref(oauthError.name),
   headers,
@@ -87,7 +87,7 @@ export const ofOAuth = {
   method: 'POST',
   tag: 'tokens',
   status: 200,
-  otherAnswers: {
+  otherResponses: {
     400: error('`error` says what is wrong.', ['WWW-Authenticate']),
     401: error('`invalid_client`: the client did not authenticate; `invalid_token`.', ['WWW-Authenticate']),
     403: error('Credentials are accepted over HTTPS only.'),

@@ -1,12 +1,12 @@
 /** How everything below `/oauth` answers: RFC 6749 §5.1 and §5.2, never a problem document. */
 
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { type Answer, jsonAnswer, noStore } from '../../../shared/platform/http/response.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { type HttpResponse, jsonResponse, noStore } from '../../../shared/platform/http/response.ts'
 import type { OtherProblemForm } from '../../../shared/platform/http/server/routes.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { ProblemDocument } from '../../../shared/platform/problems/problem-document.ts'
 import { isOfScript, realm } from '../../../shared/protocol/authentication/scheme.ts'
-import { OAuthRefused } from '../../oauth/oauth-error.ts'
+import { OAuthError } from '../../oauth/oauth-error.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { bearerChallenge } from '../pipeline/bearer-credential.ts'
 
@@ -19,26 +19,26 @@ const described = (text: string): string => text.replace(/["\\]/g, "'").replace(
 const bodyOf = (error: string, description: string) => ({ error, error_description: described(description) })
 
 /** The answer that a refusal in the words of OAuth is; undefined for every other error. */
-export function answerOfRefusal(call: HttpCall, error: unknown): Answer | undefined {
-  if (!(error instanceof Refused)) return undefined
-  const isOurs = error instanceof OAuthRefused || error.code === 'invalid_grant'
+export function answerOfRefusal(request: HttpRequest, error: unknown): HttpResponse | undefined {
+  if (!(error instanceof ProblemError)) return undefined
+  const isOurs = error instanceof OAuthError || error.code === 'invalid_grant'
   if (!isOurs) return undefined
   const isOfClient = error.code === 'invalid_client'
-  const challenge = isOfClient ? challengeFor(call) : {}
+  const challenge = isOfClient ? challengeFor(request) : {}
   const headers = { ...neverStored, ...challenge }
-  const answer = jsonAnswer(isOfClient ? 401 : 400, bodyOf(error.code, error.message), headers)
-  return { ...answer, problemCode: error.code }
+  const response = jsonResponse(isOfClient ? 401 : 400, bodyOf(error.code, error.message), headers)
+  return { ...response, problemCode: error.code }
 }
 
 /** Who used the header is challenged for it; a script that did not is for what gets its user no dialog. */
-const challengeFor = (call: HttpCall): Answer['headers'] =>
-  call.header('authorization') === undefined && isOfScript(call)
+const challengeFor = (request: HttpRequest): HttpResponse['headers'] =>
+  request.header('authorization') === undefined && isOfScript(request)
     ? bearerChallenge
     : { 'www-authenticate': [`Basic realm="${realm}", charset="UTF-8"`] }
 
 /** What went wrong before or around a handler, by status, in the closest words that OAuth has for it. */
-export const oauthProblemForm: OtherProblemForm = (call, problem) =>
-  call.path.startsWith('/oauth/')
+export const oauthProblemForm: OtherProblemForm = (request, problem) =>
+  request.path.startsWith('/oauth/')
     ? {
         headers: { 'content-type': 'application/json', ...neverStored },
         body: bodyOf(errorOf(problem), problem.detail),

@@ -1,26 +1,26 @@
 import { decodeFormText } from '../../../shared/platform/http/content/form-body.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
 import type { Audit } from '../../audit/audit.ts'
 import { assertionType } from '../../oauth/client-assertion.ts'
-import type { AuthenticateClient, Client, PresentedClient } from '../../oauth/clients.ts'
-import { invalidClient, OAuthRefused } from '../../oauth/oauth-error.ts'
+import type { AuthenticateClient, Client, ClientCredentials } from '../../oauth/clients.ts'
+import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { eventOf } from '../pipeline/audited.ts'
 import type { OAuthForm } from './oauth-endpoint.ts'
 
 /**
  * What a request says of its client; undefined for the public client of logins, which may name itself and proves
  * nothing (RFC 6749 §2.1).
- * @throws OAuthRefused `invalid_request` for several ways at once (RFC 6749 §2.3), `invalid_client`
+ * @throws OAuthError `invalid_request` for several ways at once (RFC 6749 §2.3), `invalid_client`
  */
-export function presentedClient(call: HttpCall, form: OAuthForm): PresentedClient | undefined {
-  const basic = authorizationOf(call, 'basic')
+export function readClientCredentials(request: HttpRequest, form: OAuthForm): ClientCredentials | undefined {
+  const basic = authorizationOf(request, 'basic')
   const [clientId, secret, assertion] = ['client_id', 'client_secret', 'client_assertion'].map(form.get)
   const ways = [basic, secret, assertion ?? form.get('client_assertion_type')].filter((way) => way !== undefined)
-  if (ways.length > 1 || call.headerLines('authorization').length > 1) {
-    throw new OAuthRefused('invalid_request', 'A client authenticates in one way only.')
+  if (ways.length > 1 || request.headerLines('authorization').length > 1) {
+    throw new OAuthError('invalid_request', 'A client authenticates in one way only.')
   }
   if (basic !== undefined) return ofHeader(basic, clientId)
   if (secret !== undefined) return { method: 'client_secret_post', clientId: form.required('client_id'), secret }
@@ -33,11 +33,11 @@ export function presentedClient(call: HttpCall, form: OAuthForm): PresentedClien
 }
 
 /** Name and password are encoded as in a form before they are put together (RFC 6749 §2.3.1). */
-function ofHeader(credential: string, named: string | undefined): PresentedClient {
+function ofHeader(credential: string, named: string | undefined): ClientCredentials {
   const [, encodedId = '', encodedSecret = ''] = /^([^:]*):(.*)$/.exec(decodedBasic(credential) ?? '') ?? []
   const [clientId, secret] = [formText(encodedId), formText(encodedSecret)]
   if (named !== undefined && named !== clientId) {
-    throw new OAuthRefused('invalid_request', 'client_id names another client than the Authorization header.')
+    throw new OAuthError('invalid_request', 'client_id names another client than the Authorization header.')
   }
   return { method: 'client_secret_basic', clientId, secret }
 }
@@ -54,7 +54,7 @@ function formText(text: string): string {
   try {
     return decodeFormText(text)
   } catch (error) {
-    throw error instanceof Refused ? invalidClient() : error
+    throw error instanceof ProblemError ? invalidClient() : error
   }
 }
 
@@ -68,17 +68,20 @@ export interface ClientAtEndpointPorts {
 
 /** Authenticates a client at the endpoint that is called; a refusal is written down. @throws as AuthenticateClient */
 export async function authenticateAt(
-  call: HttpCall,
-  presented: PresentedClient,
+  request: HttpRequest,
+  presented: ClientCredentials,
   { authenticateClient, audit, origin }: ClientAtEndpointPorts,
 ): Promise<Client> {
   try {
-    const client = await authenticateClient(presented, { address: call.peer.address, endpoint: origin + call.path })
-    call.caller = { userId: client.owner.userId, scheme: presented.method }
+    const client = await authenticateClient(presented, {
+      address: request.peer.address,
+      endpoint: origin + request.path,
+    })
+    request.caller = { userId: client.owner.userId, scheme: presented.method }
     return client
   } catch (error) {
-    if (error instanceof Refused) {
-      const about = { call, action: 'client.authenticated', target: presented.clientId }
+    if (error instanceof ProblemError) {
+      const about = { request, action: 'client.authenticated', target: presented.clientId }
       await audit.recordRefusal({ ...eventOf(about, error.code), scheme: presented.method })
     }
     throw error

@@ -1,16 +1,16 @@
 /** POST /oauth/revoke (RFC 7009). */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { EndToken } from '../../oauth/end-token.ts'
 import type { TokenIssue } from '../../oauth/inspect-token.ts'
-import { invalidClient, OAuthRefused } from '../../oauth/oauth-error.ts'
+import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { eventOf } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
-import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from './read-client-credentials.ts'
+import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
 
 /** What the endpoint needs. */
 export interface OAuthRevokePorts extends ClientAtEndpointPorts {
@@ -29,10 +29,10 @@ export const revokeEndpoint = (ports: OAuthRevokePorts) =>
     summary: 'End a login by either of its tokens, or one token of an API key, or one key-signed token',
     caller: client,
     body: oauthBody({ token: z.string(), token_type_hint: text }),
-    answer: { description: 'It is no token, or none any more.' },
+    success: { description: 'It is no token, or none any more.' },
     response: { schema: z.object({}) },
-    handle: async ({ call, body: form }) => {
-      await revoke(call, form, ports)
+    handle: async ({ request, body: form }) => {
+      await revoke(request, form, ports)
       return { body: {}, headers: noCache }
     },
   })
@@ -42,20 +42,20 @@ export const revokeEndpoint = (ports: OAuthRevokePorts) =>
  * is who has a key-signed token, which ends alone, as a token of an API key does. What is no token, or has ended, is no
  * error (RFC 7009 §2.2).
  */
-async function revoke(call: HttpCall, form: OAuthForm, ports: OAuthRevokePorts): Promise<void> {
-  const presented = presentedClient(call, form)
+async function revoke(request: HttpRequest, form: OAuthForm, ports: OAuthRevokePorts): Promise<void> {
+  const presented = readClientCredentials(request, form)
   const token = form.required('token')
-  const client = presented && (await authenticateAt(call, presented, ports))
+  const client = presented && (await authenticateAt(request, presented, ports))
   const clientId = client?.key.id ?? loginClientId
   const issue = await ports.issueOfToken(token)
   if (issue === undefined) return
   if (issue.clientId !== clientId) {
-    throw client ? new OAuthRefused('unauthorized_client', 'The token was issued to another client.') : invalidClient()
+    throw client ? new OAuthError('unauthorized_client', 'The token was issued to another client.') : invalidClient()
   }
   const { ends } = issue
   const ended = await (ends === 'login' ? ports.logOut(token) : ports.endToken(token))
   if (!ended?.wasAlive) return
   const action = ends === 'login' ? 'login.ended' : `${ends}.revoked`
-  const about = { call, actor: ended.username, action, target: ended.id }
+  const about = { request, actor: ended.username, action, target: ended.id }
   await ports.audit.record(eventOf(about, 'succeeded'))
 }

@@ -1,15 +1,15 @@
 /** POST /oauth/token (RFC 6749 §4.4 and §6; client authentication: §2.3, RFC 7523). */
 import { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { GrantClientCredentials } from '../../oauth/client-credentials.ts'
-import { invalidClient, OAuthRefused } from '../../oauth/oauth-error.ts'
+import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { auditedRefresh, type RefreshEndpointPorts } from '../endpoints/refresh.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { eventOf } from '../pipeline/audited.ts'
 import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
-import { authenticateAt, type ClientAtEndpointPorts, presentedClient } from './read-client-credentials.ts'
+import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
 
 /** What the endpoint needs. */
 export interface OAuthTokenPorts extends ClientAtEndpointPorts, RefreshEndpointPorts {
@@ -30,7 +30,11 @@ const response = component(
     .meta({ description: 'RFC 6749 §5.1. Durations in seconds.' }),
 )
 
-type Grant = (call: HttpCall, form: OAuthForm, ports: OAuthTokenPorts) => Promise<z.output<typeof response.schema>>
+type Grant = (
+  request: HttpRequest,
+  form: OAuthForm,
+  ports: OAuthTokenPorts,
+) => Promise<z.output<typeof response.schema>>
 
 /** POST /oauth/token. */
 export const tokenEndpoint = (ports: OAuthTokenPorts) =>
@@ -47,37 +51,37 @@ export const tokenEndpoint = (ports: OAuthTokenPorts) =>
         description: 'Of `client_credentials`: names of rights, which narrow what the token may do.',
       }),
     }),
-    answer: { description: 'RFC 6749 §5.1.' },
+    success: { description: 'RFC 6749 §5.1.' },
     response,
-    handle: async ({ call, body: form }) => {
+    handle: async ({ request, body: form }) => {
       const grant = grants.get(form.required('grant_type'))
-      if (grant) return { body: await grant(call, form, ports), headers: noCache }
-      throw new OAuthRefused(
+      if (grant) return { body: await grant(request, form, ports), headers: noCache }
+      throw new OAuthError(
         'unsupported_grant_type',
         'grant_type: expected refresh_token or client_credentials. Users log in with their password at /login.',
       )
     },
   })
 
-const refreshToken: Grant = async (call, form, ports) => {
-  const presented = presentedClient(call, form)
+const refreshToken: Grant = async (request, form, ports) => {
+  const presented = readClientCredentials(request, form)
   const token = form.required('refresh_token')
   if (presented) {
-    await authenticateAt(call, presented, ports)
-    throw new OAuthRefused('invalid_grant', 'The refresh token was not issued to this client.')
+    await authenticateAt(request, presented, ports)
+    throw new OAuthError('invalid_grant', 'The refresh token was not issued to this client.')
   }
   if (form.get('scope') !== undefined) {
-    throw new OAuthRefused('invalid_scope', 'A refresh takes no scope: the new token may do what the user may.')
+    throw new OAuthError('invalid_scope', 'A refresh takes no scope: the new token may do what the user may.')
   }
-  return auditedRefresh(call, token, ports)
+  return auditedRefresh(request, token, ports)
 }
 
-const clientCredentials: Grant = async (call, form, ports) => {
-  const presented = presentedClient(call, form)
+const clientCredentials: Grant = async (request, form, ports) => {
+  const presented = readClientCredentials(request, form)
   if (!presented) throw invalidClient()
-  const client = await authenticateAt(call, presented, ports)
+  const client = await authenticateAt(request, presented, ports)
   const granted = await ports.grantClientCredentials(client, form.get('scope'))
-  const about = { call, actor: client.owner.username, action: 'token.issued', target: client.key.id }
+  const about = { request, actor: client.owner.username, action: 'token.issued', target: client.key.id }
   await ports.audit.record({ ...eventOf(about, 'succeeded'), scheme: presented.method })
   return granted
 }

@@ -1,5 +1,5 @@
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { authorizationOf, realm } from '../../../shared/protocol/authentication/scheme.ts'
 
 /** The challenge of the routes that take a token or a password of their own. */
@@ -10,15 +10,15 @@ export const invalidTokenChallenge = { 'www-authenticate': [`Bearer realm="${rea
 
 /**
  * The token that `/refresh` and `/logout` take as their credential; which kind it is, they find out.
- * @throws Refused `several-credentials`, `unauthenticated`
+ * @throws ProblemError `several-credentials`, `unauthenticated`
  */
-export function bearerTokenOf(call: HttpCall): string {
-  if (call.headerLines('authorization').length > 1) {
-    throw new Refused('several-credentials', 'Send exactly one Authorization header.')
+export function bearerTokenOf(request: HttpRequest): string {
+  if (request.headerLines('authorization').length > 1) {
+    throw new ProblemError('several-credentials', 'Send exactly one Authorization header.')
   }
-  const token = authorizationOf(call, 'bearer')
+  const token = authorizationOf(request, 'bearer')
   if (token !== undefined) return token
-  throw new Refused('unauthenticated', 'Send the token as Authorization: Bearer.', {
+  throw new ProblemError('unauthenticated', 'Send the token as Authorization: Bearer.', {
     headers: bearerChallenge,
     members: { schemes: ['bearer'] },
   })

@@ -1,16 +1,16 @@
 import type { z } from 'zod'
 import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
 import type { DescribedBody } from '../../../shared/platform/http/operation.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
 
 /** How an endpoint reads its body, and what the documentation says of it. */
 export interface BodyReader<Body> {
   /**
-   * @throws Refused `invalid-body`, `unsupported-media-type`, `invalid-value`, unless the endpoint has a form of its
+   * @throws ProblemError `invalid-body`, `unsupported-media-type`, `invalid-value`, unless the endpoint has a form of its
    * own
    */
-  read(call: HttpCall): Promise<Body>
+  read(request: HttpRequest): Promise<Body>
   describe(): DescribedBody
 }
 
@@ -19,6 +19,6 @@ export const jsonBody = <Schema extends z.ZodType>(
   schema: Schema,
   { required = true }: { readonly required?: boolean } = {},
 ): BodyReader<z.output<Schema>> => ({
-  read: (call) => readBodyAs(call, schema),
+  read: (request) => readBodyAs(request, schema),
   describe: () => ({ schema: jsonSchemaOf(schema), required }),
 })

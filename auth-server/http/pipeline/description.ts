@@ -1,6 +1,6 @@
 /** What the documentation says of an endpoint, beside what follows from its request, its caller and its right. */
 import { z } from 'zod'
-import type { DescribedAnswer } from '../../../shared/platform/http/operation.ts'
+import type { DescribedResponse } from '../../../shared/platform/http/operation.ts'
 import { documentationTag } from '../../../shared/protocol/pages/routes.ts'
 
 /** Tag → what its operations have in common. */
@@ -36,11 +36,11 @@ export interface Description<Response extends z.ZodType | undefined> {
   /** The status of success. */
   readonly status: number
   /** The answer with this status. */
-  readonly answer: DescribedAnswer
+  readonly success: DescribedResponse
   /** The body of that answer; the types hold `handle` to it. */
   readonly response?: Response extends z.ZodType ? Component<Response> : undefined
   /** Answers with another status that are no problem documents. */
-  readonly otherAnswers?: Readonly<Record<number, DescribedAnswer>>
+  readonly otherResponses?: Readonly<Record<number, DescribedResponse>>
   /** Codes of problems beyond those that follow from caller, right, query and body. */
   readonly problems?: readonly string[]
   /** Names of parameter components: header fields of the request. */
@@ -62,5 +62,5 @@ export const pageOf = <Item extends z.ZodType>(item: Item) =>
 /** What `/…` documents that caches may keep have in common: an entity tag, and 304 for a client that has it. */
 export const cacheable = {
   requestHeaders: ['IfNoneMatch'],
-  otherAnswers: { 304: { description: 'It is still what `If-None-Match` names.', headers: ['ETag'] } },
+  otherResponses: { 304: { description: 'It is still what `If-None-Match` names.', headers: ['ETag'] } },
 } as const

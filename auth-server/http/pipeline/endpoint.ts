@@ -4,8 +4,8 @@
  * OpenAPI document, and a test walks its refusals. An endpoint without a description does not compile.
  */
 import type { z } from 'zod'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import type { Answer } from '../../../shared/platform/http/response.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import type { Method, PathParameters } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { Right } from '../../users/rights.ts'
@@ -14,8 +14,8 @@ import type { Description } from './description.ts'
 import type { OwnCredential } from './own-credential.ts'
 
 /** The request as the steps after authentication see it. */
-export interface EndpointRequest<Path extends string, Found, Body, Query> {
-  readonly call: HttpCall
+export interface EndpointInput<Path extends string, Found, Body, Query> {
+  readonly request: HttpRequest
   /** Who calls, or what the endpoint's own credential proves. */
   readonly caller: Found
   /** The decoded parameters of the path. */
@@ -42,7 +42,7 @@ type Readable<T> = T extends readonly (infer Item)[]
 
 interface ReplyHead {
   /** Beside `Cache-Control: no-store`. */
-  readonly headers?: Answer['headers']
+  readonly headers?: HttpResponse['headers']
 }
 
 /** The answer to a form: the browser goes on elsewhere. */
@@ -74,16 +74,16 @@ interface Steps<Path extends string, Found, Body, Query, Checked, Response exten
   readonly body?: BodyReader<Body>
   /**
    * Refuses values that no schema can judge, before any right is looked at; its result is passed on to `handle`.
-   * @throws Refused 400, 422
+   * @throws ProblemError 400, 422
    */
-  check?(request: EndpointRequest<Path, Found, Body, Query>): Checked | Promise<Checked>
+  check?(request: EndpointInput<Path, Found, Body, Query>): Checked | Promise<Checked>
   /**
    * The entry that the outcome gets, refusals by `check` and by the right included. Undefined: `handle` writes what
    * there is to write.
    */
-  audit?(request: EndpointRequest<Path, Found, Body, Query>): AuditedAction | undefined
-  /** @throws Refused, Unavailable */
-  handle(request: EndpointRequest<Path, Found, Body, Query> & { readonly checked: Checked }): Handled<Response>
+  audit?(request: EndpointInput<Path, Found, Body, Query>): AuditedAction | undefined
+  /** @throws ProblemError, Unavailable */
+  handle(request: EndpointInput<Path, Found, Body, Query> & { readonly checked: Checked }): Handled<Response>
 }
 
 /** An endpoint for callers of every scheme. */
@@ -93,9 +93,9 @@ export interface CallerEndpoint<Path extends string, Body, Query, Checked, Respo
   /** The right it needs; `own-account`: none, but a credential of narrowed rights is refused. */
   readonly right?: Right | 'own-account'
   /** Whose account it is about: acting for one's own needs no right. */
-  account?(request: EndpointRequest<Path, Caller, Body, Query>): string
+  account?(request: EndpointInput<Path, Caller, Body, Query>): string
   /** Rights that the caller gives away, and must have beside `right`. */
-  gives?(request: EndpointRequest<Path, Caller, Body, Query>): readonly string[]
+  gives?(request: EndpointInput<Path, Caller, Body, Query>): readonly string[]
 }
 
 /** An endpoint that takes a credential of its own: a password, a token, a client's secret, a session key. */
@@ -115,7 +115,7 @@ export interface PublicEndpoint extends Description<z.ZodType | undefined> {
   readonly caller: 'none'
   readonly method: 'GET'
   readonly path: string
-  handle(call: HttpCall): Promise<Answer> | Answer
+  handle(request: HttpRequest): Promise<HttpResponse> | HttpResponse
 }
 
 type Schema = z.ZodType | undefined

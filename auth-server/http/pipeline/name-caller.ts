@@ -1,8 +1,8 @@
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 
 /** Names whoever has just proved to know a password in the line that the log has of this request. */
 export const nameCaller =
-  (call: HttpCall) =>
+  (request: HttpRequest) =>
   (userId: string): void => {
-    call.caller = { userId, scheme: 'password' }
+    request.caller = { userId, scheme: 'password' }
   }

@@ -3,8 +3,8 @@
  * header line.
  */
 
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import type { Answer } from '../../../shared/platform/http/response.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import type { Authenticate } from '../../../shared/protocol/authentication/authenticate.ts'
 import { bearerChallenge, bearerTokenOf, invalidTokenChallenge } from './bearer-credential.ts'
 
@@ -14,12 +14,12 @@ export interface OwnCredential<Found> {
   readonly kind: 'password' | 'token' | 'client' | 'session'
   /** Browsers send it on their own, so the cross-site rule comes before anything of it is looked at. */
   readonly isSentByBrowsers?: boolean
-  /** Runs where other endpoints authenticate their caller. @throws Refused 400, 401, 429; Unavailable */
-  find(call: HttpCall, authenticate: Authenticate): Promise<Found> | Found
+  /** Runs where other endpoints authenticate their caller. @throws ProblemError 400, 401, 429; Unavailable */
+  find(request: HttpRequest, authenticate: Authenticate): Promise<Found> | Found
   /** Code of a refusal → its challenge (RFC 9110 §11.6.1). */
-  readonly challenges?: Readonly<Record<string, Answer['headers']>>
+  readonly challenges?: Readonly<Record<string, HttpResponse['headers']>>
   /** Writes refusals in another form than problem documents; undefined for those that it leaves alone. */
-  refusal?(call: HttpCall, error: unknown): Answer | undefined
+  refusal?(request: HttpRequest, error: unknown): HttpResponse | undefined
   /** Codes of the problems that come with it, for the documentation. */
   readonly problems: readonly string[]
   /** Names of security schemes for the documentation; undefined: those of every caller. */

@@ -1,7 +1,7 @@
 /** Endpoints as routes of the app: the pipeline in front, the documentation beside. */
 import type { z } from 'zod'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
-import { type HttpCall, maxOpenBodyBytes } from '../../../shared/platform/http/request.ts'
+import { type HttpRequest, maxOpenBodyBytes } from '../../../shared/platform/http/request.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { bodyProblems } from '../../../shared/platform/openapi/problem-responses.ts'
@@ -18,7 +18,7 @@ export function routeOf(endpoint: Endpoint, pipeline: Pipeline): Route {
     path: endpoint.path,
     ...(maxBodyBytes !== undefined && { maxBodyBytes }),
     describe: () => [operationOf(endpoint)],
-    handle: (call: HttpCall) => pipeline(call, endpoint),
+    handle: (request: HttpRequest) => pipeline(request, endpoint),
   }
 }
 
@@ -29,7 +29,7 @@ function maxBodyBytesOf(endpoint: Endpoint): number | undefined {
 
 /** What the OpenAPI document says of an endpoint. */
 export function operationOf(endpoint: Endpoint): Operation {
-  const { id, summary, description, tag, documentedPath, status, answer, response, requestHeaders } = endpoint
+  const { id, summary, description, tag, documentedPath, status, success, response, requestHeaders } = endpoint
   const security = securityOf(endpoint)
   return {
     id,
@@ -39,9 +39,9 @@ export function operationOf(endpoint: Endpoint): Operation {
     ...(documentedPath !== undefined && { path: documentedPath }),
     ...(requestHeaders && { headers: requestHeaders }),
     ...requestOf(endpoint),
-    answers: {
-      [status]: response ? { ...answer, schema: schemaOf(response) } : answer,
-      ...endpoint.otherAnswers,
+    responses: {
+      [status]: response ? { ...success, schema: schemaOf(response) } : success,
+      ...endpoint.otherResponses,
     },
     problems: [...problemsOf(endpoint), ...(endpoint.problems ?? [])],
     ...(security && { security }),

@@ -1,6 +1,6 @@
 /** How the operations that send commands are described. Each description stands beside its route. */
 
-import type { DescribedAnswer, DescribedBody, Operation } from '../../../shared/platform/http/operation.ts'
+import type { DescribedBody, DescribedResponse, Operation } from '../../../shared/platform/http/operation.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { bodyProblems } from '../../../shared/platform/openapi/problem-responses.ts'
 import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
@@ -16,22 +16,22 @@ export const outcomeFields = ['ETag', 'Deal-Changed', 'Idempotent-Replayed', 'De
 export const dealFields = [...outcomeFields, 'Preference-Applied'] as const
 
 /** 200 with the deal. */
-export const theDeal: DescribedAnswer = { description: 'The deal.', schema: ref('Deal'), headers: dealFields }
+export const theDeal: DescribedResponse = { description: 'The deal.', schema: ref('Deal'), headers: dealFields }
 
 /** 201 with the deal. */
-export const created: DescribedAnswer = {
+export const created: DescribedResponse = {
   description: 'The new deal; no body with `Prefer: return=minimal`, or without the right `deal.read`.',
   schema: ref('Deal'),
   headers: [...dealFields, 'Location'],
 }
 
 /** 204 instead of 200. */
-export const withoutBody: DescribedAnswer = {
+export const withoutBody: DescribedResponse = {
   description: 'With `Prefer: return=minimal`, or without the right `deal.read`.',
   headers: dealFields,
 }
 
-const deleted: DescribedAnswer = { description: 'The deal is deleted.', headers: outcomeFields }
+const deleted: DescribedResponse = { description: 'The deal is deleted.', headers: outcomeFields }
 
 /** Codes of the problems that a command of any kind may be answered with. */
 const problemsOfAll = [
@@ -77,7 +77,7 @@ export const describeCommand = ({ command, ...path }: CommandPath): Operation =>
   summary: command.summary,
   pathParameters: { id: idOfDeal },
   body: parametersBody(command),
-  answers: answersOf(command),
+  responses: answersOf(command),
   problems: commandProblems([command]),
 })
 
@@ -85,7 +85,7 @@ export const describeCommand = ({ command, ...path }: CommandPath): Operation =>
 export const describeAddition = (path: CommandPath): Operation => {
   const operation = describeCommand(path)
   const added = { ...theDeal, description: 'The deal with what was added to it.' }
-  return { ...operation, answers: { ...operation.answers, 201: added } }
+  return { ...operation, responses: { ...operation.responses, 201: added } }
 }
 
 const parametersBody = (command: Command): DescribedBody => ({
@@ -93,7 +93,7 @@ const parametersBody = (command: Command): DescribedBody => ({
   required: needsBody(command),
 })
 
-function answersOf({ name, target }: Command): Operation['answers'] {
+function answersOf({ name, target }: Command): Operation['responses'] {
   if (target === 'collection') return { 201: created }
   return name === 'DeleteDeal' ? { 204: deleted } : { 200: theDeal, 204: withoutBody }
 }

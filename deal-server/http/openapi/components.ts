@@ -6,7 +6,7 @@ import { componentSchemas, ref } from '../../../shared/platform/openapi/json-sch
 import { type HeadersByStatus, problemSchema } from '../../../shared/platform/openapi/problem-responses.ts'
 import type { ProblemTable } from '../../../shared/platform/problems/problem-document.ts'
 import { commandSchemas } from './command-schemas.ts'
-import * as answers from './response-schemas.ts'
+import * as responses from './response-schemas.ts'
 
 const text = { type: 'string' } as const
 const texts = { type: 'array', items: text } as const
@@ -36,15 +36,15 @@ const page = (item: string): JsonSchema => ({
 /** All component schemas. */
 export function dealComponents(problems: ProblemTable): Readonly<Record<string, JsonSchema>> {
   const { RefusedCommand, ...generated } = componentSchemas({
-    Task: answers.taskSchema,
-    Deal: answers.dealSchema,
-    ListedDeal: answers.listedDealSchema,
-    Hold: answers.holdSchema,
-    Event: answers.eventSchema,
-    AssignedTask: answers.assignedTaskSchema,
-    SucceededCommand: answers.succeededCommandSchema,
-    RefusedCommand: answers.refusedCommandSchema,
-    ExpiredCommand: answers.expiredCommandSchema,
+    Task: responses.taskSchema,
+    Deal: responses.dealSchema,
+    ListedDeal: responses.listedDealSchema,
+    Hold: responses.holdSchema,
+    Event: responses.eventSchema,
+    AssignedTask: responses.assignedTaskSchema,
+    SucceededCommand: responses.succeededCommandSchema,
+    RefusedCommand: responses.refusedCommandSchema,
+    ExpiredCommand: responses.expiredCommandSchema,
   })
   return {
     ...generated,
@@ -65,7 +65,7 @@ export function dealComponents(problems: ProblemTable): Readonly<Record<string, 
 }
 
 /** Header fields of answers, by their names. */
-export const answerHeaders: Readonly<Record<string, JsonSchema>> = {
+export const responseHeaders: Readonly<Record<string, JsonSchema>> = {
   'Deal-Changed': header('`false`: the deal was in the target state already.', { enum: ['true', 'false'] }),
   'Deal-Use-Cases': header('The use cases that the update came to, in order.'),
   'Deal-Validated-Only': header('Nothing was written.', { enum: ['true'] }),

@@ -4,7 +4,7 @@ import type { ProblemTable } from '../../../shared/platform/problems/problem-doc
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
 import { describeSecurity } from '../../../shared/protocol/openapi/security.ts'
 import { documentationTag } from '../../../shared/protocol/pages/routes.ts'
-import { answerHeaders, dealComponents, problemHeaders } from './components.ts'
+import { dealComponents, problemHeaders, responseHeaders } from './components.ts'
 import { requestHeaders } from './parameters.ts'
 
 const tags = {
@@ -43,7 +43,7 @@ export const dealOpenApiRoutes = (documented: Documented): Route[] =>
     tags,
     schemas: dealComponents(documented.problems),
     parameters: requestHeaders,
-    headers: answerHeaders,
+    headers: responseHeaders,
     problemHeaders,
     ...describeSecurity(documented.schemes),
   })

@@ -1,5 +1,5 @@
 /** How outcomes read in status, header fields and body. */
-import { type Answer, emptyAnswer, jsonAnswer } from '../../../shared/platform/http/response.ts'
+import { emptyResponse, type HttpResponse, jsonResponse } from '../../../shared/platform/http/response.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { Deal } from '../../domain/deal.ts'
 import { pathOf, representDeal } from './represent-deal.ts'
@@ -30,12 +30,12 @@ export const outcomeHeaders = ({ deal, changed, replayed }: ShownCommand) => ({
  * 200 with the deal; 201 with `Location` for a new one; 204 for a deleted one, or when no body is wanted (deal model
  * 3.3) or the caller may not read deals.
  */
-export function answerWithDeal(answered: ShownCommand, minimal: boolean): Answer {
+export function answerWithDeal(answered: ShownCommand, minimal: boolean): HttpResponse {
   const { deal, shown } = answered
   const isNew = deal.version === 1 && answered.record.useCase === 'CreateDeal'
   const headers = { ...outcomeHeaders(answered), ...(isNew ? { location: pathOf(deal) } : {}) }
-  if (deal.deletedAt !== null) return emptyAnswer(204, headers)
-  if (minimal) return emptyAnswer(isNew ? 201 : 204, { ...headers, 'preference-applied': 'return=minimal' })
-  if (!shown) return emptyAnswer(isNew ? 201 : 204, headers)
-  return jsonAnswer(isNew ? 201 : 200, representDeal(shown.deal), headers)
+  if (deal.deletedAt !== null) return emptyResponse(204, headers)
+  if (minimal) return emptyResponse(isNew ? 201 : 204, { ...headers, 'preference-applied': 'return=minimal' })
+  if (!shown) return emptyResponse(isNew ? 201 : 204, headers)
+  return jsonResponse(isNew ? 201 : 200, representDeal(shown.deal), headers)
 }

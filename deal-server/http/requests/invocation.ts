@@ -1,8 +1,8 @@
 /** What a style makes of a request: which use case, with which parameters, and how its outcome is written. */
 
 import type { Describe } from '../../../shared/platform/http/operation.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import type { Answer } from '../../../shared/platform/http/response.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import type { Method } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
@@ -19,8 +19,8 @@ export interface StyleRoute {
   readonly path: string
   /** What the documentation says of it. */
   readonly describe: Describe
-  /** @throws Refused 400, 404, 415, 422 */
-  decode(call: HttpCall): Promise<Invocation> | Invocation
+  /** @throws ProblemError 400, 404, 415, 422 */
+  decode(request: HttpRequest): Promise<Invocation> | Invocation
 }
 
 /** What a decoded request asks for. */
@@ -34,7 +34,7 @@ export interface CommandInvocation extends CommandOptions {
   readonly dealId: string | undefined
   /** Set where a route serves more than one style. */
   readonly style?: string
-  encode(answered: ShownCommand): Answer
+  encode(answered: ShownCommand): HttpResponse
 }
 
 /** What every style reads from a command's header fields and query. */
@@ -51,7 +51,7 @@ export interface QueryInvocation {
   readonly kind: 'query'
   /** The rights this caller needs for it. */
   rights(caller: Caller): readonly string[]
-  answer(reader: DealReader, caller: Caller, findUserId: FindUserId): Promise<Answer>
+  answer(reader: DealReader, caller: Caller, findUserId: FindUserId): Promise<HttpResponse>
 }
 
 /** A query whose answer goes on. */
@@ -59,5 +59,5 @@ export interface StreamInvocation {
   readonly kind: 'stream'
   readonly rights: readonly string[]
   /** The client's `mayRead` throws once the caller's credential has ended or a right is gone. */
-  open(events: Pick<EventStreams, 'open' | 'canBegin'>, client: StreamClient): Promise<Answer>
+  open(events: Pick<EventStreams, 'open' | 'canBegin'>, client: StreamClient): Promise<HttpResponse>
 }

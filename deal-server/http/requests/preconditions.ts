@@ -1,5 +1,5 @@
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { possibleCommands } from '../../commands/allowed.ts'
 import type { Deal } from '../../domain/deal.ts'
 import { representDeal } from '../representations/represent-deal.ts'
@@ -13,10 +13,10 @@ export interface Preconditions {
   readonly required?: boolean
 }
 
-/** @throws Refused `invalid-parameter` for a field that is not a list of entity tags */
-export const preconditionsOf = (call: HttpCall): Preconditions => ({
-  ifMatch: parseTags('If-Match', call.header('if-match')),
-  ifNoneMatch: parseTags('If-None-Match', call.header('if-none-match')),
+/** @throws ProblemError `invalid-parameter` for a field that is not a list of entity tags */
+export const preconditionsOf = (request: HttpRequest): Preconditions => ({
+  ifMatch: parseTags('If-Match', request.header('if-match')),
+  ifNoneMatch: parseTags('If-None-Match', request.header('if-none-match')),
 })
 
 /**
@@ -29,14 +29,15 @@ const listOfTags = new RegExp(`^[\\s,]*${tag}(?:\\s*,[\\s,]*${tag})*[\\s,]*$`)
 function parseTags(field: string, value: string | undefined): '*' | string[] | undefined {
   if (value === undefined) return undefined
   if (value.trim() === '*') return '*'
-  if (!listOfTags.test(value)) throw new Refused('invalid-parameter', `${field} must be * or a list of entity tags.`)
+  if (!listOfTags.test(value))
+    throw new ProblemError('invalid-parameter', `${field} must be * or a list of entity tags.`)
   return value.match(/"[^"]*"/g)?.map((tag) => tag.replace(/-gz"$/, '"')) ?? []
 }
 
 /**
  * Refuses a command whose precondition the deal does not meet (RFC 9110 §13.1): the answer shows the present state. The
  * id of a deal that is deleted or purged is still taken.
- * @throws Refused `precondition-failed`, `precondition-required`
+ * @throws ProblemError `precondition-failed`, `precondition-required`
  */
 export function requirePreconditions(
   deal: Deal | undefined,
@@ -46,7 +47,7 @@ export function requirePreconditions(
   if (required && ifMatch === undefined) {
     const members = deal === undefined ? {} : { dealId: deal.id }
     const message = 'Send If-Match, or the version you have read as member version.'
-    throw new Refused('precondition-required', message, { members })
+    throw new ProblemError('precondition-required', message, { members })
   }
   const etag = deal === undefined ? undefined : etagOf(deal)
   if (matches(etag, ifMatch) === false) throw preconditionFailed('If-Match', deal)
@@ -57,7 +58,7 @@ export function requirePreconditions(
 /**
  * True when the client has what a GET would show it, so that 304 is enough. On 412 the `deal` is shown, where it is
  * one.
- * @throws Refused `precondition-failed`
+ * @throws ProblemError `precondition-failed`
  */
 export function isUnchanged(etag: string, { ifMatch, ifNoneMatch }: Preconditions, deal?: Deal): boolean {
   if (matches(etag, ifMatch) === false) throw preconditionFailed('If-Match', deal)
@@ -70,7 +71,7 @@ function matches(etag: string | undefined, tags: '*' | readonly string[] | undef
   return tags === '*' || tags.includes(etag)
 }
 
-function preconditionFailed(field: string, deal: Deal | undefined): Refused {
+function preconditionFailed(field: string, deal: Deal | undefined): ProblemError {
   const members =
     deal === undefined
       ? {}
@@ -80,5 +81,5 @@ function preconditionFailed(field: string, deal: Deal | undefined): Refused {
           allowed: possibleCommands(deal).map(({ name }) => name),
         }
   const headers = deal === undefined ? {} : { etag: etagOf(deal) }
-  return new Refused('precondition-failed', `${field} does not hold for what is there now.`, { members, headers })
+  return new ProblemError('precondition-failed', `${field} does not hold for what is there now.`, { members, headers })
 }

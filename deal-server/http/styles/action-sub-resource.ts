@@ -13,5 +13,5 @@ export const actionSubResourceRoutes = (commands: readonly Command[]): StyleRout
     methods: ['PUT', 'POST'],
     path: `/rest/v1/deals/:id/${command.verb}`,
     describe: (method) => [describeSubResource(command, method, { tag: style, kind: 'Action' })],
-    decode: (call) => decodeSubResource(call, command),
+    decode: (request) => decodeSubResource(request, command),
   }))

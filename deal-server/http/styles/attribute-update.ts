@@ -5,9 +5,9 @@
 
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { DealRefusalCode } from '../../domain/refusal.ts'
 import { commands } from '../../use-cases/index.ts'
@@ -50,7 +50,7 @@ const putOperation: Operation = {
   tag: 'deal-update',
   pathParameters: { id: idOfDeal },
   body: { schema: dealUpdateBody, required: true },
-  answers: {
+  responses: {
     200: { ...theDeal, headers: updateFields },
     201: created,
     204: {
@@ -79,7 +79,7 @@ const patchOperation: Operation = {
     required: false,
     mediaTypes: ['application/merge-patch+json', 'application/json'],
   },
-  answers: {
+  responses: {
     200: { ...theDeal, headers: updateFields },
     204: { ...withoutBody, headers: updateFields },
   },
@@ -93,11 +93,11 @@ export const dealUpdateRoutes = ({ requirePrecondition }: { requirePrecondition:
     methods: ['PUT'],
     path,
     describe: () => [putOperation],
-    decode: async (call) => {
-      const dealId = dealIdInPath(call)
-      const body = requireObject(await readJson(call))
-      if ('action' in body) return decodeSingleUpdate(call, dealId, body)
-      return decodeAttributes(call, { dealId, body, whole: true, required: requirePrecondition })
+    decode: async (request) => {
+      const dealId = dealIdInPath(request)
+      const body = requireObject(await readJson(request))
+      if ('action' in body) return decodeSingleUpdate(request, dealId, body)
+      return decodeAttributes(request, { dealId, body, whole: true, required: requirePrecondition })
     },
   },
   {
@@ -105,17 +105,17 @@ export const dealUpdateRoutes = ({ requirePrecondition }: { requirePrecondition:
     methods: ['PATCH'],
     path,
     describe: () => [patchOperation],
-    decode: async (call) => {
-      const dealId = dealIdInPath(call)
-      const body = requireObject(await readJson(call))
-      return decodeAttributes(call, { dealId, body, whole: false, required: false })
+    decode: async (request) => {
+      const dealId = dealIdInPath(request)
+      const body = requireObject(await readJson(request))
+      return decodeAttributes(request, { dealId, body, whole: false, required: false })
     },
   },
 ]
 
 function requireObject(body: unknown): object {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body
-  throw new Refused('invalid-body', 'The body must be a JSON object.')
+  throw new ProblemError('invalid-body', 'The body must be a JSON object.')
 }
 
 interface Attributes {
@@ -126,9 +126,9 @@ interface Attributes {
   readonly required: boolean
 }
 
-function decodeAttributes(call: HttpCall, { dealId, body, whole, required }: Attributes): Invocation {
+function decodeAttributes(request: HttpRequest, { dealId, body, whole, required }: Attributes): Invocation {
   const { bound, version } = bindAttributeUpdate(body, { dealId, whole })
-  const invocation = dealCommand(call, bound, dealId)
+  const invocation = dealCommand(request, bound, dealId)
   return {
     ...invocation,
     style: 'attribute-update',

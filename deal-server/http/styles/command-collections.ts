@@ -7,10 +7,10 @@ import { z } from 'zod'
 import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { JsonSchema, Operation } from '../../../shared/platform/http/operation.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { jsonAnswer } from '../../../shared/platform/http/response.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { jsonResponse } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { commands } from '../../use-cases/index.ts'
 import { commandInput, commandProblems, outcomeFields } from '../openapi/command-operations.ts'
 import { dealCommandBody, globalCommandBody } from '../openapi/command-schemas.ts'
@@ -42,7 +42,7 @@ const putOperation = (id: string, tag: string, schema: JsonSchema): Operation =>
     'Sent again with the same content, it is answered as before and happens once. A refusal is a problem document.',
   pathParameters: { id: idOfDeal, commandId: idOfCommand },
   body: { schema, required: true },
-  answers: {
+  responses: {
     201: {
       description: 'The command, which has succeeded.',
       schema: ref('SucceededCommand'),
@@ -66,7 +66,7 @@ export const commandCollectionRoutes = (options: CommandReadOptions): StyleRoute
     methods: ['GET'],
     path: '/commands/:commandId',
     describe: () => [describeCommandRead('getCommand', globalStyle)],
-    decode: (call) => decodeCommandRead(call, options),
+    decode: (request) => decodeCommandRead(request, options),
   },
   {
     style: perDealStyle,
@@ -80,44 +80,44 @@ export const commandCollectionRoutes = (options: CommandReadOptions): StyleRoute
     methods: ['GET'],
     path: `${inDeal}/:commandId`,
     describe: () => [describeCommandRead('getDealCommand', perDealStyle)],
-    decode: (call) => decodeCommandRead(call, options, dealIdInPath(call)),
+    decode: (request) => decodeCommandRead(request, options, dealIdInPath(request)),
   },
   {
     style: perDealStyle,
     methods: ['GET'],
     path: inDeal,
     describe: () => [describeCommandList(perDealStyle)],
-    decode: (call) => decodeCommandList(call, options),
+    decode: (request) => decodeCommandList(request, options),
   },
 ]
 
 const globalSchema = actionSchema.extend({ deal: z.string().optional() })
 
-async function decodeGlobal(call: HttpCall): Promise<Invocation> {
-  const { deal, action, params } = checkValue(globalSchema, await readJson(call))
+async function decodeGlobal(request: HttpRequest): Promise<Invocation> {
+  const { deal, action, params } = checkValue(globalSchema, await readJson(request))
   const command = commandOfAction(action)
   const target = dealIdInBody(params, command, { at: '/params', deal })
-  return namedCommand(call, { action, params: target.params, dealId: target.dealId })
+  return namedCommand(request, { action, params: target.params, dealId: target.dealId })
 }
 
-async function decodePerDeal(call: HttpCall): Promise<Invocation> {
-  const dealId = dealIdInPath(call)
-  const body = withoutRepeatedId(await readJson(call), dealId)
+async function decodePerDeal(request: HttpRequest): Promise<Invocation> {
+  const dealId = dealIdInPath(request)
+  const body = withoutRepeatedId(await readJson(request), dealId)
   const { deal, action, params } = checkValue(globalSchema, body)
   if (deal !== undefined && deal.toLowerCase() !== dealId) {
-    throw new Refused('deal-mismatch', 'The deal in the body is not the one in the path.')
+    throw new ProblemError('deal-mismatch', 'The deal in the body is not the one in the path.')
   }
-  return namedCommand(call, { action, params: withoutRepeatedId(params, dealId), dealId })
+  return namedCommand(request, { action, params: withoutRepeatedId(params, dealId), dealId })
 }
 
 function namedCommand(
-  call: HttpCall,
+  request: HttpRequest,
   { action, params, dealId }: { action: string; params: unknown; dealId: string | undefined },
 ): Invocation {
-  const options = commandOptionsOf(call)
-  const commandId = requireCommandId(call.pathParameters.commandId ?? '')
+  const options = commandOptionsOf(request)
+  const commandId = requireCommandId(request.pathParameters.commandId ?? '')
   if (options.commandId !== undefined && options.commandId !== commandId) {
-    throw new Refused('invalid-parameter', 'Idempotency-Key is not the command id in the path.')
+    throw new ProblemError('invalid-parameter', 'Idempotency-Key is not the command id in the path.')
   }
   return {
     kind: 'command',
@@ -129,7 +129,7 @@ function namedCommand(
       const { deal, changed, shown } = answered
       const view = { commandId, ...answered.record }
       const resource = representSucceeded(view, { deal, changed, events: shown?.events })
-      return jsonAnswer(201, resource, { ...outcomeHeaders(answered), location: call.path.replace(/\/$/, '') })
+      return jsonResponse(201, resource, { ...outcomeHeaders(answered), location: request.path.replace(/\/$/, '') })
     },
   }
 }

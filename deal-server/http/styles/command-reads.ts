@@ -3,10 +3,10 @@
 import { noParameters, pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { jsonAnswer } from '../../../shared/platform/http/response.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { jsonResponse } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { ProblemDocument } from '../../../shared/platform/problems/problem-document.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { CommandRecord } from '../../commands/ports.ts'
@@ -48,7 +48,7 @@ export const describeCommandRead = (id: string, tag: string): Operation =>
     tag,
     summary: 'Read what came of a command of your own',
     pathParameters: { id: idOfDeal, commandId: idOfCommand },
-    answer: { description: 'The command.', schema: ref('CommandResource') },
+    success: { description: 'The command.', schema: ref('CommandResource') },
   })
 
 /** Describes GET of the commands of a deal. */
@@ -58,32 +58,36 @@ export const describeCommandList = (tag: string): Operation =>
     tag,
     summary: 'List the commands of a deal',
     pathParameters: { id: idOfDeal, commandId: idOfCommand },
-    answer: { description: 'Commands, the oldest first.', schema: ref('CommandPage') },
+    success: { description: 'Commands, the oldest first.', schema: ref('CommandPage') },
   })
 
 /** GET of a command of the caller; with `dealId`, below its deal. */
-export function decodeCommandRead(call: HttpCall, { renderProblem }: CommandReadOptions, dealId?: string): Invocation {
-  const commandId = requireCommandId(call.pathParameters.commandId ?? '')
-  readQuery(call, noParameters)
+export function decodeCommandRead(
+  request: HttpRequest,
+  { renderProblem }: CommandReadOptions,
+  dealId?: string,
+): Invocation {
+  const commandId = requireCommandId(request.pathParameters.commandId ?? '')
+  readQuery(request, noParameters)
   return {
     kind: 'query',
     rights: () => [readingRight],
     answer: async (reader, caller) => {
       const { command } = await reader.load(dealId, { principalId: caller.userId, commandId })
       if (!command || (dealId !== undefined && command.dealId !== dealId)) {
-        throw new Refused('not-found', 'You have sent no command of this id.', { members: { commandId } })
+        throw new ProblemError('not-found', 'You have sent no command of this id.', { members: { commandId } })
       }
       const asked = { dealId: command.dealId, caller }
       if (!(await mayReadPast(reader, asked))) throw noSuchDeal(undefined, asked)
-      return jsonAnswer(200, represent(command, renderProblem), privateHeaders)
+      return jsonResponse(200, represent(command, renderProblem), privateHeaders)
     },
   }
 }
 
 /** GET of the commands of the deal in the path. */
-export function decodeCommandList(call: HttpCall, { renderProblem, lists }: CommandReadOptions): Invocation {
-  const dealId = dealIdInPath(call)
-  const list = lists.open(call, commandsScope(dealId), readQuery(call, pageParameters))
+export function decodeCommandList(request: HttpRequest, { renderProblem, lists }: CommandReadOptions): Invocation {
+  const dealId = dealIdInPath(request)
+  const list = lists.open(request, commandsScope(dealId), readQuery(request, pageParameters))
   return {
     kind: 'query',
     rights: () => ['deal.history.read'],
@@ -103,7 +107,7 @@ export function decodeCommandList(call: HttpCall, { renderProblem, lists }: Comm
   }
 }
 
-/** @throws Refused `not-found` for a deal that there never was */
+/** @throws ProblemError `not-found` for a deal that there never was */
 async function requireKnown(reader: DealReader, asked: { dealId: string; caller: Caller }): Promise<void> {
   const { deal, purged } = await reader.load(asked.dealId, undefined, { forCreation: true })
   if (deal === undefined && !purged) throw noSuchDeal(undefined, asked)

@@ -7,9 +7,9 @@
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { emptyAnswer } from '../../../shared/platform/http/response.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { emptyResponse } from '../../../shared/platform/http/response.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames, commands } from '../../use-cases/index.ts'
 import { commandInput, commandProblems, outcomeFields } from '../openapi/command-operations.ts'
@@ -36,7 +36,7 @@ export const controllerRoutes = (lists: Lists): readonly StyleRoute[] => [
     methods: ['GET'],
     path: '/query/:dtoName/:parameter',
     describe: () => [...queryControllers].map(describeQueryController),
-    decode: (call) => decodeQuery(call, lists),
+    decode: (request) => decodeQuery(request, lists),
   },
 ]
 
@@ -51,38 +51,38 @@ const describeCommandController = (command: Command): Operation => ({
     schema: controllerArguments(command),
     required: command.target === 'deal' || needsBody(command),
   },
-  answers: { 200: { description: 'Done. No body.', headers: [...outcomeFields, 'Location'] } },
+  responses: { 200: { description: 'Done. No body.', headers: [...outcomeFields, 'Location'] } },
   problems: commandProblems([command]),
 })
 
-async function decodeCommand(call: HttpCall): Promise<Invocation> {
-  const command = commandNamed(call.pathParameters.commandName ?? '')
+async function decodeCommand(request: HttpRequest): Promise<Invocation> {
+  const command = commandNamed(request.pathParameters.commandName ?? '')
   if (!command) {
-    throw new Refused('unknown-command', `There are the commands ${commandNames.join(', ')}.`)
+    throw new ProblemError('unknown-command', `There are the commands ${commandNames.join(', ')}.`)
   }
-  const { dealId, params } = dealIdInBody(await readJson(call), command)
+  const { dealId, params } = dealIdInBody(await readJson(request), command)
   return {
     kind: 'command',
     bound: command.bind(params, ''),
     dealId,
-    ...commandOptionsOf(call),
-    encode: (answered) => emptyAnswer(200, { ...outcomeHeaders(answered), location: pathOf(answered.deal) }),
+    ...commandOptionsOf(request),
+    encode: (answered) => emptyResponse(200, { ...outcomeHeaders(answered), location: pathOf(answered.deal) }),
   }
 }
 
-function decodeQuery(call: HttpCall, lists: Lists): Invocation {
-  const { dtoName = '', parameter = '' } = call.pathParameters
+function decodeQuery(request: HttpRequest, lists: Lists): Invocation {
+  const { dtoName = '', parameter = '' } = request.pathParameters
   const controller = queryControllers.get(dtoName)
   if (!controller)
-    throw new Refused('unknown-query', `There are the queries ${[...queryControllers.keys()].join(', ')}.`)
-  const query = controller.open(call, parameter, lists)
-  const preconditions = preconditionsOf(call)
+    throw new ProblemError('unknown-query', `There are the queries ${[...queryControllers.keys()].join(', ')}.`)
+  const query = controller.open(request, parameter, lists)
+  const preconditions = preconditionsOf(request)
   return {
     kind: 'query',
     rights: query.rights,
     answer: async (reader, caller, findUserId) => {
       const answer = await query.answer(reader, caller, findUserId)
-      if (answer === undefined) throw new Refused('not-found', 'The query found nothing.')
+      if (answer === undefined) throw new ProblemError('not-found', 'The query found nothing.')
       return isUnchanged(answer.headers.etag, preconditions) ? { ...answer, status: 304, body: null } : answer
     },
   }

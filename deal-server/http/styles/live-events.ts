@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import { dealEventTypes } from '../../domain/events.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
@@ -39,7 +39,7 @@ when PostgreSQL was restarted. What happens is told as it happens; of what is pa
   tag: 'resource',
   query: parameters,
   headers: ['LastEventId'],
-  answers: {
+  responses: {
     200: {
       description: 'Server-Sent Events, until the client goes.',
       mediaType: 'text/event-stream',
@@ -67,19 +67,19 @@ const headers = {
   'x-accel-buffering': 'no',
 } as const
 
-function decodeEvents(call: HttpCall): Invocation {
-  const { after, deal, type } = readQuery(call, parameters)
-  const lastEventId = call.header('last-event-id')
+function decodeEvents(request: HttpRequest): Invocation {
+  const { after, deal, type } = readQuery(request, parameters)
+  const lastEventId = request.header('last-event-id')
   // A browser that comes back sends the header to the address that it was first given.
   const [name, text] =
     lastEventId === undefined ? (['after', after] as const) : (['Last-Event-ID', lastEventId] as const)
-  const request: StreamRequest = { after: positionOf(name, text), dealId: deal, types: type }
+  const wanted: StreamRequest = { after: positionOf(name, text), dealId: deal, types: type }
   return {
     kind: 'stream',
     rights: [dealHistoryQuery.right],
     open: async (events, client) => {
       // The answer to HEAD has no body, which would end the count.
-      const body = call.method === 'HEAD' ? await headOf(events, request) : await events.open(request, client)
+      const body = request.method === 'HEAD' ? await headOf(events, wanted) : await events.open(wanted, client)
       if (!body) throw invalidPosition(name, 'There is no event at this position.')
       return { status: 200, headers, body }
     },
@@ -95,4 +95,4 @@ function positionOf(name: string, text: string | undefined): number | undefined 
   throw invalidPosition(name, 'Expected the position of an event, or 0 for the beginning.')
 }
 
-const invalidPosition = (name: string, detail: string) => new Refused('invalid-parameter', `${name}: ${detail}`)
+const invalidPosition = (name: string, detail: string) => new ProblemError('invalid-parameter', `${name}: ${detail}`)

@@ -3,12 +3,12 @@
 import { entityTag } from '../../../shared/platform/http/cacheable.ts'
 import { noParameters, pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { JsonSchema, Operation } from '../../../shared/platform/http/operation.ts'
-import type { ListCall, Lists } from '../../../shared/platform/http/pagination/lists.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { type Answer, jsonAnswer } from '../../../shared/platform/http/response.ts'
+import type { ListRequest, Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { type HttpResponse, jsonResponse } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import type { Page } from '../../../shared/platform/pagination.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
 import type { FindUserId } from '../../commands/find-assignable-users.ts'
@@ -27,11 +27,11 @@ import { assignedTaskScope, dealListScope, historyScope } from '../requests/deal
 interface ControlledQuery {
   rights(caller: Caller): readonly string[]
   /** Undefined when there is nothing. */
-  answer(reader: DealReader, caller: Caller, findUserId: FindUserId): Promise<TaggedAnswer | undefined>
+  answer(reader: DealReader, caller: Caller, findUserId: FindUserId): Promise<TaggedResponse | undefined>
 }
 
 /** With the entity tag of what it shows. */
-type TaggedAnswer = Answer & { readonly headers: { readonly etag: string } }
+type TaggedResponse = HttpResponse & { readonly headers: { readonly etag: string } }
 
 /** A kind of record, and its query. */
 interface QueryController {
@@ -43,7 +43,7 @@ interface QueryController {
   readonly record: string
   /** False: one record at most. */
   readonly isList: boolean
-  open(call: HttpCall, parameter: string, lists: Lists): ControlledQuery
+  open(request: HttpRequest, parameter: string, lists: Lists): ControlledQuery
 }
 
 const selections: Readonly<Record<string, DealFilter>> = {
@@ -105,32 +105,32 @@ export function describeQueryController([dtoName, controller]: readonly [string,
     summary,
     tag: 'query-controller',
     pathParameters: { [parameter]: schema },
-    answer: {
+    success: {
       description: 'A list, never empty: 404 when there is nothing.',
       schema: { type: 'array', minItems: 1, ...(isList ? {} : { maxItems: 1 }), items: ref(record) },
     },
   })
 }
 
-function deal(call: HttpCall, parameter: string): ControlledQuery {
-  readQuery(call, noParameters)
+function deal(request: HttpRequest, parameter: string): ControlledQuery {
+  readQuery(request, noParameters)
   const id = idOf(parameter)
   return {
     rights: () => [dealQuery.right],
     answer: async (reader, caller) => {
       const found = requirePresent(await dealQuery.run({ id }, reader), { dealId: id, caller })
-      return tagged(jsonAnswer(200, [representDeal(found)], privateHeaders), etagOf(found))
+      return tagged(jsonResponse(200, [representDeal(found)], privateHeaders), etagOf(found))
     },
   }
 }
 
 const newestFirst: DealSort = { by: 'createdAt', descending: true }
 
-function deals(call: HttpCall, parameter: string, lists: Lists): ControlledQuery {
-  const parameters = readQuery(call, pageParameters)
+function deals(request: HttpRequest, parameter: string, lists: Lists): ControlledQuery {
+  const parameters = readQuery(request, pageParameters)
   const filter = Object.hasOwn(selections, parameter) ? selections[parameter] : undefined
-  if (!filter) throw new Refused('invalid-parameter', `Expected one of ${Object.keys(selections).join(', ')}.`)
-  const list = lists.open(call, dealListScope({ filter, sort: newestFirst }), parameters)
+  if (!filter) throw new ProblemError('invalid-parameter', `Expected one of ${Object.keys(selections).join(', ')}.`)
+  const list = lists.open(request, dealListScope({ filter, sort: newestFirst }), parameters)
   return {
     rights: () => [dealsQuery.right],
     answer: async (reader) => {
@@ -140,15 +140,15 @@ function deals(call: HttpCall, parameter: string, lists: Lists): ControlledQuery
   }
 }
 
-function assignedTask(call: HttpCall, parameter: string, lists: Lists): ControlledQuery {
-  const parameters = readQuery(call, pageParameters)
-  if (!username.safeParse(parameter).success) throw new Refused('not-found', 'There is no such user.')
-  const list = lists.open(call, assignedTaskScope(parameter), parameters)
+function assignedTask(request: HttpRequest, parameter: string, lists: Lists): ControlledQuery {
+  const parameters = readQuery(request, pageParameters)
+  if (!username.safeParse(parameter).success) throw new ProblemError('not-found', 'There is no such user.')
+  const list = lists.open(request, assignedTaskScope(parameter), parameters)
   return {
     rights: (caller) => (isOwnAccount(caller, parameter) ? [] : [assignedTaskQuery.right]),
     answer: async (reader, caller, findUserId) => {
       const isCaller = isSameUser(caller.username, parameter)
-      const userId = isCaller ? caller.userId : await findUserId(parameter, call)
+      const userId = isCaller ? caller.userId : await findUserId(parameter, request)
       const assignee = { username: parameter, userId }
       const page = await assignedTaskQuery.run({ assignee, page: list.page }, reader)
       return answerOf(list, page, (task) => task)
@@ -156,10 +156,10 @@ function assignedTask(call: HttpCall, parameter: string, lists: Lists): Controll
   }
 }
 
-function dealHistory(call: HttpCall, parameter: string, lists: Lists): ControlledQuery {
-  const parameters = readQuery(call, pageParameters)
+function dealHistory(request: HttpRequest, parameter: string, lists: Lists): ControlledQuery {
+  const parameters = readQuery(request, pageParameters)
   const dealId = idOf(parameter)
-  const list = lists.open(call, historyScope(dealId), parameters)
+  const list = lists.open(request, historyScope(dealId), parameters)
   return {
     rights: () => [dealHistoryQuery.right],
     answer: async (reader, caller) => {
@@ -173,20 +173,23 @@ function dealHistory(call: HttpCall, parameter: string, lists: Lists): Controlle
 }
 
 function answerOf<Item>(
-  list: ListCall,
+  list: ListRequest,
   page: Page<Item>,
   represent: (item: Item) => unknown,
-): TaggedAnswer | undefined {
+): TaggedResponse | undefined {
   if (page.items.length === 0) return undefined
   const answer = list.answerBare(page, { represent, headers: privateHeaders })
   return tagged(answer, entityTag(String(answer.body)))
 }
 
-const tagged = (answer: Answer, etag: string): TaggedAnswer => ({ ...answer, headers: { ...answer.headers, etag } })
+const tagged = (answer: HttpResponse, etag: string): TaggedResponse => ({
+  ...answer,
+  headers: { ...answer.headers, etag },
+})
 
-/** @throws Refused `not-found` for what cannot be a deal's id */
+/** @throws ProblemError `not-found` for what cannot be a deal's id */
 function idOf(parameter: string): string {
   const parsed = uuid.safeParse(parameter)
   if (parsed.success) return parsed.data
-  throw new Refused('not-found', 'There is no such deal: a deal id is a UUID.')
+  throw new ProblemError('not-found', 'There is no such deal: a deal id is a UUID.')
 }

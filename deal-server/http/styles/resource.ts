@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { emptyAnswer, jsonAnswer } from '../../../shared/platform/http/response.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { emptyResponse, jsonResponse } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { allowedTo } from '../../commands/allowed.ts'
 import { noSuchDeal } from '../../commands/presence.ts'
@@ -41,7 +41,7 @@ const listOperation = describeList({
   description: walk,
   tag: style,
   query: dealListParameters,
-  answer: { description: 'Deals, without their tasks.', schema: ref('DealPage') },
+  success: { description: 'Deals, without their tasks.', schema: ref('DealPage') },
 })
 
 const readParameters = z.strictObject({ expand: z.enum(['allowed']).optional() })
@@ -53,7 +53,7 @@ const readOperation = describeRead({
   tag: style,
   query: readParameters,
   pathParameters: { id: idOfDeal },
-  answer: { description: 'The deal; with `expand` it has no `ETag`.', schema: ref('Deal') },
+  success: { description: 'The deal; with `expand` it has no `ETag`.', schema: ref('Deal') },
 })
 
 const historyOperation = describeList({
@@ -61,7 +61,7 @@ const historyOperation = describeList({
   summary: dealHistoryQuery.summary,
   tag: style,
   pathParameters: { id: idOfDeal },
-  answer: {
+  success: {
     description:
       'Events, the oldest first. Of a deleted deal they need the right `deal.restore`; those of a purged one have no data.',
     schema: ref('EventPage'),
@@ -82,7 +82,7 @@ export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
     methods: ['GET'],
     path: collection,
     describe: () => [listOperation],
-    decode: (call) => decodeList(call, lists),
+    decode: (request) => decodeList(request, lists),
   },
   {
     style,
@@ -96,26 +96,26 @@ export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
     methods: ['DELETE'],
     path: member,
     describe: () => [describeCommand({ command: deleteDeal, id: 'deleteDeal', tag: style })],
-    decode: (call) => decodeSubResource(call, deleteDeal),
+    decode: (request) => decodeSubResource(request, deleteDeal),
   },
   {
     style,
     methods: ['GET'],
     path: `${member}/history`,
     describe: () => [historyOperation],
-    decode: (call) => decodeHistory(call, lists),
+    decode: (request) => decodeHistory(request, lists),
   },
 ]
 
-async function decodeCreation(call: HttpCall): Promise<Invocation> {
-  const bound = createDeal.bind(await readJson(call), '')
-  return dealCommand(call, bound, bound.chosenDealId)
+async function decodeCreation(request: HttpRequest): Promise<Invocation> {
+  const bound = createDeal.bind(await readJson(request), '')
+  return dealCommand(request, bound, bound.chosenDealId)
 }
 
-function decodeRead(call: HttpCall): Invocation {
-  const id = dealIdInPath(call)
-  const { expand } = readQuery(call, readParameters)
-  const preconditions = preconditionsOf(call)
+function decodeRead(request: HttpRequest): Invocation {
+  const id = dealIdInPath(request)
+  const { expand } = readQuery(request, readParameters)
+  const preconditions = preconditionsOf(request)
   return {
     kind: 'query',
     rights: () => [dealQuery.right],
@@ -123,16 +123,16 @@ function decodeRead(call: HttpCall): Invocation {
       const deal = requirePresent(await dealQuery.run({ id }, reader), { dealId: id, caller })
       const isKnown = isUnchanged(etagOf(deal), preconditions, deal)
       // What is allowed depends on the caller too, so this form has no validator.
-      if (expand) return jsonAnswer(200, { ...representDeal(deal), ...allowedTo(caller, deal) }, privateHeaders)
+      if (expand) return jsonResponse(200, { ...representDeal(deal), ...allowedTo(caller, deal) }, privateHeaders)
       const headers = dealHeaders(deal)
-      return isKnown ? emptyAnswer(304, headers) : jsonAnswer(200, representDeal(deal), headers)
+      return isKnown ? emptyResponse(304, headers) : jsonResponse(200, representDeal(deal), headers)
     },
   }
 }
 
-function decodeList(call: HttpCall, lists: Lists): Invocation {
-  const { filter, sort, ...asked } = readQuery(call, dealListQuery)
-  const list = lists.open(call, dealListScope({ filter, sort }), asked)
+function decodeList(request: HttpRequest, lists: Lists): Invocation {
+  const { filter, sort, ...asked } = readQuery(request, dealListQuery)
+  const list = lists.open(request, dealListScope({ filter, sort }), asked)
   return {
     kind: 'query',
     rights: () => [dealsQuery.right],
@@ -143,9 +143,9 @@ function decodeList(call: HttpCall, lists: Lists): Invocation {
   }
 }
 
-function decodeHistory(call: HttpCall, lists: Lists): Invocation {
-  const dealId = dealIdInPath(call)
-  const list = lists.open(call, historyScope(dealId), readQuery(call, pageParameters))
+function decodeHistory(request: HttpRequest, lists: Lists): Invocation {
+  const dealId = dealIdInPath(request)
+  const list = lists.open(request, historyScope(dealId), readQuery(request, pageParameters))
   return {
     kind: 'query',
     rights: () => [dealHistoryQuery.right],

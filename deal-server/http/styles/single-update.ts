@@ -1,8 +1,8 @@
 /** Style 3: one path for all actions, `PUT /rest/v1/deals/{id}` with `{action, params}`. */
 import { z } from 'zod'
 import { checkValue, invalidValue } from '../../../shared/platform/http/content/check-value.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames } from '../../use-cases/index.ts'
 import { isAttribute } from '../../use-cases/update-deal/attributes.ts'
@@ -22,7 +22,7 @@ const anyObject = z.unknown().superRefine((input, context) => {
 /** What a body that names its action is made of, in styles 3, 5 and 6. */
 export const actionSchema = z.strictObject({ action: z.string(), params: anyObject.default({}) })
 
-/** @throws Refused `invalid-value` */
+/** @throws ProblemError `invalid-value` */
 export function commandOfAction(action: string): Command {
   const command = commandNamed(action)
   if (command) return command
@@ -31,7 +31,7 @@ export function commandOfAction(action: string): Command {
 }
 
 /** The command that the body names, on the deal in the path. */
-export function decodeSingleUpdate(call: HttpCall, dealId: string, body: object): Invocation {
+export function decodeSingleUpdate(request: HttpRequest, dealId: string, body: object): Invocation {
   const attributes = Object.keys(body).filter((name) => name !== 'id' && isAttribute(name))
   if (attributes.length > 0) {
     const errors = attributes.map((name) => ({
@@ -39,13 +39,13 @@ export function decodeSingleUpdate(call: HttpCall, dealId: string, body: object)
       code: 'ambiguous-member',
       message: 'Not beside action.',
     }))
-    throw new Refused('ambiguous-update', 'Send either action and params, or the attributes of the deal.', {
+    throw new ProblemError('ambiguous-update', 'Send either action and params, or the attributes of the deal.', {
       members: { errors },
     })
   }
   const { action, params } = checkValue(actionSchema, withoutRepeatedId(body, dealId))
   const bound = commandOfAction(action).bind(withoutRepeatedId(params, dealId), '/params')
-  const invocation = dealCommand(call, bound, dealId)
-  requireRepeatable(call, invocation)
+  const invocation = dealCommand(request, bound, dealId)
+  requireRepeatable(request, invocation)
   return { ...invocation, style: 'single-update' }
 }

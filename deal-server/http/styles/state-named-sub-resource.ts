@@ -4,10 +4,10 @@
  */
 
 import { noParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
-import type { HttpCall } from '../../../shared/platform/http/request.ts'
-import { emptyAnswer, jsonAnswer } from '../../../shared/platform/http/response.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { emptyResponse, jsonResponse } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { Refused } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { requirePresent } from '../../queries/presence.ts'
 import { dealQuery } from '../../queries/queries.ts'
 import { addTask } from '../../use-cases/add-task.ts'
@@ -32,7 +32,7 @@ const holdOperation = describeRead({
   summary: 'Read why, since when and by whom a deal is held',
   tag: style,
   pathParameters: { id: idOfDeal },
-  answer: { description: 'The hold; 404 when the deal is not held.', schema: ref('Hold') },
+  success: { description: 'The hold; 404 when the deal is not held.', schema: ref('Hold') },
 })
 
 /** One route per command, and the natural forms. */
@@ -43,7 +43,7 @@ export const stateNamedSubResourceRoutes = (commands: readonly Command[]): Style
       methods: ['PUT'],
       path: below(command.stateName),
       describe: (method) => [describeSubResource(command, method, { tag: style, kind: 'State' })],
-      decode: (call) => decodeSubResource(call, command),
+      decode: (request) => decodeSubResource(request, command),
     }),
   ),
   { style, methods: ['GET'], path: below('holded'), describe: () => [holdOperation], decode: decodeHold },
@@ -64,30 +64,30 @@ const undoing = (command: Command, { segment, id }: { segment: string; id: strin
   methods: ['DELETE'],
   path: below(segment),
   describe: () => [describeCommand({ command, id, tag: style })],
-  decode: (call) => decodeSubResource(call, command),
+  decode: (request) => decodeSubResource(request, command),
 })
 
-function decodeHold(call: HttpCall): Invocation {
-  const id = dealIdInPath(call)
-  readQuery(call, noParameters)
-  const preconditions = preconditionsOf(call)
+function decodeHold(request: HttpRequest): Invocation {
+  const id = dealIdInPath(request)
+  readQuery(request, noParameters)
+  const preconditions = preconditionsOf(request)
   return {
     kind: 'query',
     rights: () => [dealQuery.right],
     answer: async (reader, caller) => {
       const deal = requirePresent(await dealQuery.run({ id }, reader), { dealId: id, caller })
-      if (!deal.held) throw new Refused('not-found', 'The deal is not held.', { members: { dealId: id } })
+      if (!deal.held) throw new ProblemError('not-found', 'The deal is not held.', { members: { dealId: id } })
       const { holdReason: reason, holdReasonCode: reasonCode, heldAt: since, heldBy: by } = deal
       const headers = dealHeaders(deal)
-      if (isUnchanged(headers.etag, preconditions, deal)) return emptyAnswer(304, headers)
-      return jsonAnswer(200, { reason, ...(reasonCode === null ? {} : { reasonCode }), since, by }, headers)
+      if (isUnchanged(headers.etag, preconditions, deal)) return emptyResponse(304, headers)
+      return jsonResponse(200, { reason, ...(reasonCode === null ? {} : { reasonCode }), since, by }, headers)
     },
   }
 }
 
 /** 201: the task is new, though what is answered is the deal. */
-async function decodeNewTask(call: HttpCall): Promise<Invocation> {
-  const invocation = await decodeSubResource(call, addTask)
+async function decodeNewTask(request: HttpRequest): Promise<Invocation> {
+  const invocation = await decodeSubResource(request, addTask)
   return {
     ...invocation,
     encode: (answered) => {

@@ -103,7 +103,7 @@ function incomplete(missing: readonly string[]): DealRefusal {
 }
 
 /** The refusal of a change that attributes cannot express, or that nothing can. */
-export function whatIsNoAttribute(attributes: Attributes, deal: Deal): DealRefusal | undefined {
+export function unsupportedChange(attributes: Attributes, deal: Deal): DealRefusal | undefined {
   const readOnly = (name: string) =>
     refuseMember('read-only-attribute', { name, problem: 'read-only', message: 'This attribute cannot be changed.' })
   if (attributes.id !== undefined && attributes.id.toLowerCase() !== deal.id) return readOnly('id')

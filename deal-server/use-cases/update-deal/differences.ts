@@ -74,7 +74,7 @@ const isAmount = (sent: string, stored: MinorUnits, currency: string): boolean =
   toMinorUnits(sent, currency) === stored
 
 /** Of an earlier state of the deal: sent again after it was applied, it still has the hold that it ended. */
-const isOfThePast = ({ version }: Attributes, deal: Deal): boolean => version !== undefined && version < deal.version
+const isStale = ({ version }: Attributes, deal: Deal): boolean => version !== undefined && version < deal.version
 
 function reopening({ status, reopenReason }: Attributes, deal: Deal): Found {
   if (status !== 'open' || deal.status === 'open') return undefined
@@ -86,7 +86,7 @@ function reopening({ status, reopenReason }: Attributes, deal: Deal): Found {
 function unholding(attributes: Attributes, deal: Deal): Found {
   const { held = deal.held, holdReason, status } = attributes
   if (held) return undefined
-  const isEnded = !deal.held && isOfThePast(attributes, deal)
+  const isEnded = !deal.held && isStale(attributes, deal)
   if (holdReason != null && holdReason !== deal.holdReason && !isEnded) {
     return inconsistent(
       deal.held ? unholdDeal : undefined,
@@ -124,7 +124,7 @@ function dating(attributes: Attributes, deal: Deal): Found {
 function holding(attributes: Attributes, deal: Deal): Found {
   const { held = deal.held, holdReason, holdReasonCode, status } = attributes
   if (!held || (deal.held && status === 'cancelled')) return undefined
-  if (status === 'cancelled' && deal.status === 'cancelled' && isOfThePast(attributes, deal)) return undefined
+  if (status === 'cancelled' && deal.status === 'cancelled' && isStale(attributes, deal)) return undefined
   if (!deal.held && status === 'cancelled' && deal.status !== 'cancelled')
     return inconsistent(holdDeal, 'held', 'A deal cannot be cancelled and newly held at once.')
   if (deal.held && holdReason === null) return inconsistent(holdDeal, 'holdReason', 'A held deal has a reason.')

@@ -23,7 +23,7 @@ import {
   attributesSchema,
   missingAttributes,
   missingHoldReason,
-  whatIsNoAttribute,
+  unsupportedChange,
 } from './attributes.ts'
 import { type AttributeChange, type Differences, differences } from './differences.ts'
 
@@ -39,7 +39,7 @@ export interface AttributeUpdateOptions {
 
 /**
  * The update, ready to be decided, and the version it was made for, if it says so.
- * @throws Refused `invalid-body`, `invalid-value`, `incomplete-representation`, `use-case-required`
+ * @throws ProblemError `invalid-body`, `invalid-value`, `incomplete-representation`, `use-case-required`
  */
 export function bindAttributeUpdate(
   body: object,
@@ -51,7 +51,7 @@ export function bindAttributeUpdate(
   const find = rememberLast((deal: Deal) => {
     const found = differences(attributes, deal)
     const withoutReason = options.whole ? missingHoldReason(attributes, deal) : undefined
-    return { ...found, refusal: whatIsNoAttribute(attributes, deal) ?? withoutReason ?? found.refusal }
+    return { ...found, refusal: unsupportedChange(attributes, deal) ?? withoutReason ?? found.refusal }
   })
   return { bound: boundUpdate(attributes, find), version: attributes.version }
 }
@@ -80,7 +80,7 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
     const didRun = ran?.flatMap((useCase) => attributeCommands.filter(({ name }) => name === useCase))
     return missingRights(asking, didRun ?? (deal ? find(deal).involved : []))
   },
-  employees: (deal) =>
+  assignableUsers: (deal) =>
     deal && attributes.ownerId !== undefined && find(deal).involved.includes(assignOwner) ? [attributes.ownerId] : [],
   isFulfilledBy: (deal) => {
     const { changes, refusal } = find(deal)

@@ -17,7 +17,7 @@ export interface Versioned {
 }
 
 /** A point on the clock of the cache within one run. Opaque; `Cache.moment` makes it. */
-export type CacheMoment = string
+export type CacheTime = string
 
 /** The life of an entry, and conditions for keeping it. */
 export interface PutOptions {
@@ -28,7 +28,7 @@ export interface PutOptions {
    * Keep the entry only if the run of the cache is still the same: data that was read from the database before may be
    * outdated.
    */
-  readonly since?: CacheMoment
+  readonly since?: CacheTime
 }
 
 /** Limits the failures within a window. Attempts in flight count as failures until they have ended. */
@@ -96,14 +96,14 @@ export interface Cache {
   getVersioned(key: string): Promise<Versioned | undefined>
 
   /** The present point in time, for a later `putVersioned` or `publish`. @throws Unavailable */
-  moment(): Promise<CacheMoment>
+  moment(): Promise<CacheTime>
 
   /**
    * Sends `message` to every present subscriber of `channel`, if the run of the cache is still that of `since` and at
    * most `maxAgeMs` have passed on the clock of the cache: a delayed message must not arrive as fresh. Answers false
    * when it was too late. Delivery is at most once; a subscriber that is away misses the message. @throws Unavailable
    */
-  publish(channel: string, message: string, fresh: { since: CacheMoment; maxAgeMs: number }): Promise<boolean>
+  publish(channel: string, message: string, fresh: { since: CacheTime; maxAgeMs: number }): Promise<boolean>
 
   /**
    * Calls `listener` with every new message of `channel`, in the order of publication, across reconnections, until the

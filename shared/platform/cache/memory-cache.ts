@@ -6,7 +6,7 @@ import {
   type AttemptVerdict,
   assertVersion,
   type Cache,
-  type CacheMoment,
+  type CacheTime,
   type LimitedKey,
   lifetimeMs,
   type NumberUse,
@@ -105,7 +105,7 @@ class MemoryCache implements Cache {
     return present && { version: present.version, value: present.value }
   }
 
-  async moment(): Promise<CacheMoment> {
+  async moment(): Promise<CacheTime> {
     this.#assertOpen()
     return `${this.#runId}:${this.#clock.monotonic()}`
   }
@@ -113,7 +113,7 @@ class MemoryCache implements Cache {
   async publish(
     channel: string,
     message: string,
-    { since, maxAgeMs }: { since: CacheMoment; maxAgeMs: number },
+    { since, maxAgeMs }: { since: CacheTime; maxAgeMs: number },
   ): Promise<boolean> {
     this.#assertOpen()
     const ageMs = this.#ageOf(since)
@@ -154,7 +154,7 @@ class MemoryCache implements Cache {
   }
 
   /** The age of a moment, in milliseconds; undefined when it belongs to another run of the cache. */
-  #ageOf(moment: CacheMoment): number | undefined {
+  #ageOf(moment: CacheTime): number | undefined {
     const [runId, milliseconds] = moment.split(':')
     return runId === this.#runId ? this.#clock.monotonic() - Number(milliseconds) : undefined
   }

@@ -34,7 +34,7 @@ export function reportForgeries({ log, clock }: { log: Pick<Log, 'warn'>; clock:
       metrics.total(
         {
           name: 'cache_forgeries_total',
-          help: 'What was found in Redis without the HMAC of a server of this installation.',
+          help: 'What was found in Redis without the HMAC of a server of this instance.',
           labels: ['kind'],
         },
         server,

@@ -12,7 +12,7 @@ export interface GatherOptions<Item, Result> {
    * True for an error that one item caused. The items are then run one by one, so that each gets its own result or
    * error.
    */
-  spoiltByOne(error: unknown): boolean
+  isItemError(error: unknown): boolean
   /** Two items with the same key never share a batch. */
   key?(item: Item): string
   readonly maxItems: number
@@ -86,7 +86,7 @@ async function settle<Item, Result>(
       resolve(results[index] as Result)
     })
   } catch (error) {
-    if (batch.length > 1 && options.spoiltByOne(error))
+    if (batch.length > 1 && options.isItemError(error))
       await Promise.all(batch.map((entry) => settle([entry], options)))
     else for (const { reject } of batch) reject(error)
   }

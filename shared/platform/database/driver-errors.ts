@@ -4,7 +4,7 @@
  * not as cause.
  */
 import { DrizzleQueryError } from 'drizzle-orm'
-import { Refused, Unavailable } from '../problems/errors.ts'
+import { ProblemError, Unavailable } from '../problems/errors.ts'
 import { DatabaseError } from './database.ts'
 
 /**
@@ -48,7 +48,7 @@ export const sqlStateOf = (error: unknown): string | undefined => (isPostgresAns
  * `DatabaseError` of class XX, without its message.
  */
 export function translateDriverError(error: unknown): Error {
-  if (error instanceof DatabaseError || error instanceof Unavailable || error instanceof Refused) return error
+  if (error instanceof DatabaseError || error instanceof Unavailable || error instanceof ProblemError) return error
   if (error instanceof DrizzleQueryError) return translateDriverError(error.cause)
   if (isPostgresAnswer(error)) return fromPostgres(error)
   const code = codeOf(error)

@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { answerCacheable, entityTag } from '../http/cacheable.ts'
-import type { HttpCall } from '../http/request.ts'
-import type { Answer } from '../http/response.ts'
-import { Refused } from '../problems/errors.ts'
+import { cacheableResponse, entityTag } from '../http/cacheable.ts'
+import type { HttpRequest } from '../http/request.ts'
+import type { HttpResponse } from '../http/response.ts'
+import { ProblemError } from '../problems/errors.ts'
 
 interface Asset {
   readonly contentType: string
@@ -57,14 +57,14 @@ const isAssetName = (name: string): name is AssetName => Object.hasOwn(places, n
 export const assetPath = (base: string, name: AssetName): string => `${base}/assets/${name}?v=${assetOf(name).version}`
 
 /**
- * Answers the file that the path names. It is cacheable for ever if the URL names its version. @throws Refused
+ * Answers the file that the path names. It is cacheable for ever if the URL names its version. @throws ProblemError
  * `not-found`
  */
-export function answerAsset(call: HttpCall): Answer {
-  const name = call.pathParameters.file ?? ''
-  if (!isAssetName(name)) throw new Refused('not-found', 'There is no such file.')
+export function assetResponse(request: HttpRequest): HttpResponse {
+  const name = request.pathParameters.file ?? ''
+  if (!isAssetName(name)) throw new ProblemError('not-found', 'There is no such file.')
   const { contentType, body, etag, version } = assetOf(name)
-  const isThisVersion = call.query.get('v') === version
+  const isThisVersion = request.query.get('v') === version
   const cacheControl = isThisVersion ? 'public, max-age=31536000, immutable' : 'no-cache'
-  return answerCacheable(call, { contentType, body, etag, cacheControl })
+  return cacheableResponse(request, { contentType, body, etag, cacheControl })
 }

@@ -1,8 +1,8 @@
 /** The frame of all pages, and the header fields that keep foreign content out of them. */
 
-import { answerCacheable } from '../http/cacheable.ts'
-import type { HttpCall } from '../http/request.ts'
-import type { Answer } from '../http/response.ts'
+import { cacheableResponse } from '../http/cacheable.ts'
+import type { HttpRequest } from '../http/request.ts'
+import type { HttpResponse } from '../http/response.ts'
 import { type AssetName, assetPath } from './assets.ts'
 import { html, type Markup } from './markup.ts'
 
@@ -53,7 +53,7 @@ export interface RenderedPage {
   readonly cacheControl: string
   /** Directives that are added to the policy of all pages, or replace a directive of it. */
   readonly policy?: Policy
-  readonly headers?: Answer['headers']
+  readonly headers?: HttpResponse['headers']
 }
 
 /** The media type of pages. */
@@ -64,8 +64,11 @@ export const htmlType = 'text/html; charset=utf-8'
  * `no-referrer` or `same-origin`, a browser sends `Origin: null` from a page of one server to the other server (Fetch
  * §3.2).
  */
-export const answerPage = (call: HttpCall, { text, cacheControl, policy = {}, headers = {} }: RenderedPage): Answer =>
-  answerCacheable(call, {
+export const pageResponse = (
+  request: HttpRequest,
+  { text, cacheControl, policy = {}, headers = {} }: RenderedPage,
+): HttpResponse =>
+  cacheableResponse(request, {
     contentType: htmlType,
     cacheControl,
     body: text,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { HttpCall } from './request.ts'
-import type { Answer } from './response.ts'
+import type { HttpRequest } from './request.ts'
+import type { HttpResponse } from './response.ts'
 
 /** A document that is read often and changes rarely. */
 export interface CacheableDocument {
@@ -9,14 +9,14 @@ export interface CacheableDocument {
   readonly body: string
   /** The entity tag of the body; computed when left out. */
   readonly etag?: string
-  readonly headers?: Answer['headers']
+  readonly headers?: HttpResponse['headers']
 }
 
 /** A strong entity tag (RFC 9110 §8.8.3). */
 export const entityTag = (body: string): string => `"${createHash('sha256').update(body).digest('base64url')}"`
 
 /** Answers the document with its entity tag, or 304 if the client has it already (RFC 9110 §13.1.2). */
-export function answerCacheable(call: HttpCall, document: CacheableDocument): Answer {
+export function cacheableResponse(request: HttpRequest, document: CacheableDocument): HttpResponse {
   const { body, etag = entityTag(body) } = document
   const headers = {
     'content-type': document.contentType,
@@ -24,7 +24,7 @@ export function answerCacheable(call: HttpCall, document: CacheableDocument): An
     etag,
     ...document.headers,
   }
-  const known = call
+  const known = request
     .header('if-none-match')
     ?.split(',')
     .map((tag) => tag.trim().replace(/^W\//, ''))

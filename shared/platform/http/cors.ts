@@ -3,44 +3,44 @@
  * another origin has none of these fields, so that the browser hides it from scripts.
  */
 
-import type { HttpCall } from './request.ts'
-import type { Answer } from './response.ts'
+import type { HttpRequest } from './request.ts'
+import type { HttpResponse } from './response.ts'
 
 /** Header fields that scripts may use, besides those that every script may send and read (Fetch §3.3.3, §3.3.4). */
 export interface CorsFields {
   /** The fields that scripts may send. */
   readonly request: readonly string[]
   /** The fields that scripts may read. With credentials, `*` would be the name of a field. */
-  readonly answer: readonly string[]
+  readonly response: readonly string[]
 }
 
 /** How long a browser may keep the result of a preflight, in seconds. Chromium limits it to 7200. */
 const preflightSeconds = '7200'
 
 /** Adds the CORS fields to an answer. */
-export type Cors = (call: HttpCall, answer: Answer) => Answer
+export type Cors = (request: HttpRequest, response: HttpResponse) => HttpResponse
 
 /** CORS for pages of these origins. An answer that already allows origins stays unchanged. */
-export function createCors(origins: ReadonlySet<string>, { request, answer: readable }: CorsFields): Cors {
-  const fields = { request: request.join(', '), answer: readable.join(', ') }
-  return (call, answer) => {
-    if (answer.headers['access-control-allow-origin'] !== undefined) return answer
-    const headers = { ...answer.headers, vary: withOrigin(answer.headers.vary) }
-    const origin = call.header('origin')
-    if (origin === undefined || !origins.has(origin)) return { ...answer, headers }
+export function createCors(origins: ReadonlySet<string>, { request, response: readable }: CorsFields): Cors {
+  const fields = { request: request.join(', '), response: readable.join(', ') }
+  return (request, response) => {
+    if (response.headers['access-control-allow-origin'] !== undefined) return response
+    const headers = { ...response.headers, vary: withOrigin(response.headers.vary) }
+    const origin = request.header('origin')
+    if (origin === undefined || !origins.has(origin)) return { ...response, headers }
     const allowed = { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' }
-    return { ...answer, headers: { ...headers, ...allowed, ...fieldsOf(call, answer, fields) } }
+    return { ...response, headers: { ...headers, ...allowed, ...fieldsOf(request, response, fields) } }
   }
 }
 
 function fieldsOf(
-  call: HttpCall,
-  { headers }: Answer,
-  fields: { readonly request: string; readonly answer: string },
-): Answer['headers'] {
+  request: HttpRequest,
+  { headers }: HttpResponse,
+  fields: { readonly request: string; readonly response: string },
+): HttpResponse['headers'] {
   const { allow } = headers
-  const isPreflight = call.method === 'OPTIONS' && call.header('access-control-request-method') !== undefined
-  if (!isPreflight || allow === undefined) return { 'access-control-expose-headers': fields.answer }
+  const isPreflight = request.method === 'OPTIONS' && request.header('access-control-request-method') !== undefined
+  if (!isPreflight || allow === undefined) return { 'access-control-expose-headers': fields.response }
   return {
     'access-control-allow-methods': allow,
     'access-control-allow-headers': fields.request,
@@ -49,5 +49,5 @@ function fieldsOf(
 }
 
 /** Caches must not use the answer for one origin for another origin (Fetch §3.3.5). */
-const withOrigin = (vary: Answer['headers'][string] | undefined): string =>
+const withOrigin = (vary: HttpResponse['headers'][string] | undefined): string =>
   vary === undefined ? 'Origin' : `${typeof vary === 'string' ? vary : vary.join(', ')}, Origin`

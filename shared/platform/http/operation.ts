@@ -16,7 +16,7 @@ export interface DescribedBody {
 }
 
 /** An answer that is not a problem document. */
-export interface DescribedAnswer {
+export interface DescribedResponse {
   readonly description: string
   /** Left out for an answer without body. */
   readonly schema?: JsonSchema
@@ -47,7 +47,7 @@ export interface Operation {
   /** Names of parameter components: header fields of the request. */
   readonly headers?: readonly string[]
   readonly body?: DescribedBody
-  readonly answers: Readonly<Record<number, DescribedAnswer>>
+  readonly responses: Readonly<Record<number, DescribedResponse>>
   /** The problem codes of the operation, besides those that every request can get. */
   readonly problems: readonly string[]
   /** The security schemes that are accepted; empty if no caller is needed. Those of the document when left out. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { Refused } from '../problems/errors.ts'
+import { ProblemError } from '../problems/errors.ts'
 import { ownTraceId, type Traced, traceIdOf } from './trace.ts'
 import type { Peer } from './transport.ts'
 
@@ -23,7 +23,7 @@ export interface NamedCaller {
 /**
  * A request as handlers and schemes see it: with the original text, not with values that a framework has normalized.
  */
-export interface HttpCall extends Traced {
+export interface HttpRequest extends Traced {
   readonly method: string
   /** The path exactly as on the request line, without the query. */
   readonly path: string
@@ -43,35 +43,35 @@ export interface HttpCall extends Traced {
   /** The value of each line of this field, in order. */
   headerLines(name: string): string[]
   /**
-   * Reads the whole body. @throws Refused `body-too-large` beyond the limit; `malformed-request` when the client goes
+   * Reads the whole body. @throws ProblemError `body-too-large` beyond the limit; `malformed-request` when the client goes
    * away
    */
   readBody(): Promise<Buffer>
   /** Adds a header line to every answer of this request, such as `Authentication-Info` (RFC 7615). */
-  addAnswerHeader(name: string, value: string): void
+  addResponseHeader(name: string, value: string): void
   /** The added lines, in order. */
-  readonly addedAnswerHeaders: readonly (readonly [name: string, value: string])[]
+  readonly addedResponseHeaders: readonly (readonly [name: string, value: string])[]
   /** The caller, set after authentication. */
   caller: NamedCaller | undefined
 }
 
 /** The parts that a call is made of. */
-export interface CallOrigin {
+export interface RequestOrigin {
   readonly incoming: IncomingMessage
   readonly pathParameters: Readonly<Record<string, string>>
   readonly requestId: string
   readonly peer: Peer
   /** The largest body, in bytes; 256 KiB when left out. */
   readonly maxBodyBytes?: number | undefined
-  /** See {@link HttpCall.isCredentialParameter}; no parameter when left out. */
+  /** See {@link HttpRequest.isCredentialParameter}; no parameter when left out. */
   readonly isCredentialParameter?: ((name: string) => boolean) | undefined
 }
 
 /** Creates a call from the request that Node.js parsed. */
-export const createCall = (origin: CallOrigin): HttpCall => new ParsedCall(origin)
+export const createHttpRequest = (origin: RequestOrigin): HttpRequest => new ParsedRequest(origin)
 
 /** A class: closures would have to be created for every request. */
-class ParsedCall implements HttpCall {
+class ParsedRequest implements HttpRequest {
   readonly method: string
   readonly path: string
   readonly rawQuery: string
@@ -86,7 +86,7 @@ class ParsedCall implements HttpCall {
   #body: Promise<Buffer> | undefined
   #added: (readonly [string, string])[] = nothingAdded
 
-  constructor(origin: CallOrigin) {
+  constructor(origin: RequestOrigin) {
     const { incoming, pathParameters, requestId, peer, maxBodyBytes = defaultMaxBodyBytes } = origin
     const { path, rawQuery } = splitTarget(incoming.url ?? '/')
     this.method = incoming.method ?? 'GET'
@@ -123,11 +123,11 @@ class ParsedCall implements HttpCall {
     return this.#body
   }
 
-  addAnswerHeader(name: string, value: string): void {
+  addResponseHeader(name: string, value: string): void {
     this.#added = [...this.#added, [name, value]]
   }
 
-  get addedAnswerHeaders(): readonly (readonly [string, string])[] {
+  get addedResponseHeaders(): readonly (readonly [string, string])[] {
     return this.#added
   }
 }
@@ -174,7 +174,7 @@ function readLimited(incoming: IncomingMessage, maxBytes: number): Promise<Buffe
     }
     const finish = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
     const fail = () =>
-      settle(() => reject(new Refused('malformed-request', 'The connection ended before the body did.')))
+      settle(() => reject(new ProblemError('malformed-request', 'The connection ended before the body did.')))
     // Events and not an iterator: an iterator costs more than all the rest of a small request.
     incoming.on('data', take).on('end', finish).on('error', fail).on('close', fail)
   })
@@ -187,4 +187,4 @@ const freeChunks = 512
 const leastChunkBytes = 16
 
 const bodyTooLarge = (maxBytes: number) =>
-  new Refused('body-too-large', `A body may have at most ${maxBytes} bytes.`, { headers: { connection: 'close' } })
+  new ProblemError('body-too-large', `A body may have at most ${maxBytes} bytes.`, { headers: { connection: 'close' } })

@@ -1,7 +1,7 @@
 import type { StreamBody } from './stream.ts'
 
 /** The answer of a handler. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   /**
    * An array becomes one header line per element: `WWW-Authenticate` and `Set-Cookie` must not be joined (RFC 9110
@@ -15,14 +15,14 @@ export interface Answer {
 }
 
 /** An answer with a JSON body. */
-export const jsonAnswer = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({
+export const jsonResponse = (status: number, value: unknown, headers: HttpResponse['headers'] = {}): HttpResponse => ({
   status,
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify(value),
 })
 
 /** An answer without a body. */
-export const emptyAnswer = (status: number, headers: Answer['headers'] = {}): Answer => ({
+export const emptyResponse = (status: number, headers: HttpResponse['headers'] = {}): HttpResponse => ({
   status,
   headers,
   body: null,

@@ -8,7 +8,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { Refused } from '../problems/errors.ts'
+import { ProblemError } from '../problems/errors.ts'
 
 /** The trusted proxies in front of this server: their number, or their addresses. */
 export type TrustedProxies =
@@ -89,18 +89,18 @@ export function peerOf(incoming: IncomingMessage, settings: TransportSettings): 
   }
 }
 
-/** Refuses a request with contradicting forwarding headers. @throws Refused `contradicting-forwarding-headers` */
+/** Refuses a request with contradicting forwarding headers. @throws ProblemError `contradicting-forwarding-headers` */
 export function refuseContradiction(): never {
-  throw new Refused(
+  throw new ProblemError(
     'contradicting-forwarding-headers',
     'Forwarded, X-Forwarded-For, X-Forwarded-Proto and X-Real-IP do not name one client. The proxy must write or remove each of them.',
   )
 }
 
-/** Call it before reading a credential. @throws Refused `insecure-transport` when the peer may not send credentials */
+/** Call it before reading a credential. @throws ProblemError `insecure-transport` when the peer may not send credentials */
 export function requireSecureTransport(peer: Peer): void {
   if (peer.mayCarryCredentials) return
-  throw new Refused(
+  throw new ProblemError(
     'insecure-transport',
     'This request came over plain HTTP. Use HTTPS; behind a proxy, TRUST_PROXY tells the server to believe its headers.',
   )

@@ -13,7 +13,7 @@ export const metricsRoute = (metrics: Metrics): Route => ({
       id: 'getMetrics',
       tag: 'operation',
       summary: 'Read the metrics of the process',
-      answers: {
+      responses: {
         200: { description: "Prometheus's text format.", schema: { type: 'string' }, mediaType: 'text/plain' },
       },
       problems: [],

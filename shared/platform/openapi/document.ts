@@ -1,10 +1,10 @@
 /** The OpenAPI 3.1 document of a server, generated from the routes it serves. */
 
-import type { DescribedAnswer, DescribedBody, JsonSchema, Operation } from '../http/operation.ts'
+import type { DescribedBody, DescribedResponse, JsonSchema, Operation } from '../http/operation.ts'
 import type { Route } from '../http/server/routes.ts'
 import { headerComponents } from './header-components.ts'
 import { jsonSchemaOf } from './json-schema.ts'
-import { headerReferences, type Problems, problemAnswers } from './problem-responses.ts'
+import { headerReferences, type Problems, problemResponses } from './problem-responses.ts'
 
 /** The content of the document of one server. */
 export interface DocumentOptions extends Problems {
@@ -70,7 +70,7 @@ function pathsOf(options: DocumentOptions, responses: Record<string, JsonSchema>
         if (ids.has(operation.id)) throw new TypeError(`two operations share the id ${operation.id}`)
         ids.add(operation.id)
         ofPath[method.toLowerCase()] = operationObject(path, operation, (described) =>
-          withProblems(described, problemAnswers(operation.problems, options, responses), responses),
+          withProblems(described, problemResponses(operation.problems, options, responses), responses),
         )
       }
     }
@@ -86,8 +86,8 @@ function operationObject(
   operation: Operation,
   withProblemsOf: (described: Responses) => Responses,
 ): JsonSchema {
-  const { id, summary, description, tag, body, answers, security } = operation
-  const described = Object.entries(answers).map(([status, answer]) => [status, answerObject(answer)])
+  const { id, summary, description, tag, body, responses, security } = operation
+  const described = Object.entries(responses).map(([status, answer]) => [status, answerObject(answer)])
   const parameters = parametersOf(path, operation)
   return {
     operationId: id,
@@ -143,7 +143,7 @@ function answerObject({
   mediaType,
   alternatives = [],
   headers = [],
-}: DescribedAnswer): JsonSchema {
+}: DescribedResponse): JsonSchema {
   const asText = alternatives.map((name) => [name, { schema: { type: 'string' } }])
   return {
     description,

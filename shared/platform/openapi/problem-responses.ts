@@ -44,7 +44,7 @@ type Responses = Record<string, JsonSchema>
  * References to the responses for `codes`, by status. Adds the responses themselves to `components`.
  * @throws TypeError for a code that the table lacks
  */
-export function problemAnswers(
+export function problemResponses(
   codes: readonly string[],
   { problems: table, problemHeaders = {} }: Problems,
   components: Responses,
@@ -56,20 +56,20 @@ export function problemAnswers(
     const ofStatus = byStatus.get(entry.status) ?? new Set()
     byStatus.set(entry.status, ofStatus.add(code))
   }
-  const answers: Responses = {}
+  const responses: Responses = {}
   for (const [status, ofStatus] of byStatus) {
     const sorted = [...ofStatus].sort()
     const name = `${status}-${sorted.join('.')}`
-    components[name] ??= problemAnswer(sorted, table, [
+    components[name] ??= problemResponse(sorted, table, [
       ...(sharedHeaders[status] ?? []),
       ...(problemHeaders[status] ?? []),
     ])
-    answers[status] = { $ref: `#/components/responses/${name}` }
+    responses[status] = { $ref: `#/components/responses/${name}` }
   }
-  return answers
+  return responses
 }
 
-function problemAnswer(codes: readonly string[], table: ProblemTable, headers: readonly string[]): JsonSchema {
+function problemResponse(codes: readonly string[], table: ProblemTable, headers: readonly string[]): JsonSchema {
   const status = table[codes[0] ?? '']?.status
   const schema = { allOf: [ref('Problem')], properties: { status: { const: status }, code: { enum: codes } } }
   return {

@@ -18,7 +18,7 @@ export function openApiRoutes({ paths, ...options }: ServedDocument): Route[] {
           id: index === 0 ? 'getOpenApi' : `getOpenApi${index + 1}`,
           summary: 'Read this document',
           tag: 'operation',
-          answers: { 200: { description: 'An OpenAPI 3.1 document.', schema: { type: 'object' } } },
+          responses: { 200: { description: 'An OpenAPI 3.1 document.', schema: { type: 'object' } } },
           problems: [],
           security: [],
         },

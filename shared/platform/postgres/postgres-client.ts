@@ -10,7 +10,7 @@ export type PostgresClient = postgres.Sql
 /** The limits and the socket of a client. */
 export interface PostgresClientOptions {
   /** The longest wait of a caller, in milliseconds. The limits of the PostgreSQL server are derived from it. */
-  readonly answerTimeoutMs: number
+  readonly responseTimeoutMs: number
   /** Opens the socket. postgres.js calls it again when it wants to reconnect. */
   readonly openSocket: () => Promise<Socket>
   /** Called when an established connection has ended. */
@@ -40,8 +40,8 @@ export function createClient(url: string, options: PostgresClientOptions): Postg
     connection: {
       application_name: 'keyhold',
       TimeZone: 'UTC',
-      statement_timeout: Math.round(options.answerTimeoutMs * 0.8),
-      idle_in_transaction_session_timeout: options.answerTimeoutMs * 2,
+      statement_timeout: Math.round(options.responseTimeoutMs * 0.8),
+      idle_in_transaction_session_timeout: options.responseTimeoutMs * 2,
     },
   }
   return postgres(url, settings)

@@ -14,7 +14,7 @@ import { openSocket, sslModeOf } from './postgres-socket.ts'
 export interface PostgresSessionOptions {
   readonly url: string
   /** A session that waits for answers is closed after this time without any answer; milliseconds. */
-  readonly answerTimeoutMs: number
+  readonly responseTimeoutMs: number
   /** Adapts the new client, such as its parsers. */
   readonly prepare: (client: PostgresClient) => void
   /** Called when the session is lost because the server cannot be reached, takes no sessions, or is silent. */
@@ -49,12 +49,12 @@ export class PostgresSession {
   constructor(options: PostgresSessionOptions) {
     this.#options = options
     this.#client = createClient(options.url, {
-      answerTimeoutMs: options.answerTimeoutMs,
+      responseTimeoutMs: options.responseTimeoutMs,
       openSocket: () => this.#openSocket(),
       onClose: () => this.#lose(unavailable('the connection was closed')),
     })
     options.prepare(this.#client)
-    this.#timer = setInterval(() => this.#tick(), options.answerTimeoutMs / ticks).unref()
+    this.#timer = setInterval(() => this.#tick(), options.responseTimeoutMs / ticks).unref()
   }
 
   /** True after the connection has ended. A lost session rejects all work. */
@@ -136,7 +136,7 @@ export class PostgresSession {
     this.#silentTicks = waiting ? this.#silentTicks + 1 : 0
     if (this.#silentTicks < ticks) return
     this.#established = false
-    this.#lose(unavailable(`no answer for ${this.#options.answerTimeoutMs} ms`))
+    this.#lose(unavailable(`no answer for ${this.#options.responseTimeoutMs} ms`))
   }
 
   #lose(reason: Unavailable): void {

@@ -26,7 +26,7 @@ export interface PostgresOptions {
    * after four fifths of this time. A write that rejects with Unavailable may have taken effect or not: retry only
    * statements that can be repeated.
    */
-  readonly answerTimeoutMs?: number
+  readonly responseTimeoutMs?: number
 }
 
 /**
@@ -52,7 +52,7 @@ class PostgresDatabase implements Database {
   readonly concurrentSessions = true
   readonly drizzle: Drizzle
   readonly #url: string
-  readonly #answerTimeoutMs: number
+  readonly #responseTimeoutMs: number
   readonly #availability: Availability
   readonly #pipelines: (PostgresSession | undefined)[]
   readonly #pool: SessionPool
@@ -62,9 +62,9 @@ class PostgresDatabase implements Database {
   #probeSession: PostgresSession | undefined
   #next = 0
 
-  constructor(url: string, { pipelines = 4, sessions = 8, answerTimeoutMs = 5000 }: PostgresOptions) {
+  constructor(url: string, { pipelines = 4, sessions = 8, responseTimeoutMs = 5000 }: PostgresOptions) {
     this.#url = url
-    this.#answerTimeoutMs = answerTimeoutMs
+    this.#responseTimeoutMs = responseTimeoutMs
     this.#pipelines = new Array(pipelines).fill(undefined)
     this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
     this.#liveness = new Liveness({
@@ -76,7 +76,7 @@ class PostgresDatabase implements Database {
     this.#pool = new SessionPool({
       open: () => this.#open(adaptToDrizzle),
       size: sessions,
-      waitTimeoutMs: answerTimeoutMs,
+      waitTimeoutMs: responseTimeoutMs,
     })
     this.drizzle = drizzleOver(async (work) => {
       this.#availability.check()
@@ -142,7 +142,7 @@ class PostgresDatabase implements Database {
   #open(prepare: (client: PostgresClient) => void): PostgresSession {
     const session: PostgresSession = new PostgresSession({
       url: this.#url,
-      answerTimeoutMs: this.#answerTimeoutMs,
+      responseTimeoutMs: this.#responseTimeoutMs,
       prepare,
       onUnreachable: (reason) => this.#availability.suspend(reason),
       onAsked: () => this.#liveness.watch(),

@@ -5,8 +5,8 @@
  * Three audiences: the title in the problem table is for every reader, `detail` is for the developer of the client,
  * `cause` is for our log only. Neither `detail` nor `members` may contain a secret that the caller sent.
  */
-export class Refused<Code extends string = string> extends Error {
-  override readonly name = 'Refused'
+export class ProblemError<Code extends string = string> extends Error {
+  override readonly name = 'ProblemError'
   /** Stable, kebab-case; the key in the problem table. */
   readonly code: Code
   /** Facts a client needs, as extension members of the problem document (RFC 9457 §3.2). */
@@ -16,7 +16,7 @@ export class Refused<Code extends string = string> extends Error {
   /** After so many whole seconds a new attempt makes sense: `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
 
-  constructor(code: Code, detail: string, options: RefusedOptions = {}) {
+  constructor(code: Code, detail: string, options: ProblemErrorOptions = {}) {
     super(detail, options.cause === undefined ? {} : { cause: options.cause })
     this.code = code
     this.members = options.members ?? {}
@@ -26,7 +26,7 @@ export class Refused<Code extends string = string> extends Error {
 }
 
 /** The optional parts of a refusal. */
-export interface RefusedOptions {
+export interface ProblemErrorOptions {
   readonly members?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly retryAfterSeconds?: number | undefined

@@ -1,6 +1,6 @@
 /** Problem documents (RFC 9457). Each server has a table of all its problem codes. */
 
-import type { Refused, Unavailable } from './errors.ts'
+import type { ProblemError, Unavailable } from './errors.ts'
 
 /** The common parts of all occurrences of a code. */
 export interface ProblemEntry {
@@ -89,7 +89,7 @@ export function problemDocument(
 }
 
 /** The occurrence of a refusal. */
-export const occurrenceOf = (refused: Refused) => ({
+export const occurrenceOf = (refused: ProblemError) => ({
   code: refused.code,
   detail: refused.message,
   members: refused.members,

@@ -3,7 +3,7 @@ import {
   assertVersion,
   attemptLifeMs,
   type Cache,
-  type CacheMoment,
+  type CacheTime,
   type LimitedKey,
   lifetimeMs,
   type NumberUse,
@@ -131,14 +131,14 @@ class RedisCache implements Cache {
     return value === undefined ? undefined : { version, value }
   }
 
-  async moment(): Promise<CacheMoment> {
-    return this.#ask((redis) => redis.keyholdMoment(keyholdNode))
+  async moment(): Promise<CacheTime> {
+    return this.#ask((redis) => redis.keyholdTime(keyholdNode))
   }
 
   async publish(
     channel: string,
     message: string,
-    { since, maxAgeMs }: { since: CacheMoment; maxAgeMs: number },
+    { since, maxAgeMs }: { since: CacheTime; maxAgeMs: number },
   ): Promise<boolean> {
     const argv = [channel, this.#seals.sealMessage(channel, message), since, String(maxAgeMs)]
     return (await this.#ask((redis) => redis.keyholdPublish(keyholdNode, ...argv))) === 1
@@ -180,7 +180,7 @@ class RedisCache implements Cache {
   }
 
   async #probe(): Promise<void> {
-    await withDeadline(this.#connections.commands.keyholdMoment(keyholdNode), this.#timeoutMs)
+    await withDeadline(this.#connections.commands.keyholdTime(keyholdNode), this.#timeoutMs)
   }
 
   // Errors of ioredis carry the command with its arguments, and those of Redis may quote them: only the message text is

@@ -146,7 +146,7 @@ export const cacheScripts = {
   keyholdPutVersioned: { lua: putVersioned, numberOfKeys: 1 },
   keyholdGetVersioned: { lua: getVersioned, numberOfKeys: 1 },
   keyholdRemoveVersion: { lua: removeVersion, numberOfKeys: 1 },
-  keyholdMoment: { lua: moment, numberOfKeys: 1 },
+  keyholdTime: { lua: moment, numberOfKeys: 1 },
   keyholdPublish: { lua: publish, numberOfKeys: 1 },
   keyholdUseNumber: { lua: useNumber, numberOfKeys: 1 },
   keyholdStartNumbers: { lua: startNumbers, numberOfKeys: 1 },
@@ -160,7 +160,7 @@ export interface CacheScripts {
   keyholdPutVersioned(key: string, ...argv: string[]): Promise<number>
   keyholdGetVersioned(key: string): Promise<[version: string, value: string] | null>
   keyholdRemoveVersion(key: string, version: string): Promise<number>
-  keyholdMoment(key: string): Promise<string>
+  keyholdTime(key: string): Promise<string>
   keyholdPublish(key: string, ...argv: string[]): Promise<number>
   keyholdUseNumber(key: string, ...argv: string[]): Promise<number>
   keyholdStartNumbers(key: string, ...argv: string[]): Promise<number>

@@ -4,16 +4,16 @@
  * record, the request is refused.
  */
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
-import type { HttpCall } from '../../platform/http/request.ts'
+import type { HttpRequest } from '../../platform/http/request.ts'
 import type { Traced } from '../../platform/http/trace.ts'
-import { Refused, Unavailable } from '../../platform/problems/errors.ts'
+import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
 import type { PrincipalRecord } from '../principal/record.ts'
 import type { RefuseCrossSite } from './cross-site.ts'
-import { areSeveral, createFinder, type Found, type PresentedCredentials } from './find-credentials.ts'
+import { areSeveral, createFinder, type Found, type RequestCredentials } from './find-credentials.ts'
 import { falseClaim } from './request-claims.ts'
 import {
-  type AnswerHeaders,
   isOfScript,
+  type ResponseHeaders,
   realm,
   type Scheme,
   type SchemeName,
@@ -34,20 +34,20 @@ export interface Caller {
 /** The source of principal records. */
 export interface Principals {
   /** The record, or undefined when there is no such user. @throws Unavailable when neither can be determined */
-  get(username: string, onBehalfOf?: Traced): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined
+  get(username: string, traceContext?: Traced): Promise<PrincipalRecord | undefined> | PrincipalRecord | undefined
   /**
    * Calls `listener` whenever the auth database was replaced by another one, so that everything known before is
    * useless. Absent where that cannot happen.
    */
-  onOtherInstallation?(listener: () => void): void
+  onOtherInstance?(listener: () => void): void
 }
 
-/** @throws Refused with the challenges; Unavailable */
-export type Authenticate = (call: HttpCall) => Promise<Caller>
+/** @throws ProblemError with the challenges; Unavailable */
+export type Authenticate = (request: HttpRequest) => Promise<Caller>
 
 /**
  * Checks the caller again during a long response. Gives the caller with its current rights.
- * @throws Refused when the credential has expired or was revoked; Unavailable
+ * @throws ProblemError when the credential has expired or was revoked; Unavailable
  */
 export type Recheck = (caller: Caller) => Promise<Caller>
 
@@ -70,15 +70,15 @@ export interface Presented {
   /** True for an `Authorization` field of a scheme that is not served. */
   readonly isForeign: boolean
   /** The refusal of several credentials. It makes a browser forget a session cookie that is no longer valid. */
-  refuseSeveral(): Promise<Refused<'several-credentials'>>
+  refuseSeveral(): Promise<ProblemError<'several-credentials'>>
 }
 
 /** The authentication of a server. */
 export interface Authentication {
   readonly authenticate: Authenticate
   readonly recheck: Recheck
-  /** The unverified credentials of a request. @throws Refused for a credential that is not well-formed */
-  readonly presented: (call: HttpCall) => Presented
+  /** The unverified credentials of a request. @throws ProblemError for a credential that is not well-formed */
+  readonly presented: (request: HttpRequest) => Presented
 }
 
 /** The authentication of a server. */
@@ -86,83 +86,85 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
   const { principals, clock, observe = () => undefined } = ports
   const find = createFinder(ports.schemes)
   return {
-    authenticate: async (call) => {
+    authenticate: async (request) => {
       let tried: SchemeName | 'none' = 'none'
       try {
-        const presented = find(call)
-        if (areSeveral(call, presented)) throw await refuseSeveral(presented.found, call, principals)
-        const { scheme, credential } = requireOne(presented, call, ports.schemes)
+        const presented = find(request)
+        if (areSeveral(request, presented)) throw await refuseSeveral(presented.found, request, principals)
+        const { scheme, credential } = requireOne(presented, request, ports.schemes)
         tried = scheme.name
         // Results that are known already are not awaited: each await would cost more than most of these steps.
-        const verifying = scheme.verify(credential, call)
+        const verifying = scheme.verify(credential, request)
         const verified = verifying instanceof Promise ? await verifying : verifying
-        if (tried !== 'signed-request' && call.rawQuery !== '') await refuseFalseClaims(call)
-        const looking = principals.get(verified.username, call)
-        const record = requireLive(looking instanceof Promise ? await looking : looking, verified, scheme, call)
-        if (scheme.isSentByBrowsers) ports.refuseCrossSite(call)
+        if (tried !== 'signed-request' && request.rawQuery !== '') await refuseFalseClaims(request)
+        const looking = principals.get(verified.username, request)
+        const record = requireLive(looking instanceof Promise ? await looking : looking, verified, scheme, request)
+        if (scheme.isSentByBrowsers) ports.refuseCrossSite(request)
         if (verified.signature?.isReused && !ports.handsOnReusedSignatures) throw signatureUsed(clock)
         observe(tried, 'accepted')
         const caller = callerOf(record, verified, tried)
-        call.caller = caller
+        request.caller = caller
         return caller
       } catch (error) {
-        observe(tried, error instanceof Refused ? error.code : 'unavailable')
+        observe(tried, error instanceof ProblemError ? error.code : 'unavailable')
         throw error
       }
     },
     recheck: async ({ credential, scheme, userId }) => {
       if (credential.expiresAt !== undefined && credential.expiresAt <= clock.now()) {
-        throw new Refused('token-expired', 'The credential has expired.')
+        throw new ProblemError('token-expired', 'The credential has expired.')
       }
       const record = requireLive(await principals.get(credential.username), credential)
-      if (record.userId !== userId) throw new Refused('principal-disabled', 'The user of this credential was deleted.')
+      if (record.userId !== userId)
+        throw new ProblemError('principal-disabled', 'The user of this credential was deleted.')
       await credential.recheck?.()
       return callerOf(record, credential, scheme)
     },
-    presented: (call) => {
-      const { found, isForeign } = find(call)
+    presented: (request) => {
+      const { found, isForeign } = find(request)
       return {
         schemes: found.map(({ scheme }) => scheme.name),
         isForeign,
-        refuseSeveral: () => refuseSeveral(found, call, principals),
+        refuseSeveral: () => refuseSeveral(found, request, principals),
       }
     },
   }
 }
 
-/** @throws Refused `unknown-scheme`, `unauthenticated` */
-function requireOne({ found, isForeign }: PresentedCredentials, call: HttpCall, schemes: readonly Scheme[]): Found {
+/** @throws ProblemError `unknown-scheme`, `unauthenticated` */
+function requireOne({ found, isForeign }: RequestCredentials, request: HttpRequest, schemes: readonly Scheme[]): Found {
   const [only] = found
   if (only) return only
   if (isForeign)
-    throw refuse('unknown-scheme', 'The Authorization header is of no scheme served here.', { schemes, call })
-  throw refuse('unauthenticated', 'The request carries no credential.', { schemes, call })
+    throw refuse('unknown-scheme', 'The Authorization header is of no scheme served here.', { schemes, request })
+  throw refuse('unauthenticated', 'The request carries no credential.', { schemes, request })
 }
 
-/** Claims of a request about itself must be true even if it is not signed. @throws Refused `invalid-parameter` */
-async function refuseFalseClaims(call: HttpCall): Promise<void> {
-  const name = await falseClaim(call)
-  if (name !== undefined) throw new Refused('invalid-parameter', `The parameter ${name} is not true of this request.`)
+/** Claims of a request about itself must be true even if it is not signed. @throws ProblemError `invalid-parameter` */
+async function refuseFalseClaims(request: HttpRequest): Promise<void> {
+  const name = await falseClaim(request)
+  if (name !== undefined)
+    throw new ProblemError('invalid-parameter', `The parameter ${name} is not true of this request.`)
 }
 
 /** The refusal of a signature that was used before. */
-export const signatureUsed = (clock: Clock): Refused<'signature-used'> =>
-  new Refused('signature-used', 'A signature of an unsafe request works once; sign the request anew.', {
+export const signatureUsed = (clock: Clock): ProblemError<'signature-used'> =>
+  new ProblemError('signature-used', 'A signature of an unsafe request works once; sign the request anew.', {
     members: { serverTime: unixSeconds(clock.now()) },
   })
 
 async function refuseSeveral(
   found: readonly Found[],
-  call: HttpCall,
+  request: HttpRequest,
   principals: Principals,
-): Promise<Refused<'several-credentials'>> {
+): Promise<ProblemError<'several-credentials'>> {
   const headers: Record<string, string | readonly string[]> = {}
   for (const { scheme, credential } of found) {
     if (!scheme.isForgottenAmongSeveral) continue
-    Object.assign(headers, await headersUnlessValid({ scheme, credential }, call, principals))
+    Object.assign(headers, await headersUnlessValid({ scheme, credential }, request, principals))
   }
   const detail = 'Send exactly one credential; several are refused, even if one of them is valid.'
-  return new Refused('several-credentials', detail, { headers })
+  return new ProblemError('several-credentials', detail, { headers })
 }
 
 /**
@@ -171,16 +173,16 @@ async function refuseSeveral(
  */
 async function headersUnlessValid(
   { scheme, credential }: Found,
-  call: HttpCall,
+  request: HttpRequest,
   principals: Principals,
-): Promise<AnswerHeaders> {
+): Promise<ResponseHeaders> {
   try {
-    const verified = await scheme.verify(credential, call)
-    requireLive(await principals.get(verified.username, call), verified, scheme, call)
+    const verified = await scheme.verify(credential, request)
+    requireLive(await principals.get(verified.username, request), verified, scheme, request)
     return {}
   } catch (error) {
     if (error instanceof Unavailable) return {}
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof ProblemError)) throw error
     const { 'set-cookie': expired } = error.headers
     return expired === undefined ? {} : { 'set-cookie': expired }
   }
@@ -196,16 +198,16 @@ const dialogSchemes: readonly SchemeName[] = ['digest', 'basic']
 function refuse(
   code: 'unknown-scheme' | 'unauthenticated',
   detail: string,
-  { schemes, call }: { schemes: readonly Scheme[]; call: HttpCall },
+  { schemes, request }: { schemes: readonly Scheme[]; request: HttpRequest },
 ) {
   const challenges = challengeOrder
-    .filter((name) => !isOfScript(call) || !dialogSchemes.includes(name))
-    .flatMap((name) => schemes.find((scheme) => scheme.name === name)?.challenge(call) ?? [])
-  return new Refused(code, detail, { headers: challenges.length === 0 ? {} : { 'www-authenticate': challenges } })
+    .filter((name) => !isOfScript(request) || !dialogSchemes.includes(name))
+    .flatMap((name) => schemes.find((scheme) => scheme.name === name)?.challenge(request) ?? [])
+  return new ProblemError(code, detail, { headers: challenges.length === 0 ? {} : { 'www-authenticate': challenges } })
 }
 
 /** The parts of a credential by which a record may refuse it. */
-type Mortal = Pick<VerifiedCredential, 'generation' | 'loginId' | 'tokenId'>
+type RevocableCredential = Pick<VerifiedCredential, 'generation' | 'loginId' | 'tokenId'>
 
 interface Refusal {
   readonly code: 'principal-disabled' | 'login-ended'
@@ -216,11 +218,11 @@ interface Refusal {
  * The reason why a record refuses a credential: a disabled or unknown user, another generation, a revoked login.
  * Undefined for a valid credential.
  */
-export function refusalOf(record: PrincipalRecord, credential: Mortal): Refusal | undefined {
+export function refusalOf(record: PrincipalRecord, credential: RevocableCredential): Refusal | undefined {
   const { generation, loginId, tokenId } = credential
   if (!record.enabled) return unknownUser
   if (generation !== undefined && generation !== generationOf(record, loginId)) return otherGeneration
-  const ids = record.endedLogins
+  const ids = record.revokedIds
   const hasEnded = (id: string | undefined) => id !== undefined && ids.includes(id)
   return ids.length > 0 && (hasEnded(loginId) || hasEnded(tokenId)) ? endedLogin : undefined
 }
@@ -235,17 +237,17 @@ const otherGeneration: Refusal = {
 }
 const endedLogin: Refusal = { code: 'login-ended', detail: 'The login this credential belongs to has ended.' }
 
-/** @throws Refused `principal-disabled`, `login-ended`, with the header fields that the scheme adds to its refusals */
+/** @throws ProblemError `principal-disabled`, `login-ended`, with the header fields that the scheme adds to its refusals */
 function requireLive(
   record: PrincipalRecord | undefined,
   credential: VerifiedCredential,
   scheme?: Scheme,
-  call?: HttpCall,
+  request?: HttpRequest,
 ): PrincipalRecord {
   const refusal = record ? refusalOf(record, credential) : unknownUser
   if (record && !refusal) return record
   const { code, detail } = refusal ?? unknownUser
-  throw new Refused(code, detail, { headers: scheme && call ? scheme.refusalHeaders(call) : {} })
+  throw new ProblemError(code, detail, { headers: scheme && request ? scheme.refusalHeaders(request) : {} })
 }
 
 const generationOf = ({ generation, keptLogin }: PrincipalRecord, loginId: string | undefined): number =>
@@ -268,7 +270,7 @@ function callerOf(record: PrincipalRecord, credential: VerifiedCredential, schem
 export const narrowed = (rights: ReadonlySet<string>, to: readonly string[] | undefined): ReadonlySet<string> =>
   to === undefined ? rights : new Set(to.filter((right) => rights.has(right)))
 
-/** @throws Refused `missing-right` with the names of all missing rights */
+/** @throws ProblemError `missing-right` with the names of all missing rights */
 export function requireRights(caller: Caller, rights: readonly string[]): void {
   const missing = rights.filter((right) => !caller.rights.has(right))
   if (missing.length > 0) throw missingRights(caller, missing)
@@ -279,8 +281,8 @@ export const missingRights = (
   caller: Pick<Caller, 'scheme'>,
   missing: readonly string[],
   detail = `This needs the right ${missing.join(' and ')}.`,
-): Refused<'missing-right'> =>
-  new Refused('missing-right', detail, {
+): ProblemError<'missing-right'> =>
+  new ProblemError('missing-right', detail, {
     members: { missingRight: missing[0], missingRights: missing },
     headers: caller.scheme === 'bearer' ? { 'www-authenticate': [insufficientScope] } : {},
   })

@@ -16,7 +16,7 @@ export const corsFields: CorsFields = {
     'X-HTTP-Method-Override',
     'X-Key-Signed-Password',
   ],
-  answer: [
+  response: [
     'Allow',
     'Authentication-Info',
     'Date',

@@ -3,9 +3,9 @@
  * from pages of trusted origins.
  */
 
-import type { HttpCall } from '../../platform/http/request.ts'
+import type { HttpRequest } from '../../platform/http/request.ts'
 import { isLoopbackHost } from '../../platform/loopback.ts'
-import { Refused } from '../../platform/problems/errors.ts'
+import { ProblemError } from '../../platform/problems/errors.ts'
 import { isSafeMethod } from './scheme.ts'
 
 /** The settings of the rule. */
@@ -18,8 +18,8 @@ export interface CrossSiteSettings {
   readonly corsOrigins: readonly string[]
 }
 
-/** Checks a request. @throws Refused `cross-site` for an unsafe request from a page of another site */
-export type RefuseCrossSite = (call: HttpCall) => void
+/** Checks a request. @throws ProblemError `cross-site` for an unsafe request from a page of another site */
+export type RefuseCrossSite = (request: HttpRequest) => void
 
 /** Origins whose pages may use credentials that a browser sends on its own: those of both servers, and CORS_ORIGINS. */
 export const trustedOrigins = (settings: CrossSiteSettings): ReadonlySet<string> =>
@@ -28,13 +28,14 @@ export const trustedOrigins = (settings: CrossSiteSettings): ReadonlySet<string>
 /** The rule for these settings. */
 export function createCrossSiteRule(settings: CrossSiteSettings): RefuseCrossSite {
   const allowed = trustedOrigins(settings)
-  return (call) => {
-    if (isSafeMethod(call.method)) return
-    const origin = call.header('origin')
-    const site = call.header('sec-fetch-site')
+  return (request) => {
+    if (isSafeMethod(request.method)) return
+    const origin = request.header('origin')
+    const site = request.header('sec-fetch-site')
     const isOwn =
       origin === undefined ? site === undefined || site === 'same-origin' || site === 'none' : allowed.has(origin)
-    if (!isOwn) throw new Refused('cross-site', 'A page of another site made this request; CORS_ORIGINS can allow it.')
+    if (!isOwn)
+      throw new ProblemError('cross-site', 'A page of another site made this request; CORS_ORIGINS can allow it.')
   }
 }
 

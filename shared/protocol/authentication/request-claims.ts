@@ -2,25 +2,25 @@
  * Claims of a request about itself in its query: `method`, and `bodySha256`, the SHA-256 of its body in hexadecimal.
  */
 import { createHash } from 'node:crypto'
-import type { HttpCall } from '../../platform/http/request.ts'
+import type { HttpRequest } from '../../platform/http/request.ts'
 import { lowerCase } from './signature-parameters.ts'
 
 /**
  * The first claim that is not true; undefined when all are true, or when there are none. A claim is checked wherever it
  * is present, also on routes that do not need it.
  */
-export const falseClaim = (call: HttpCall): Promise<FalseClaim | undefined> | undefined =>
-  mayHoldClaim.test(call.rawQuery) ? findFalseClaim(call) : undefined
+export const falseClaim = (request: HttpRequest): Promise<FalseClaim | undefined> | undefined =>
+  mayHoldClaim.test(request.rawQuery) ? findFalseClaim(request) : undefined
 
 type FalseClaim = 'method' | 'bodySha256'
 
-async function findFalseClaim(call: HttpCall): Promise<FalseClaim | undefined> {
+async function findFalseClaim(request: HttpRequest): Promise<FalseClaim | undefined> {
   let digest: string | undefined
-  for (const [spelled, value] of call.query) {
+  for (const [spelled, value] of request.query) {
     const name = lowerCase(spelled)
-    if (name === 'method' && value !== call.method) return 'method'
+    if (name === 'method' && value !== request.method) return 'method'
     if (name !== 'bodysha256') continue
-    digest ??= sha256Hex(await call.readBody())
+    digest ??= sha256Hex(await request.readBody())
     if (lowerCase(value) !== digest) return 'bodySha256'
   }
   return undefined

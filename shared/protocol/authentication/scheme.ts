@@ -4,8 +4,8 @@
  * decides afterwards (`authenticate.ts`).
  */
 
-import type { HttpCall } from '../../platform/http/request.ts'
-import type { Answer } from '../../platform/http/response.ts'
+import type { HttpRequest } from '../../platform/http/request.ts'
+import type { HttpResponse } from '../../platform/http/response.ts'
 
 /** The names in AUTH_SCHEMES and in the member `schemes` of a 401. */
 export const schemeNames = ['bearer', 'key-signed', 'signed-request', 'session', 'basic', 'digest'] as const
@@ -43,7 +43,7 @@ export interface VerifiedCredential {
   readonly carriesPassword?: boolean | undefined
   readonly signature?: RequestSignature | undefined
   /**
-   * Checks the credential again during a long response. Rejects with Refused when it is no longer valid for a reason
+   * Checks the credential again during a long response. Rejects with ProblemError when it is no longer valid for a reason
    * that the principal record does not show, such as a new password or a revoked key. Undefined where the record and
    * `expiresAt` show everything.
    */
@@ -51,7 +51,7 @@ export interface VerifiedCredential {
 }
 
 /** Header fields of a response. */
-export type AnswerHeaders = Answer['headers']
+export type ResponseHeaders = HttpResponse['headers']
 
 /** In the `Authorization` field (RFC 9110 §11.6.2), under this name of the scheme, in lower case. */
 export interface InAuthorization {
@@ -61,10 +61,10 @@ export interface InAuthorization {
 /** In another place. */
 export interface Elsewhere {
   /**
-   * The unverified credential; undefined when the request has none of this scheme. @throws Refused for one that is not
+   * The unverified credential; undefined when the request has none of this scheme. @throws ProblemError for one that is not
    * well-formed
    */
-  find(call: HttpCall): string | undefined
+  find(request: HttpRequest): string | undefined
 }
 
 /** An authentication scheme. */
@@ -74,15 +74,15 @@ export interface Scheme {
   readonly isSentByBrowsers: boolean
   /** The place of the credential in a request. */
   readonly place: InAuthorization | Elsewhere
-  /** Verifies a credential. @throws Refused with `refusalHeaders` for one that is not valid; Unavailable */
-  verify(credential: string, call: HttpCall): Promise<VerifiedCredential> | VerifiedCredential
+  /** Verifies a credential. @throws ProblemError with `refusalHeaders` for one that is not valid; Unavailable */
+  verify(credential: string, request: HttpRequest): Promise<VerifiedCredential> | VerifiedCredential
   /** The challenge for a request without a credential (RFC 9110 §11.6.1); undefined where the scheme has none. */
-  challenge(call: HttpCall): string | undefined
+  challenge(request: HttpRequest): string | undefined
   /**
    * The header fields of a 401 for a credential of this scheme: its challenge, and fields that make a browser forget
    * it.
    */
-  refusalHeaders(call: HttpCall): AnswerHeaders
+  refusalHeaders(request: HttpRequest): ResponseHeaders
   /**
    * True when a refusal of several credentials must make a browser forget this one, if it is not valid, by
    * `refusalHeaders`.
@@ -106,8 +106,8 @@ export function readAuthorization(field: string): { readonly scheme: string; rea
  * The credential of an `Authorization` field of this scheme (in lower case); undefined when the field is absent or of
  * another scheme.
  */
-export function authorizationOf(call: HttpCall, scheme: string): string | undefined {
-  const field = call.header('authorization')
+export function authorizationOf(request: HttpRequest, scheme: string): string | undefined {
+  const field = request.header('authorization')
   const read = field === undefined ? undefined : readAuthorization(field)
   return read?.scheme === scheme ? read.credential : undefined
 }
@@ -119,7 +119,7 @@ export const isSafeMethod = (method: string): boolean => method === 'GET' || met
  * True when a script in a browser made the request (Fetch Metadata). A challenge for which browsers open a dialog would
  * disturb its user.
  */
-export function isOfScript(call: HttpCall): boolean {
-  const mode = call.header('sec-fetch-mode')
+export function isOfScript(request: HttpRequest): boolean {
+  const mode = request.header('sec-fetch-mode')
   return mode !== undefined && mode !== 'navigate'
 }

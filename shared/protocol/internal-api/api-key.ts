@@ -29,14 +29,14 @@ export type InternalApiKey = z.infer<typeof internalApiKeySchema>
 export const apiKeyExchange = defineExchange({
   method: 'GET',
   path: '/api-keys/:id',
-  question: undefined,
-  answer: internalApiKeySchema,
+  requestBody: undefined,
+  responseBody: internalApiKeySchema,
 })
 
 /** Reports that it was used just now. */
 export const apiKeyUsedExchange = defineExchange({
   method: 'POST',
   path: '/api-keys/:id/used',
-  question: undefined,
-  answer: undefined,
+  requestBody: undefined,
+  responseBody: undefined,
 })

@@ -9,8 +9,8 @@ export const digestSecretPurpose = (userId: string): string => `digest-secret ${
 export const digestSecretExchange = defineExchange({
   method: 'GET',
   path: '/digest-secrets',
-  question: undefined,
-  answer: z.strictObject({
+  requestBody: undefined,
+  responseBody: z.strictObject({
     username: z.string(),
     userId: z.string(),
     version: z.number().int(),

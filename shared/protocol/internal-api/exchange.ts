@@ -1,6 +1,6 @@
 /**
  * What a deal server asks an auth server below `/internal`. Each exchange is one file of this folder, which client and
- * endpoint both read: method, path, the form of the question and of the answer. How both are proved: `requests.ts`,
+ * endpoint both read: method, path, the form of the requestBody and of the answer. How both are proved: `requests.ts`,
  * `answers.ts`; what is sealed: `sealing.ts`.
  */
 import type { z } from 'zod'
@@ -9,32 +9,36 @@ import type { PathParameters } from '../../platform/http/server/routes.ts'
 type Form = z.ZodType | undefined
 
 /** One exchange. */
-export interface Exchange<Path extends string = string, Question extends Form = Form, Answer extends Form = Form> {
+export interface Exchange<
+  Path extends string = string,
+  RequestBody extends Form = Form,
+  ResponseBody extends Form = Form,
+> {
   readonly method: 'GET' | 'POST'
   /** Hono's path syntax, below `/internal`. */
   readonly path: Path
   /** The body of the request; undefined: none. */
-  readonly question: Question
+  readonly requestBody: RequestBody
   /** The body of 200; undefined: the answer is 204. */
-  readonly answer: Answer
+  readonly responseBody: ResponseBody
 }
 
 /** An exchange, with the types of its members. */
-export const defineExchange = <const Path extends string, Question extends Form, Answer extends Form>(
-  exchange: Exchange<Path, Question, Answer>,
-): Exchange<Path, Question, Answer> => exchange
+export const defineExchange = <const Path extends string, RequestBody extends Form, ResponseBody extends Form>(
+  exchange: Exchange<Path, RequestBody, ResponseBody>,
+): Exchange<Path, RequestBody, ResponseBody> => exchange
 
 /** What fills an exchange in. */
-export interface Asked<Path extends string, Question extends Form> {
+export interface Asked<Path extends string, RequestBody extends Form> {
   readonly path: PathParameters<Path>
   readonly query?: Readonly<Record<string, string>>
-  readonly body: Question extends z.ZodType ? z.input<Question> : undefined
+  readonly body: RequestBody extends z.ZodType ? z.input<RequestBody> : undefined
 }
 
-/** The question as it is sent: method, path and query behind `/internal` with everything encoded, body. */
-export function questionOf<Path extends string, Question extends Form>(
-  { method, path }: Exchange<Path, Question>,
-  asked: Asked<Path, Question>,
+/** The requestBody as it is sent: method, path and query behind `/internal` with everything encoded, body. */
+export function questionOf<Path extends string, RequestBody extends Form>(
+  { method, path }: Exchange<Path, RequestBody>,
+  asked: Asked<Path, RequestBody>,
 ) {
   const parameters: Readonly<Record<string, string>> = asked.path
   const filled = path.replace(/:([A-Za-z]+)/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))

@@ -1,12 +1,12 @@
-/** Which installation the auth server belongs to: whose feed and cache a deal server follows. */
+/** Which instance the auth server belongs to: whose feed and cache a deal server follows. */
 import { z } from 'zod'
-import { installationIdSchema } from '../principal/instance-id.ts'
+import { instanceIdSchema } from '../principal/instance-id.ts'
 import { defineExchange } from './exchange.ts'
 
-/** Reads the id of the installation. */
+/** Reads the id of the instance. */
 export const feedExchange = defineExchange({
   method: 'GET',
   path: '/feed',
-  question: undefined,
-  answer: z.object({ installationId: installationIdSchema }),
+  requestBody: undefined,
+  responseBody: z.object({ instanceId: instanceIdSchema }),
 })

@@ -12,6 +12,6 @@ export const presentedPasswordSchema = z.strictObject({ username: z.string(), pa
 export const passwordExchange = defineExchange({
   method: 'POST',
   path: '/verify-password',
-  question: z.strictObject({ credential: z.string().max(16_384), clientAddress: z.string() }),
-  answer: z.strictObject({ username: z.string(), userId: z.string(), version: z.number().int() }),
+  requestBody: z.strictObject({ credential: z.string().max(16_384), clientAddress: z.string() }),
+  responseBody: z.strictObject({ username: z.string(), userId: z.string(), version: z.number().int() }),
 })

@@ -2,10 +2,10 @@
 import { principalRecordSchema } from '../principal/record.ts'
 import { defineExchange } from './exchange.ts'
 
-/** The header field `installationHeader` of the answer, also of a 404, says of which installation it is true. */
+/** The header field `instanceHeader` of the answer, also of a 404, says of which instance it is true. */
 export const principalExchange = defineExchange({
   method: 'GET',
   path: '/principals/:username',
-  question: undefined,
-  answer: principalRecordSchema,
+  requestBody: undefined,
+  responseBody: principalRecordSchema,
 })

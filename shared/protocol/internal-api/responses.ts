@@ -13,11 +13,11 @@ export const internalMacHeader = 'keyhold-internal-mac'
 /** The header field of every answer that says which keys are published (`tokens/key-set.ts`). */
 export const keySetHeader = 'keyhold-keys'
 
-/** The header field of answers about a principal that says which installation they are true of. */
-export const installationHeader = 'keyhold-installation'
+/** The header field of answers about a principal that says which instance they are true of. */
+export const instanceHeader = 'keyhold-installation'
 
 /** The parts of a response that the MAC covers. */
-export interface InternalAnswerFacts {
+export interface InternalResponseFacts {
   readonly status: number
   readonly body: string
   /** The value of a header field; null when the response has none. */
@@ -32,7 +32,7 @@ export interface AnsweredInternalRequest {
 }
 
 /** The header fields that deal servers use. */
-const provedHeaders = [installationHeader, keySetHeader] as const
+const provedHeaders = [instanceHeader, keySetHeader] as const
 
 /** Derived keys, one for each service secret: deriving one takes longer than the rest of the proof. */
 const keys = createBoundedCache<Buffer>({ maxEntries: 16, maxBytes: 64_000 })
@@ -46,17 +46,17 @@ function keyOf(secret: string): Buffer {
 }
 
 /** The MAC of a response. */
-export const macOfInternalAnswer = (answer: InternalAnswerFacts, of: AnsweredInternalRequest): string =>
+export const macOfInternalResponse = (answer: InternalResponseFacts, of: AnsweredInternalRequest): string =>
   digestOf(answer, of).toString('base64url')
 
 /** True when the response carries the right MAC for itself and this request. */
-export function isInternalAnswer(answer: InternalAnswerFacts, of: AnsweredInternalRequest): boolean {
+export function isInternalResponse(answer: InternalResponseFacts, of: AnsweredInternalRequest): boolean {
   const presented = Buffer.from(answer.header(internalMacHeader) ?? '', 'base64url')
   const expected = digestOf(answer, of)
   return presented.length === expected.length && timingSafeEqual(presented, expected)
 }
 
-function digestOf({ status, body, header }: InternalAnswerFacts, { secret, nonce }: AnsweredInternalRequest): Buffer {
+function digestOf({ status, body, header }: InternalResponseFacts, { secret, nonce }: AnsweredInternalRequest): Buffer {
   const bodyDigest = createHash('sha256').update(body).digest('base64url')
   const fields = provedHeaders.map((name) => header(name) ?? '')
   const text = ['keyhold-internal-answer-1', nonce, String(status), ...fields, bodyDigest].join('\n')

@@ -17,7 +17,7 @@ export type SessionQuestion = z.infer<typeof questionSchema>
 export const sessionExchange = defineExchange({
   method: 'POST',
   path: '/sessions',
-  question: questionSchema,
+  requestBody: questionSchema,
   /** Null for a session that does not exist, has ended, or is over. */
-  answer: z.strictObject({ session: knownSessionSchema.nullable() }),
+  responseBody: z.strictObject({ session: knownSessionSchema.nullable() }),
 })

@@ -8,7 +8,7 @@ import { foldUsername, isUsername } from '../principal/record.ts'
 import type { Attempt } from './login-throttle.ts'
 
 /** The allowed numbers of failures. */
-export interface GuessLimits {
+export interface LoginThrottleLimits {
   /** LOGIN_FAILURES_PER_ACCOUNT: for one account from one client prefix. */
   readonly perAccount: AttemptLimit
   /** LOGIN_FAILURES_PER_ADDRESS: from one client prefix. */
@@ -40,10 +40,13 @@ const remembered = { maxEntries: 10_000, maxBytes: 32_000_000 }
 const prefixesPerSite = 8
 
 /**
- * Keys under these secrets (SERVICE_SECRET): names and addresses are not readable in the cache, and each installation
+ * Keys under these secrets (SERVICE_SECRET): names and addresses are not readable in the cache, and each instance
  * counts for itself. Attempts count under all secrets, so that a rotation of secrets forgets nothing.
  */
-export function createAttemptKeys(limits: GuessLimits, secrets: readonly string[]): (attempt: Attempt) => AttemptKeys {
+export function createAttemptKeys(
+  limits: LoginThrottleLimits,
+  secrets: readonly string[],
+): (attempt: Attempt) => AttemptKeys {
   const { perAccount, perAddress } = limits
   // A single prefix must not reach the limit of all prefixes before its own.
   const everywhere = {

@@ -8,18 +8,18 @@ import { AttemptCounts } from '../../platform/cache/attempt-counts.ts'
 import type { AttemptVerdict, Cache, LimitedKey } from '../../platform/cache/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { IdSource } from '../../platform/ids.ts'
-import { Refused, Unavailable } from '../../platform/problems/errors.ts'
-import { type AttemptKeys, createAttemptKeys, type GuessLimits } from './attempt-keys.ts'
+import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
+import { type AttemptKeys, createAttemptKeys, type LoginThrottleLimits } from './attempt-keys.ts'
 import { createKnownClients } from './known-clients.ts'
-import type { Attempt, Guesses } from './login-throttle.ts'
-import { createLatelyOpen } from './recently-open.ts'
+import type { Attempt, LoginThrottle } from './login-throttle.ts'
+import { createRecentlyOpen } from './recently-open.ts'
 
 /** The cache and the limits of the throttle. */
-export interface CountGuessesOptions {
+export interface LoginThrottleOptions {
   readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt' | 'allowsAttempt' | 'putVersioned' | 'getVersioned'>
   readonly clock: Clock
   readonly ids: IdSource
-  readonly limits: GuessLimits
+  readonly limits: LoginThrottleLimits
   /** SERVICE_SECRET: all that are accepted (`attempt-keys.ts`). */
   readonly secrets: readonly string[]
 }
@@ -34,19 +34,19 @@ const retryIntervalMs = 15
 const maxWaiting = 1_000
 
 /** The login throttle over a cache. */
-export function createGuesses(options: CountGuessesOptions): Guesses {
+export function createLoginThrottle(options: LoginThrottleOptions): LoginThrottle {
   const { ids, limits, secrets } = options
   const keysOf = createAttemptKeys(limits, secrets)
   const knownClients = createKnownClients(options)
-  const latelyOpen = createLatelyOpen(options.clock)
+  const recentlyOpen = createRecentlyOpen(options.clock)
   const counts = createCounts(options)
   const wait = createWaiting(options)
   /** The limits of several prefixes together do not apply to a prefix from which the account has logged in. */
   const limitedBy = async (client: AttemptKeys) => ((await knownClients.find(client)) ? client.own : client.all)
 
-  const attempt: Guesses['attempt'] = async (attempted, check) => {
+  const attempt: LoginThrottle['attempt'] = async (attempted, check) => {
     const client = keysOf(attempted)
-    latelyOpen.noteTry(client)
+    recentlyOpen.noteTry(client)
     const keys = await limitedBy(client)
     const id = ids.uuid()
     const [{ key } = { key: '' }] = keys
@@ -63,7 +63,7 @@ export function createGuesses(options: CountGuessesOptions): Guesses {
     }
   }
   const judgeRight = async (attempted: Attempt, client: AttemptKeys): Promise<void> => {
-    const noteOpen = latelyOpen.look(client)
+    const noteOpen = recentlyOpen.look(client)
     if (await counts.areOpen(await limitedBy(client))) {
       noteOpen()
       await knownClients.remember(client)
@@ -74,14 +74,14 @@ export function createGuesses(options: CountGuessesOptions): Guesses {
     judge: (attempted, isRight) => {
       if (!isRight) return attempt(attempted, async () => undefined)
       const client = keysOf(attempted)
-      return latelyOpen.has(client) ? undefined : judgeRight(attempted, client)
+      return recentlyOpen.has(client) ? undefined : judgeRight(attempted, client)
     },
-    noteTry: (attempted) => latelyOpen.noteTry(keysOf(attempted)),
+    noteTry: (attempted) => recentlyOpen.noteTry(keysOf(attempted)),
   }
 }
 
 /** The counts in this process and in the cache. Either can refuse an attempt. */
-function createCounts({ cache, clock }: CountGuessesOptions) {
+function createCounts({ cache, clock }: LoginThrottleOptions) {
   const own = new AttemptCounts(clock)
   const isAllowed = (verdict: AttemptVerdict | undefined): boolean => {
     if (verdict?.state === 'exhausted') throw tooManyAttempts(verdict.retryAfterMs)
@@ -90,7 +90,7 @@ function createCounts({ cache, clock }: CountGuessesOptions) {
   return {
     /**
      * Begins an attempt. False when it must wait for others in flight; then nothing is counted.
-     * @throws Refused `too-many-attempts`
+     * @throws ProblemError `too-many-attempts`
      */
     tryToBegin: async (id: string, keys: readonly LimitedKey[]): Promise<boolean> => {
       if (!isAllowed(own.begin(keys, id))) return false
@@ -107,7 +107,7 @@ function createCounts({ cache, clock }: CountGuessesOptions) {
       await cache.endAttempt(keys, { id, failed }).catch(ignoreUnavailable)
     },
     /**
-     * True when an attempt could begin now; false when it would wait for others. @throws Refused `too-many-attempts`
+     * True when an attempt could begin now; false when it would wait for others. @throws ProblemError `too-many-attempts`
      */
     areOpen: async (keys: readonly LimitedKey[]): Promise<boolean> =>
       isAllowed(own.allows(keys)) && isAllowed(await cache.allowsAttempt(keys).catch(ignoreUnavailable)),
@@ -118,7 +118,7 @@ function createCounts({ cache, clock }: CountGuessesOptions) {
  * Waits until an attempt can begin. Attempts with the same key wait in turn. @throws Unavailable after too long, and
  * when too many wait
  */
-function createWaiting({ clock }: CountGuessesOptions) {
+function createWaiting({ clock }: LoginThrottleOptions) {
   const runInTurn = createTurns()
   let waiting = 0
   return async (
@@ -162,6 +162,6 @@ function ignoreUnavailable(error: unknown): undefined {
 }
 
 const tooManyAttempts = (retryAfterMs: number) =>
-  new Refused('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {
+  new ProblemError('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {
     retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)),
   })

@@ -3,9 +3,9 @@
  * server; deal servers send theirs to it (`internal-api/limit-refusals.ts`).
  */
 import { z } from 'zod'
-import { Refused } from '../../platform/problems/errors.ts'
+import { ProblemError } from '../../platform/problems/errors.ts'
 import { isUsername } from '../principal/record.ts'
-import type { Attempt, Guesses } from './login-throttle.ts'
+import type { Attempt, LoginThrottle } from './login-throttle.ts'
 
 /** Whoever tried, and whatever was tried; null for what has not the form of a name or an id, and might be a secret. */
 const nameSchema = z.string().refine(isUsername).nullable()
@@ -29,22 +29,26 @@ export type LimitRefusal = z.infer<typeof limitRefusalSchema>
 export type NoteRefusal = (refusal: LimitRefusal) => Promise<void> | void
 
 /** The same throttle; it reports each refusal to `note`. */
-export function notingRefusals(guesses: Guesses, scheme: LimitRefusal['scheme'], note: NoteRefusal): Guesses {
+export function notingRefusals(
+  loginThrottle: LoginThrottle,
+  scheme: LimitRefusal['scheme'],
+  note: NoteRefusal,
+): LoginThrottle {
   const noted = async <Result>(attempt: Attempt, counted: Promise<Result>): Promise<Result> => {
     try {
       return await counted
     } catch (error) {
-      if (error instanceof Refused && error.code === 'too-many-attempts') await note(refusalOf(attempt, scheme))
+      if (error instanceof ProblemError && error.code === 'too-many-attempts') await note(refusalOf(attempt, scheme))
       throw error
     }
   }
   return {
-    attempt: (attempt, check) => noted(attempt, guesses.attempt(attempt, check)),
+    attempt: (attempt, check) => noted(attempt, loginThrottle.attempt(attempt, check)),
     judge: (attempt, isRight) => {
-      const judged = guesses.judge(attempt, isRight)
+      const judged = loginThrottle.judge(attempt, isRight)
       return judged && noted(attempt, judged)
     },
-    noteTry: guesses.noteTry,
+    noteTry: loginThrottle.noteTry,
   }
 }
 

@@ -22,18 +22,18 @@ export interface Attempt {
 }
 
 /** The counts of failures and of attempts in flight. */
-export interface Guesses {
+export interface LoginThrottle {
   /**
    * Runs `check` unless there were too many failures. A result of undefined counts as a failure; an error counts as
    * nothing.
-   * @throws Refused `too-many-attempts` with the time until the next try; and the errors of `check`
+   * @throws ProblemError `too-many-attempts` with the time until the next try; and the errors of `check`
    */
   attempt<Result>(attempt: Attempt, check: () => Promise<Result | undefined>): Promise<Result | undefined>
 
   /**
    * Counts an attempt whose outcome is known already: as a failure when it was wrong. A right one is never in flight.
    * Undefined when the caller need not wait.
-   * @throws Refused `too-many-attempts`, for right attempts, too; Unavailable
+   * @throws ProblemError `too-many-attempts`, for right attempts, too; Unavailable
    */
   judge(attempt: Attempt, isRight: boolean): Promise<void> | undefined
 

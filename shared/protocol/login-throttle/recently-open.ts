@@ -11,7 +11,7 @@ import type { AttemptKeys } from './attempt-keys.ts'
 type Client = Pick<AttemptKeys, 'prefix' | 'own'>
 
 /** The accounts and clients that were recently below their limits. */
-export interface LatelyOpen {
+export interface RecentlyOpen {
   /** True when the client was below its limits a moment ago. */
   has(client: Client): boolean
   /** Notes an attempt of this client. */
@@ -26,7 +26,7 @@ const openForMs = 200
 const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** No client is remembered at first. */
-export function createLatelyOpen({ monotonic }: Pick<Clock, 'monotonic'>): LatelyOpen {
+export function createRecentlyOpen({ monotonic }: Pick<Clock, 'monotonic'>): RecentlyOpen {
   /** The number of the latest attempt, by client prefix. */
   const latest = createBoundedCache<number>(remembered)
   const open = createBoundedCache<{ readonly latest: number; readonly until: number }>(remembered)

@@ -1,8 +1,8 @@
 /** The documentation page: Swagger UI for the OpenAPI document of the server itself. */
 
-import { answerAsset } from '../../platform/html/assets.ts'
+import { assetResponse } from '../../platform/html/assets.ts'
 import { html, nothing } from '../../platform/html/markup.ts'
-import { answerPage, htmlType, type Policy, renderPage } from '../../platform/html/page.ts'
+import { htmlType, type Policy, pageResponse, renderPage } from '../../platform/html/page.ts'
 import type { Operation } from '../../platform/http/operation.ts'
 import type { Route } from '../../platform/http/server/routes.ts'
 import type { SchemeName } from '../authentication/scheme.ts'
@@ -45,7 +45,7 @@ function pageRoute(place: Place, settings: DocumentationSettings): Route {
     methods: ['GET'],
     path: place.base,
     describe: () => [describePage(place)],
-    handle: (call) => answerPage(call, { text, policy, cacheControl: 'no-cache' }),
+    handle: (request) => pageResponse(request, { text, policy, cacheControl: 'no-cache' }),
   }
 }
 
@@ -53,7 +53,7 @@ const assetRoute = (place: Place): Route => ({
   methods: ['GET'],
   path: `${place.base}/assets/:file`,
   describe: () => [describeAsset(place)],
-  handle: answerAsset,
+  handle: assetResponse,
 })
 
 /**
@@ -103,7 +103,7 @@ const describePage = ({ id }: Place): Operation => ({
   ...open,
   id: `get${id}`,
   summary: 'Browse this documentation',
-  answers: {
+  responses: {
     200: { description: 'A page for browsers.', mediaType: htmlType, schema: { type: 'string' }, headers: ['ETag'] },
     304: unchanged,
   },
@@ -114,7 +114,7 @@ const describeAsset = ({ id }: Place): Operation => ({
   ...open,
   id: `get${id}Asset`,
   summary: 'Read a file that pages load',
-  answers: {
+  responses: {
     200: {
       description: 'A style sheet, a script or an image.',
       mediaType: 'text/css; charset=utf-8',

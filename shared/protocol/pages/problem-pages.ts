@@ -3,14 +3,14 @@
  */
 import { STATUS_CODES } from 'node:http'
 import { html, type Markup } from '../../platform/html/markup.ts'
-import { answerPage, htmlType, renderPage } from '../../platform/html/page.ts'
-import { answerCacheable } from '../../platform/http/cacheable.ts'
+import { htmlType, pageResponse, renderPage } from '../../platform/html/page.ts'
+import { cacheableResponse } from '../../platform/http/cacheable.ts'
 import { prefersJson } from '../../platform/http/content/accept.ts'
 import type { JsonSchema, Operation } from '../../platform/http/operation.ts'
-import type { HttpCall } from '../../platform/http/request.ts'
-import type { Answer } from '../../platform/http/response.ts'
+import type { HttpRequest } from '../../platform/http/request.ts'
+import type { HttpResponse } from '../../platform/http/response.ts'
 import type { Route } from '../../platform/http/server/routes.ts'
-import { Refused } from '../../platform/problems/errors.ts'
+import { ProblemError } from '../../platform/problems/errors.ts'
 import { type ExplainedProblem, explainedProblems } from '../problems/catalogue.ts'
 import type { DocumentationSettings } from './docs-page.ts'
 
@@ -31,23 +31,29 @@ export function problemPageRoutes({ server, publicOrigins, expiredTokenStatus }:
     problems.map((problem) => [problem.code, { page: renderProblem(problem), json: JSON.stringify(problem) }]),
   )
   return [
-    { methods: ['GET'], path: '/problems', describe: () => [describeList], handle: (call) => answerForm(call, list) },
+    {
+      methods: ['GET'],
+      path: '/problems',
+      describe: () => [describeList],
+      handle: (request) => answerForm(request, list),
+    },
     {
       methods: ['GET'],
       path: '/problems/:code',
       describe: () => [describeProblem],
-      handle: (call) => answerForm(call, byCode.get(call.pathParameters.code ?? '')),
+      handle: (request) => answerForm(request, byCode.get(request.pathParameters.code ?? '')),
     },
   ]
 }
 
-/** @throws Refused `not-found` for an unknown code */
-function answerForm(call: HttpCall, forms: TwoForms | undefined): Answer {
-  if (!forms) throw new Refused('not-found', 'There is no problem of this code. All of them are listed at /problems/.')
+/** @throws ProblemError `not-found` for an unknown code */
+function answerForm(request: HttpRequest, forms: TwoForms | undefined): HttpResponse {
+  if (!forms)
+    throw new ProblemError('not-found', 'There is no problem of this code. All of them are listed at /problems/.')
   const common = { cacheControl: 'public, max-age=300', headers: { vary: 'Accept' } }
-  return prefersJson(call.header('accept'))
-    ? answerCacheable(call, { ...common, contentType: 'application/json', body: forms.json })
-    : answerPage(call, { ...common, text: forms.page })
+  return prefersJson(request.header('accept'))
+    ? cacheableResponse(request, { ...common, contentType: 'application/json', body: forms.json })
+    : pageResponse(request, { ...common, text: forms.page })
 }
 
 const serverNames = { auth: 'auth server', deal: 'deal server' } as const
@@ -123,7 +129,7 @@ const describeForms = (
   tag: 'documentation',
   security: [],
   headers: ['IfNoneMatch'],
-  answers: {
+  responses: {
     200: { description, schema, alternatives: [htmlType], headers: ['ETag'] },
     304: { description: 'It is still what `If-None-Match` names.', headers: ['ETag'] },
   },

@@ -10,10 +10,10 @@
  * `deal-server/auth-client/principal-feed.ts`.
  */
 import { z } from 'zod'
-import { installationKey } from './instance-id.ts'
+import { instanceKey } from './instance-id.ts'
 
-/** The channel of the feed messages of an installation. */
-export const feedChannel = (installationId: string): string => installationKey(installationId, 'principal-feed')
+/** The channel of the feed messages of an instance. */
+export const feedChannel = (instanceId: string): string => instanceKey(instanceId, 'principal-feed')
 
 /** How often an auth server publishes while nothing changes, in milliseconds. */
 export const heartbeatIntervalMs = 200

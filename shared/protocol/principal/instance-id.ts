@@ -1,15 +1,15 @@
 /**
- * An installation is one auth database with the servers around it. Its id is created with the database. All its keys
- * and channels in Redis bear the id, so several installations can share one Redis, and a new database finds no entries
+ * An instance is one auth database with the servers around it. Its id is created with the database. All its keys
+ * and channels in Redis bear the id, so several instances can share one Redis, and a new database finds no entries
  * of the one before it.
  */
 import { z } from 'zod'
 
-/** The form of the id of an installation. */
-export const installationIdSchema = z.uuid()
+/** The form of the id of an instance. */
+export const instanceIdSchema = z.uuid()
 
 /**
- * A key or channel of this installation. The braces put all of them on one node of a Redis Cluster, so that records and
+ * A key or channel of this instance. The braces put all of them on one node of a Redis Cluster, so that records and
  * feed always belong to the same run of Redis.
  */
-export const installationKey = (installationId: string, name: string): string => `{keyhold}:${installationId}:${name}`
+export const instanceKey = (instanceId: string, name: string): string => `{keyhold}:${instanceId}:${name}`

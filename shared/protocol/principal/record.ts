@@ -4,7 +4,7 @@
  * or the auth server.
  */
 import { z } from 'zod'
-import { installationKey } from './instance-id.ts'
+import { instanceKey } from './instance-id.ts'
 
 /** The form of the record in the cache and on the wire. */
 export const principalRecordSchema = z.strictObject({
@@ -23,7 +23,7 @@ export const principalRecordSchema = z.strictObject({
   /** The one login that stays valid with its former generation: it changed its own password. */
   keptLogin: z.strictObject({ id: z.string(), generation: z.number().int() }).nullable(),
   /** Ids of revoked logins whose tokens have not all expired yet. */
-  endedLogins: z.array(z.string()),
+  revokedIds: z.array(z.string()),
   /**
    * The number of the principal's latest change. It grows with every change and never falls, not even when a deleted
    * name is created again.
@@ -34,9 +34,9 @@ export const principalRecordSchema = z.strictObject({
 /** A record with the current layout. */
 export type PrincipalRecord = z.infer<typeof principalRecordSchema>
 
-/** A principal in one installation. */
-export interface InstalledPrincipal {
-  readonly installationId: string
+/** A principal in one instance. */
+export interface InstancePrincipal {
+  readonly instanceId: string
   /** Undefined: a user of this name never existed. */
   readonly record: PrincipalRecord | undefined
 }
@@ -67,8 +67,8 @@ export const anonymousUsername = 'anonymous'
 export const isAnonymous = (username: string): boolean => foldUsername(username) === anonymousUsername
 
 /** The cache key of the record of a user. */
-export const principalKey = (installationId: string, username: string): string =>
-  installationKey(installationId, `principal:${foldUsername(username)}`)
+export const principalKey = (instanceId: string, username: string): string =>
+  instanceKey(instanceId, `principal:${foldUsername(username)}`)
 
 /** Reads a record from its JSON text; undefined when this version of the software does not know its form. */
 export function parsePrincipalRecord(text: string): PrincipalRecord | undefined {

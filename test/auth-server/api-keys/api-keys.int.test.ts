@@ -32,7 +32,7 @@ describeBackends('API keys in the database', (openBackend) => {
       { username: 'Erin', passwordHash: null, roles: [], rights: [], enabled: true },
     )
     const sealing = createSealing(parseSecretsKeys(Buffer.alloc(32, 1).toString('base64url')))
-    const publisher = { waitUntilPublished: async (changeNumber: number) => void settled.push(changeNumber) }
+    const publisher = { waitUntilPublished: async (principalVersion: number) => void settled.push(principalVersion) }
     apiKeys = createApiKeys({ database, clock, ids, sealing, publisher, pairsPerMinute: 10 })
   })
   afterAll(async () => {
@@ -96,12 +96,12 @@ describeBackends('API keys in the database', (openBackend) => {
     const { key } = await make()
     expect(await apiKeys.keepForTokens(key.id, clock.now() + 1000_000)).toBe(true)
     expect(await apiKeys.keepForTokens(key.id, clock.now() + 10)).toBe(true)
-    expect((await record())?.endedLogins).not.toContain(key.id)
+    expect((await record())?.revokedIds).not.toContain(key.id)
     await apiKeys.revoke(key.id, {})
-    expect((await record())?.endedLogins).toContain(key.id)
+    expect((await record())?.revokedIds).toContain(key.id)
     expect(await apiKeys.keepForTokens(key.id, clock.now() + 1000)).toBe(false)
     clock.advanceSeconds(1100)
-    expect((await record())?.endedLogins).not.toContain(key.id)
+    expect((await record())?.revokedIds).not.toContain(key.id)
   })
 
   it('are removed when they have ended, but not while a token of theirs may live', async () => {

@@ -24,7 +24,7 @@ describe('calls of the auth server', () => {
     [
       'a refusal',
       problem(409, { code: 'last-admin', detail: 'One admin must be left.' }),
-      ['OperationRefused', 'One admin must be left. (last-admin)'],
+      ['OperationError', 'One admin must be left. (last-admin)'],
     ],
     [
       'values that are refused',
@@ -33,12 +33,12 @@ describe('calls of the auth server', () => {
         detail: 'No.',
         errors: [{ pointer: '/a', code: 'x', message: 'is wrong' }],
       }),
-      ['OperationRefused', 'No. (invalid-value)\n  /a: is wrong'],
+      ['OperationError', 'No. (invalid-value)\n  /a: is wrong'],
     ],
     [
       'too many attempts',
       problem(429, { code: 'too-many-attempts', detail: 'Too many.' }, { 'retry-after': '90' }),
-      ['OperationRefused', 'Too many. (too-many-attempts) Try again in 90 s.'],
+      ['OperationError', 'Too many. (too-many-attempts) Try again in 90 s.'],
     ],
     [
       'a proxy without its server',

@@ -85,13 +85,13 @@ it.skipIf(!redisServerInstalled)(
 
 /** Everything that a cache is used for. */
 async function useAll(cache: Cache): Promise<void> {
-  const key = '{keyhold}:installation:entry'
+  const key = '{keyhold}:instance:entry'
   const heard: string[] = []
-  const end = await cache.subscribe('{keyhold}:installation:channel', (message) => heard.push(message))
+  const end = await cache.subscribe('{keyhold}:instance:channel', (message) => heard.push(message))
   await expect
     .poll(async () => {
       const since = await cache.moment()
-      await cache.publish('{keyhold}:installation:channel', 'said', { since, maxAgeMs: 10_000 })
+      await cache.publish('{keyhold}:instance:channel', 'said', { since, maxAgeMs: 10_000 })
       return heard
     })
     .toContain('said')

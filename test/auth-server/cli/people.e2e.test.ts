@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem, rememberSecret, secretsIn } from '../../support/clients/http-client.ts'
 import { signIn } from '../../support/clients/sign-in.ts'
-import { type Ops, type OpsOutcome, opsProcess, opsWith } from '../../support/processes/ops.ts'
+import { type CliOutcome, type Ops, opsProcess, opsWith } from '../../support/processes/ops.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
 
@@ -23,8 +23,8 @@ async function json<Value = Entry>(...parameters: string[]): Promise<Value> {
   return JSON.parse(out)
 }
 
-const refused = (outcome: OpsOutcome, code: string) => {
-  expect(outcome).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^Refused: ./) })
+const refused = (outcome: CliOutcome, code: string) => {
+  expect(outcome).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^ProblemError: ./) })
   expect(outcome.err).toContain(`(${code})`)
 }
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import type { AuditEvent } from '../../../auth-server/audit/audit.ts'
 import { audited } from '../../../auth-server/http/pipeline/audited.ts'
-import { Refused, Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
 
-const call = { peer: { address: '203.0.113.7', mayCarryCredentials: true }, requestId: 'r' } as never
-const about = { call, actor: 'alice', action: 'login.started', target: 'alice' }
+const request = { peer: { address: '203.0.113.7', mayCarryCredentials: true }, requestId: 'r' } as never
+const about = { request, actor: 'alice', action: 'login.started', target: 'alice' }
 
 const recording = (fails = false) => {
   const events: AuditEvent[] = []
@@ -34,7 +34,7 @@ it('writes an entry before it gives the result', async () => {
 
 it('writes the code of a refusal, and gives the refusal', async () => {
   const audit = recording()
-  const refused = new Refused('invalid-credentials', 'no')
+  const refused = new ProblemError('invalid-credentials', 'no')
   await expect(audited(audit, about, () => Promise.reject(refused))).rejects.toBe(refused)
   expect(audit.events.map(({ outcome }) => outcome)).toEqual(['invalid-credentials'])
 })
@@ -48,6 +48,6 @@ it('writes nothing of what was not decided', async () => {
 
 it('gives nothing out when the entry cannot be written, neither a result nor a refusal', async () => {
   await expect(audited(recording(true), about, async () => 'token')).rejects.toBeInstanceOf(Unavailable)
-  const refused = () => Promise.reject(new Refused('invalid-credentials', 'no'))
+  const refused = () => Promise.reject(new ProblemError('invalid-credentials', 'no'))
   await expect(audited(recording(true), about, refused)).rejects.toBeInstanceOf(Unavailable)
 })

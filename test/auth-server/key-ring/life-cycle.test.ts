@@ -190,7 +190,7 @@ describe('the life of a key', () => {
           try {
             now = step(now, one)
           } catch (error) {
-            expect((error as Error).name).toBe('StepRefused')
+            expect((error as Error).name).toBe('StepError')
           }
           // Parsing holds what must be true of every ring: one active key of each use, no kid twice.
           parseKeyRingFile(JSON.stringify(now), 'a ring')

@@ -27,7 +27,7 @@ describeOnDatabases('housekeeping of logins', (open) => {
     const tokens = await core.logIn({ username, password: goodPassword })
     return { ...tokens, id: String(decodeJwt(tokens.access_token).sid) }
   }
-  const isKnown = async (login: { id: string }) => (await core.families.find(login.id)) !== undefined
+  const isKnown = async (login: { id: string }) => (await core.refreshTokenFamilies.find(login.id)) !== undefined
   const housekeeping = () => {
     const { database } = opened
     return createHousekeeping(
@@ -55,11 +55,11 @@ describeOnDatabases('housekeeping of logins', (open) => {
     await core.logOut(ended.access_token)
     clock.advance(hour / 2 + 59_000)
     await keepHouse()
-    expect((await core.record(username))?.endedLogins).toEqual([ended.id])
+    expect((await core.record(username))?.revokedIds).toEqual([ended.id])
     expect(await isKnown(ended)).toBe(true)
     clock.advance(1000)
     await keepHouse()
-    expect((await core.record(username))?.endedLogins).toEqual([])
+    expect((await core.record(username))?.revokedIds).toEqual([])
     expect([await isKnown(ended), await isKnown(alive)]).toEqual([false, true])
   })
 

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { maxEndedLogins } from '../../../auth-server/logins/login.ts'
+import { maxRevokedIds } from '../../../auth-server/logins/login.ts'
 import { maxDisplacedLogins } from '../../../auth-server/logins/make-room.ts'
 import { createPasswordHashing, defaultHashParameters } from '../../../auth-server/passwords/password-hashing.ts'
 import { loginFamilies, users } from '../../../auth-server/store/schema.ts'
@@ -129,7 +129,7 @@ describeOnDatabases('login', (open) => {
     await logIn(user.username)
     const now = clock.now()
     await opened.database.drizzle.insert(loginFamilies).values(
-      Array.from({ length: maxEndedLogins }, (_, at) => ({
+      Array.from({ length: maxRevokedIds }, (_, at) => ({
         id: core.ids.uuid(),
         userId: user.id,
         usernameFolded: user.username.toLowerCase(),
@@ -148,7 +148,7 @@ describeOnDatabases('login', (open) => {
       code: 'too-many-logins',
       retryAfterSeconds: 91,
     })
-    expect((await core.record(user.username))?.endedLogins).toHaveLength(maxEndedLogins)
+    expect((await core.record(user.username))?.revokedIds).toHaveLength(maxRevokedIds)
     clock.advance(91_000)
     await expect(logIn(user.username)).resolves.toBeDefined()
   })
@@ -175,7 +175,7 @@ describeOnDatabases('login', (open) => {
     expect(onDisplaced).not.toHaveBeenCalled()
     const fourth = await begin()
     expect(onDisplaced).toHaveBeenCalledExactlyOnceWith([sidOf(second)], username)
-    expect((await core.record(username))?.endedLogins).toEqual([sidOf(second)])
+    expect((await core.record(username))?.revokedIds).toEqual([sidOf(second)])
     await expect(roomy.refresh(second.refresh_token)).rejects.toMatchObject(refused)
     for (const alive of [kept, third, fourth]) await expect(roomy.refresh(alive.refresh_token)).resolves.toBeDefined()
   })
@@ -186,7 +186,7 @@ describeOnDatabases('login', (open) => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => roomy.logIn({ username, password: goodPassword })),
     )
-    const ended = new Set((await core.record(username))?.endedLogins)
+    const ended = new Set((await core.record(username))?.revokedIds)
     expect(answers.filter((answer) => !ended.has(sidOf(answer)))).toHaveLength(3)
   })
 
@@ -224,7 +224,7 @@ describeOnDatabases('login', (open) => {
     const third = await begin()
     expect(onDisplaced).toHaveBeenCalledExactlyOnceWith('all', username)
     const keptLogin = { id: sidOf(third), generation: 1 }
-    expect(await core.record(username)).toMatchObject({ generation: 2, keptLogin, endedLogins: [] })
+    expect(await core.record(username)).toMatchObject({ generation: 2, keptLogin, revokedIds: [] })
     for (const { refresh_token: token } of [first, second])
       await expect(roomy.refresh(token)).rejects.toMatchObject(refused)
     const fourth = await begin()

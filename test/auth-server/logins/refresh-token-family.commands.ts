@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { decodeJwt } from 'jose'
 import { expect } from 'vitest'
-import type { TokenAnswer } from '../../../auth-server/logins/issue-tokens.ts'
+import type { TokenResponse } from '../../../auth-server/logins/issue-tokens.ts'
 import {
   compare,
   isCurrent,
@@ -56,7 +56,7 @@ const presentAtOnce = (real: Real, login: ModelLogin, { index, times }: { index:
 async function checkAnswers(
   { model, real, login }: Case,
   index: number,
-  outcomes: PromiseSettledResult<TokenAnswer>[],
+  outcomes: PromiseSettledResult<TokenResponse>[],
 ): Promise<void> {
   const expected = present(model, login, index, real.clock.now())
   for (const outcome of outcomes) {
@@ -70,7 +70,7 @@ async function checkAnswers(
 }
 
 /** The token of an index is the same whoever gets it, byte for byte, and a new one was never seen before. */
-function note(login: ModelLogin, index: number, answer: TokenAnswer, now: number): void {
+function note(login: ModelLogin, index: number, answer: TokenResponse, now: number): void {
   const known = login.refreshTokens[index]
   if (known === undefined) {
     expect(login.refreshTokens).not.toContain(answer.refresh_token)
@@ -199,8 +199,8 @@ const restart = () =>
   })
 
 const which = fc.nat(2)
-const shortMoments = [1, 1000, 30_000, 59_999, 60_000, 60_001]
-const longMoments = [600_000, 1_800_000, 43_200_000]
+const shortEpochs = [1, 1000, 30_000, 59_999, 60_000, 60_001]
+const longEpochs = [600_000, 1_800_000, 43_200_000]
 
 const refreshing = (maxTabs: number) =>
   fc
@@ -213,7 +213,7 @@ const ending = fc.oneof(
   which.map(changePassword),
   fc.constant(logOutEverywhere()),
   fc.constant(setEnabled(false)),
-  fc.constantFrom(...longMoments).map((moment) => wait(moment)),
+  fc.constantFrom(...longEpochs).map((moment) => wait(moment)),
 )
 
 /** Interleavings of everything that can happen to logins; refreshing is the most frequent. */
@@ -224,7 +224,7 @@ export const anyCommands = fc.commands(
     refreshing(1),
     fc.tuple(which, fc.nat(3)).map((all) => presentOld(...all)),
     fc.tuple(which, fc.integer({ min: 1, max: 2 })).map((all) => presentOld(...all)),
-    fc.constantFrom(...shortMoments).map((moment) => wait(moment)),
+    fc.constantFrom(...shortEpochs).map((moment) => wait(moment)),
     fc.constantFrom(setEnabled(true), restart()),
     ending,
   ],
@@ -236,7 +236,7 @@ export const wellBehavedCommands = fc.commands(
   [
     fc.constant(logIn()),
     refreshing(4),
-    fc.constantFrom(...shortMoments, 1_800_000).map(waitWithinWindow),
+    fc.constantFrom(...shortEpochs, 1_800_000).map(waitWithinWindow),
     fc.constant(restart()),
   ],
   { maxCommands: 40, size: 'max' },

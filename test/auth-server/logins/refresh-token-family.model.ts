@@ -81,19 +81,19 @@ export function present(model: Model, login: ModelLogin, index: number, now: num
 export async function compare(model: Model, { core, clock, username }: Real): Promise<void> {
   const record = await core.record(username)
   expect(record).toMatchObject({ enabled: model.enabled, generation: model.generation, keptLogin: model.kept })
-  const cached = await core.cache.getVersioned(principalKey(await core.publisher.installationId(), username))
+  const cached = await core.cache.getVersioned(principalKey(await core.publisher.instanceId(), username))
   expect(parsePrincipalRecord(cached?.value ?? '')).toMatchObject({ version: record?.version, enabled: model.enabled })
   for (const login of model.logins) {
     const accepted =
       record?.enabled &&
       (login.generation === record.generation ||
         (record.keptLogin?.id === login.sid && record.keptLogin.generation === login.generation)) &&
-      !record.endedLogins.includes(login.sid)
+      !record.revokedIds.includes(login.sid)
     const verdict = core.verifyAccessToken(login.accessToken)
     expect(verdict.ok).toBe(login.accessExpiresAt > clock.now())
     if (verdict.ok) expect(accepted).toBe(isCurrent(model, login) && !login.ended)
 
-    const family = await core.families.find(login.sid)
+    const family = await core.refreshTokenFamilies.find(login.sid)
     expect(family).toMatchObject({
       counter: login.refreshTokens.length - 1,
       alive: isCurrent(model, login) && !login.ended,

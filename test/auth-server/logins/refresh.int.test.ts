@@ -70,7 +70,7 @@ describeOnDatabases('refresh', (open) => {
     })
     expect(reports.reused).toHaveBeenCalledOnce()
     expect(await endedReason(stolen.access_token)).toBe('reuse')
-    expect((await core.record(username))?.endedLogins).toEqual([sid(stolen.access_token)])
+    expect((await core.record(username))?.revokedIds).toEqual([sid(stolen.access_token)])
     await expect(core.refresh(stolen.refresh_token)).rejects.toMatchObject(refused)
   })
 
@@ -78,11 +78,11 @@ describeOnDatabases('refresh', (open) => {
     const first = await logIn()
     const second = await core.refresh(first.refresh_token)
     clock.advance(60_000)
-    const find: typeof core.families.find = (id) => {
+    const find: typeof core.refreshTokenFamilies.find = (id) => {
       clock.advance(5_000)
-      return core.families.find(id)
+      return core.refreshTokenFamilies.find(id)
     }
-    const slow = createRefresh({ ...core, families: { ...core.families, find } })
+    const slow = createRefresh({ ...core, refreshTokenFamilies: { ...core.refreshTokenFamilies, find } })
     expect((await slow(first.refresh_token)).refresh_token).toBe(second.refresh_token)
   })
 
@@ -106,7 +106,7 @@ describeOnDatabases('refresh', (open) => {
     const third = await core.refresh(second.refresh_token)
     await expect(core.refresh(first.refresh_token)).rejects.toMatchObject(refused)
     await expect(core.refresh(third.refresh_token)).rejects.toMatchObject(refused)
-    expect((await core.record(username))?.endedLogins).toEqual([sid(third.access_token)])
+    expect((await core.record(username))?.revokedIds).toEqual([sid(third.access_token)])
     expect(await endedReason(third.access_token)).toBe('reuse')
     await expect(core.refresh(other.refresh_token)).resolves.toBeDefined()
   })
@@ -119,9 +119,9 @@ describeOnDatabases('refresh', (open) => {
     await core.refresh(first.refresh_token)
     await core.logOut(first.refresh_token)
     clock.advance(1_799_000 + 60_000)
-    expect((await core.record(username))?.endedLogins).toEqual([id])
+    expect((await core.record(username))?.revokedIds).toEqual([id])
     clock.advance(1000)
-    expect((await core.record(username))?.endedLogins).toEqual([])
+    expect((await core.record(username))?.revokedIds).toEqual([])
   })
 
   it('answers parallel callers with one and the same refresh token', async () => {
@@ -140,7 +140,7 @@ describeOnDatabases('refresh', (open) => {
       for (const token of [first.refresh_token, refreshed.status === 'fulfilled' && refreshed.value.refresh_token]) {
         if (token) await expect(core.refresh(token)).rejects.toMatchObject(refused)
       }
-      expect((await core.record(username))?.endedLogins).toContain(sid(first.access_token))
+      expect((await core.record(username))?.revokedIds).toContain(sid(first.access_token))
     }
   })
 
@@ -149,7 +149,7 @@ describeOnDatabases('refresh', (open) => {
     await core.refresh(refresh_token)
     await opened.database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])
     await core.refresh(refresh_token)
-    const entry = await core.cache.getVersioned(principalKey(await core.publisher.installationId(), username))
+    const entry = await core.cache.getVersioned(principalKey(await core.publisher.instanceId(), username))
     expect(parsePrincipalRecord(entry?.value ?? '')?.rights).toContain('deal.hold')
   })
 
@@ -215,7 +215,7 @@ describeOnDatabases('refresh', (open) => {
     await core.passwords.change(again)
     expect(await core.record(username)).toMatchObject({ generation: 3, keptLogin: login })
     await core.logOut(kept.access_token)
-    expect((await core.record(username))?.endedLogins).toEqual([login.id])
+    expect((await core.record(username))?.revokedIds).toEqual([login.id])
     await expect(core.refresh(kept.refresh_token)).rejects.toMatchObject(refused)
   })
 

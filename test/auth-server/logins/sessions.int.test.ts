@@ -53,7 +53,7 @@ describeOnDatabases('sessions in the database', (open) => {
   }
   const use = (hash: string) => world.sessions.use(hash)
   const cached = async (hash: string) => {
-    const entry = await world.cache.getVersioned(sessionCacheKey(await world.publisher.installationId(), hash))
+    const entry = await world.cache.getVersioned(sessionCacheKey(await world.publisher.instanceId(), hash))
     return entry && JSON.parse(entry.value)
   }
 
@@ -71,8 +71,8 @@ describeOnDatabases('sessions in the database', (open) => {
     const former = await start(carol.username)
     const next = await start(bob.username, [former.key, 'nonsense', 'Z'.repeat(43)])
     expect(await use(former.hash)).toBeUndefined()
-    expect((await world.record(carol.username))?.endedLogins).toEqual([former.id])
-    expect((await world.record(bob.username))?.endedLogins).toEqual([])
+    expect((await world.record(carol.username))?.revokedIds).toEqual([former.id])
+    expect((await world.record(bob.username))?.revokedIds).toEqual([])
     expect(await use(next.hash)).toBeDefined()
   })
 
@@ -125,7 +125,7 @@ describeOnDatabases('sessions in the database', (open) => {
       expect(outcomes.filter((outcome) => outcome === 'ended').length).toBeLessThanOrEqual(1)
       const record = await world.record(username)
       expect(record?.version).toBe(before + 1)
-      expect(record?.endedLogins).toContain(id)
+      expect(record?.revokedIds).toContain(id)
       expect(await use(hash)).toBeUndefined()
       expect(((await cached(hash)) ?? { version: 0 }).version).toBeLessThan(record?.version ?? 0)
     }
@@ -161,11 +161,11 @@ describeOnDatabases('sessions in the database', (open) => {
       const keepHouse = async () => expect(await createHousekeeping(ports, { batchSize: 2 }).runOnce()).toBe(true)
       clock.advance(12 * hour + 59 * second)
       await keepHouse()
-      expect((await world.record(username))?.endedLogins).toEqual([ended.id])
+      expect((await world.record(username))?.revokedIds).toEqual([ended.id])
       expect(await world.sessionStore.ownerOf(alive.hash)).toEqual({ id: alive.id, username })
       clock.advance(second)
       await keepHouse()
-      expect((await world.record(username))?.endedLogins).toEqual([])
+      expect((await world.record(username))?.revokedIds).toEqual([])
       for (const { hash } of [alive, ended]) expect(await world.sessionStore.ownerOf(hash)).toBeUndefined()
     })
   })

@@ -3,7 +3,7 @@ import { createPasswordChanges, type OwnPasswordChange } from '../../../auth-ser
 import { createLogIn, type LoginRequest } from '../../../auth-server/logins/login.ts'
 import { createLogOut } from '../../../auth-server/logins/logout.ts'
 import { createRefresh } from '../../../auth-server/logins/refresh.ts'
-import { createFamilyStore } from '../../../auth-server/logins/refresh-token-families.ts'
+import { createRefreshTokenFamilies } from '../../../auth-server/logins/refresh-token-families.ts'
 import type { LoginLifetimes } from '../../../auth-server/logins/refresh-token-family.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
@@ -20,7 +20,7 @@ import { type Clock, systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createAccessTokenVerifier } from '../../../shared/protocol/access-token/verify-access-token.ts'
-import { createGuesses } from '../../../shared/protocol/login-throttle/count-attempts.ts'
+import { createLoginThrottle } from '../../../shared/protocol/login-throttle/count-attempts.ts'
 
 /** What test servers are called. */
 export const issuer = 'https://auth.example'
@@ -87,12 +87,26 @@ export function createAuthCore(options: CoreOptions) {
   const issueAccessToken = createAccessTokenIssuer({ keys: { signingKey: () => testKey }, ids, issuer, audience })
   const keys = { key: (kid: string) => (kid === testKey.kid ? testKey.publicKey : undefined) }
   const verifyAccessToken = createAccessTokenVerifier({ keys, issuer, audience, clock })
-  const families = createFamilyStore(database)
+  const refreshTokenFamilies = createRefreshTokenFamilies(database)
   // What limits guessing has tests of its own.
   const many = { count: 100_000, seconds: 60 }
   const limits = { perAccount: many, perAddress: many, perAccountEverywhere: many }
-  const guesses = createGuesses({ cache: createMemoryCache(systemClock), clock, ids, limits, secrets: [issuer] })
-  const credentials = { database, hashing, guesses, families, refreshTokens, issueAccessToken, lifetimes }
+  const loginThrottle = createLoginThrottle({
+    cache: createMemoryCache(systemClock),
+    clock,
+    ids,
+    limits,
+    secrets: [issuer],
+  })
+  const credentials = {
+    database,
+    hashing,
+    loginThrottle,
+    refreshTokenFamilies,
+    refreshTokens,
+    issueAccessToken,
+    lifetimes,
+  }
   const room = { maxLoginsPerUser: options.maxLoginsPerUser ?? 100, sessionIdleTtlSeconds: 1800 }
   const shared = { ...credentials, ...room, clock, ids, publisher, sealing: createSealing(secretsKeys) }
   const passwords = createPasswordChanges(shared)

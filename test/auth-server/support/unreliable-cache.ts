@@ -19,13 +19,13 @@ export interface UnreliableCache extends Cache {
   readonly reliable: Cache
 }
 
-/** Creates one. `onMessage` hears every message of the installation's principal feed, across restarts. */
+/** Creates one. `onMessage` hears every message of the instance's principal feed, across restarts. */
 export async function createUnreliableCache(
-  installationId: string,
+  instanceId: string,
   onMessage: (text: string) => void,
 ): Promise<UnreliableCache> {
   let inner = createMemoryCache(systemClock)
-  await inner.subscribe(feedChannel(installationId), onMessage)
+  await inner.subscribe(feedChannel(instanceId), onMessage)
 
   async function call<Result>(work: (cache: Cache) => Promise<Result>): Promise<Result> {
     await cache.beforeCall()
@@ -41,7 +41,7 @@ export async function createUnreliableCache(
     beforeCall: async () => undefined,
     restart: async () => {
       inner = createMemoryCache(systemClock)
-      await inner.subscribe(feedChannel(installationId), onMessage)
+      await inner.subscribe(feedChannel(instanceId), onMessage)
     },
     get reliable() {
       return inner

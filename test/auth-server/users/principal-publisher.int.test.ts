@@ -17,7 +17,7 @@ const names = ['pub-a', 'pub-b', 'pub-c']
 
 describeOnDatabases('the principal publisher', (open) => {
   let opened: TestDatabase
-  let installationId: string
+  let instanceId: string
   let cache: UnreliableCache
   let messages: FeedMessage[] = []
   let heard: (message: FeedMessage) => void = () => undefined
@@ -28,14 +28,14 @@ describeOnDatabases('the principal publisher', (open) => {
     opened = await open()
     const core = createAuthCore({ database: opened.database, clock: systemClock })
     for (const username of names) await core.users.create({ username, password: goodPassword })
-    installationId = await core.publisher.installationId()
+    instanceId = await core.publisher.instanceId()
   })
   afterAll(() => opened.dispose())
   beforeEach(async () => {
     messages = []
     warnings.length = 0
     heard = () => undefined
-    cache = await createUnreliableCache(installationId, (text) => {
+    cache = await createUnreliableCache(instanceId, (text) => {
       const message = feedMessageSchema.parse(JSON.parse(text))
       messages.push(message)
       heard(message)
@@ -45,10 +45,10 @@ describeOnDatabases('the principal publisher', (open) => {
   const newPublisher = (database: Pick<Database, 'query'> = opened.database) =>
     createPrincipalPublisher({ database, cache, clock: systemClock, log, publishedKeys: () => 'the same' })
   const change = async (username: string) =>
-    (await changePrincipal(opened.database, username, async () => ({ result: undefined, change: {} }))).changeNumber
+    (await changePrincipal(opened.database, username, async () => ({ result: undefined, change: {} }))).principalVersion
   const cached = async (username: string) =>
-    parsePrincipalRecord((await cache.reliable.getVersioned(principalKey(installationId, username)))?.value ?? '')
-  const markerVersion = async () => (await cache.reliable.getVersioned(publishedVersionKey(installationId)))?.version
+    parsePrincipalRecord((await cache.reliable.getVersioned(principalKey(instanceId, username)))?.value ?? '')
+  const markerVersion = async () => (await cache.reliable.getVersioned(publishedVersionKey(instanceId)))?.version
 
   it('has the record in the cache and announced when a change is settled', async () => {
     const publisher = newPublisher()
@@ -117,7 +117,7 @@ describeOnDatabases('the principal publisher', (open) => {
     await publisher.publish()
     expect((await publisher.fill('PUB-A')).record).toMatchObject({ username: 'pub-a' })
     expect(await cached('pub-a')).toMatchObject({ username: 'pub-a' })
-    expect(await publisher.fill('nobody')).toEqual({ installationId, record: undefined })
+    expect(await publisher.fill('nobody')).toEqual({ instanceId, record: undefined })
   })
 
   it('never leaves an outdated record in a cache that was restarted meanwhile', async () => {
@@ -140,7 +140,7 @@ describeOnDatabases('the principal publisher', (open) => {
   it('publishes nothing while the database is older than the cache', async () => {
     const number = await change('pub-a')
     await cache.reliable.putVersioned(
-      publishedVersionKey(installationId),
+      publishedVersionKey(instanceId),
       { version: number + 100, value: '' },
       { ttlSeconds: 60 },
     )

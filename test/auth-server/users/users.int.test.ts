@@ -43,7 +43,7 @@ describeOnDatabases('users', (open) => {
       rights: ['deal.read', 'deal.history.read', 'deal.create'],
       generation: 1,
       keptLogin: null,
-      endedLogins: [],
+      revokedIds: [],
     })
   })
 

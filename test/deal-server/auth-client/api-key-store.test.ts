@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type ApiKeyStorePorts, createApiKeyStore } from '../../../deal-server/auth-client/api-key-store.ts'
-import type { InternalAnswer, InternalQuestion } from '../../../deal-server/auth-client/auth-client.ts'
+import type { InternalQuestion, InternalResponse } from '../../../deal-server/auth-client/auth-client.ts'
 import { sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { apiKeySecretPurpose, type InternalApiKey } from '../../../shared/protocol/internal-api/api-key.ts'
@@ -12,7 +12,7 @@ const serviceSecret = 'a service secret of the tests, long enough'
 
 const record = (version: number): PrincipalRecord => ({
   ...{ schema: 1, username: 'alice', userId: 'u', enabled: true, rights: [], generation: 1 },
-  ...{ keptLogin: null, endedLogins: [], version },
+  ...{ keptLogin: null, revokedIds: [], version },
 })
 
 const told = (version: number, sealedUnder = serviceSecret): InternalApiKey => ({
@@ -31,7 +31,7 @@ const told = (version: number, sealedUnder = serviceSecret): InternalApiKey => (
 })
 
 function open(
-  answer: (question: InternalQuestion) => Partial<InternalAnswer>,
+  answer: (question: InternalQuestion) => Partial<InternalResponse>,
   changes: Partial<ApiKeyStorePorts> = {},
 ) {
   let present = record(1)
@@ -70,7 +70,7 @@ describe('API keys on a deal server', () => {
   })
 
   it('are asked for anew when their principal has changed: a revoked one is gone', async () => {
-    let answer: Partial<InternalAnswer> = { body: told(1) }
+    let answer: Partial<InternalResponse> = { body: told(1) }
     const { store, become } = open(() => answer)
     expect(await store.find(id)).toBeDefined()
     answer = { status: 404 }

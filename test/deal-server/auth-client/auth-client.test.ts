@@ -7,16 +7,16 @@ import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { internalMacHeader } from '../../../shared/protocol/internal-api/responses.ts'
 import { proved, provedFetch } from '../../support/worlds/internal-responses.ts'
 
-const installationId = randomUUID()
+const instanceId = randomUUID()
 const secret = 'a service secret of 32 characters or more'
 const record = {
   ...{ schema: 1, username: 'alice', userId: 'id', enabled: true, rights: [], generation: 1 },
-  ...{ keptLogin: null, endedLogins: [], version: 1 },
+  ...{ keptLogin: null, revokedIds: [], version: 1 },
 }
 
 /** A client of an auth server that gives this one answer. */
-const clientOf = (status: number, body: unknown, installation?: string) => {
-  const headers = installation === undefined ? undefined : { 'keyhold-installation': installation }
+const clientOf = (status: number, body: unknown, instance?: string) => {
+  const headers = instance === undefined ? undefined : { 'keyhold-installation': instance }
   const fetch = async () => new Response(JSON.stringify(body), { status, ...(headers && { headers }) })
   const ids = createIdSource(systemClock)
   return createAuthClient({
@@ -28,31 +28,31 @@ const clientOf = (status: number, body: unknown, installation?: string) => {
   })
 }
 
-it('takes a record, or that there is none, together with the installation', async () => {
-  expect(await clientOf(200, record, installationId).principal('alice')).toEqual({ installationId, record })
-  expect(await clientOf(404, {}, installationId).principal('alice')).toEqual({ installationId, record: undefined })
+it('takes a record, or that there is none, together with the instance', async () => {
+  expect(await clientOf(200, record, instanceId).principal('alice')).toEqual({ instanceId, record })
+  expect(await clientOf(404, {}, instanceId).principal('alice')).toEqual({ instanceId, record: undefined })
 })
 
 it.each([
-  ['a record without an installation', 200, record, undefined],
-  ['an installation of another form', 200, record, 'mine'],
-  ['that nobody is there, without an installation', 404, {}, undefined],
-  ['an unknown record', 200, { ...record, schema: 2 }, installationId],
-  ['an error', 503, {}, installationId],
-])('does not take %s', async (_what, status, body, installation) => {
-  await expect(clientOf(status, body, installation).principal('alice')).rejects.toThrow(Unavailable)
+  ['a record without an instance', 200, record, undefined],
+  ['an instance of another form', 200, record, 'mine'],
+  ['that nobody is there, without an instance', 404, {}, undefined],
+  ['an unknown record', 200, { ...record, schema: 2 }, instanceId],
+  ['an error', 503, {}, instanceId],
+])('does not take %s', async (_what, status, body, instance) => {
+  await expect(clientOf(status, body, instance).principal('alice')).rejects.toThrow(Unavailable)
 })
 
 it('is told whose feed to follow', async () => {
-  expect(await clientOf(200, { installationId, more: 1 }).installationId()).toBe(installationId)
+  expect(await clientOf(200, { instanceId, more: 1 }).instanceId()).toBe(instanceId)
 })
 
 it.each([
   [200, {}],
-  [200, { installationId: 'mine' }],
-  [404, { installationId }],
+  [200, { instanceId: 'mine' }],
+  [404, { instanceId }],
 ])('is told nothing by %s %o', async (status, body) => {
-  await expect(clientOf(status, body).installationId()).rejects.toThrow(Unavailable)
+  await expect(clientOf(status, body).instanceId()).rejects.toThrow(Unavailable)
 })
 
 it('lets one caller at a time wait for an auth server that does not answer, and everybody again when it does', async () => {
@@ -67,7 +67,7 @@ it('lets one caller at a time wait for an auth server that does not answer, and 
     fetch: provedFetch(fetch, secret),
   })
   const settle = (result: 'answers' | 'fails') => {
-    const headers = { 'keyhold-installation': installationId }
+    const headers = { 'keyhold-installation': instanceId }
     for (const { resolve, reject } of pending.splice(0)) {
       if (result === 'answers') resolve(new Response(JSON.stringify(record), { headers }))
       else reject(new Error('timed out'))
@@ -89,7 +89,7 @@ it('lets one caller at a time wait for an auth server that does not answer, and 
 
 it('asks everything at once while a public document does not come', async () => {
   const ids = createIdSource(systemClock)
-  const headers = { 'keyhold-installation': installationId }
+  const headers = { 'keyhold-installation': instanceId }
   const fetch = async (input: string | URL | Request) => {
     if (String(input).includes('/.well-known/')) throw new Error('timed out')
     return new Response(JSON.stringify(record), { headers })
@@ -128,7 +128,7 @@ it.each<[string, (answer: Response, authorization: string | null) => Promise<Res
 ])('does not believe an answer with %s', async (_what, forged) => {
   const ids = createIdSource(systemClock)
   const fetch = async (_input: unknown, init?: RequestInit) => {
-    const answer = new Response(JSON.stringify(record), { headers: { 'keyhold-installation': installationId } })
+    const answer = new Response(JSON.stringify(record), { headers: { 'keyhold-installation': instanceId } })
     return forged(answer, new Headers(init?.headers).get('authorization'))
   }
   let told = 0

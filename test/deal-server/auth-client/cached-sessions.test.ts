@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { createHeldSessions } from '../../../deal-server/auth-client/cached-sessions.ts'
+import { createCachedSessions } from '../../../deal-server/auth-client/cached-sessions.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type KnownSession, sessionCacheKey } from '../../../shared/protocol/authentication/session/session-times.ts'
 import type { SessionQuestion } from '../../../shared/protocol/internal-api/session.ts'
 
 const idleTtlSeconds = 100
 const hash = 'hash'
-const key = sessionCacheKey('installation', hash)
+const key = sessionCacheKey('instance', hash)
 
 /** A deal server's surroundings, all of which can fail. */
 function createWorld() {
@@ -26,9 +26,9 @@ function createWorld() {
       world.stored = { ...session, ...more }
     },
   }
-  const sessions = createHeldSessions({
+  const sessions = createCachedSessions({
     principals: { get: () => ({ userId: 'user', version: world.version }) as never },
-    feed: { installationId: () => 'installation' },
+    feed: { instanceId: () => 'instance' },
     cache: {
       getVersioned: async (asked) => {
         if (world.cacheIsAway) throw new Unavailable('cache')

@@ -50,7 +50,7 @@ it('learns it from the first record it is answered, too', async () => {
   await at.time.pass(410)
   at.world.startAuth(0)
   expect(await rights()).toEqual(['deal.hold'])
-  expect(deal.feed.installationId()).toBe(at.world.principals.installationId)
+  expect(deal.feed.instanceId()).toBe(at.world.principals.instanceId)
 })
 
 it('asks no more when it is stopped', async () => {
@@ -60,7 +60,7 @@ it('asks no more when it is stopped', async () => {
   at.world.startAuth(0)
   await at.time.pass(5_000)
   expect(deal.authLink.calls).toBe(calls)
-  expect(deal.feed.installationId()).toBeUndefined()
+  expect(deal.feed.instanceId()).toBeUndefined()
 })
 
 /** Alice of the first database has had many changes, so that her version is beyond any of the next. */
@@ -74,7 +74,7 @@ it.each(['under running auth servers', 'together with the auth servers'])(
   'drops all it knows when the database is replaced %s',
   async (how) => {
     await changeOften()
-    const before = at.deal.feed.installationId()
+    const before = at.deal.feed.instanceId()
     if (how.startsWith('together')) at.killAuthServers()
     at.world.principals.replace()
     for (const place of [0, 1]) at.world.startAuth(place)
@@ -82,7 +82,7 @@ it.each(['under running auth servers', 'together with the auth servers'])(
     await at.time.pass(1_100)
     expect(await at.rights('alice')).toEqual([])
     expect(await at.rights('bob')).toBeUndefined()
-    expect(at.deal.feed.installationId()).not.toBe(before)
+    expect(at.deal.feed.instanceId()).not.toBe(before)
     await at.time.pass(500)
     expect(at.deal.feed.isCurrent()).toBe(true)
     const [server] = at.world.auth
@@ -110,7 +110,7 @@ it('goes by no answer that was on its way when the database was replaced', async
   await at.time.pass(50)
   at.world.principals.replace()
   at.world.principals.change('alice', () => mayNothing)
-  at.deal.feed.observeInstance(at.world.principals.installationId, at.deal.feed.installationId())
+  at.deal.feed.observeInstance(at.world.principals.instanceId, at.deal.feed.instanceId())
   expect(await at.time.until(late)).toMatchObject(mayNothing)
-  expect(at.deal.feed.installationId()).toBe(at.world.principals.installationId)
+  expect(at.deal.feed.instanceId()).toBe(at.world.principals.instanceId)
 })

@@ -38,7 +38,7 @@ const step = <Values extends unknown[]>(
 
 const changes: Record<string, (before: PrincipalFacts) => Partial<PrincipalFacts>> = {
   right: ({ rights }) => ({ rights: rights.length === 0 ? ['deal.hold'] : [] }),
-  logout: ({ endedLogins, version }) => ({ endedLogins: [...endedLogins, `login-${version}`].slice(-2) }),
+  logout: ({ revokedIds, version }) => ({ revokedIds: [...revokedIds, `login-${version}`].slice(-2) }),
   everywhere: ({ generation }) => ({ generation: generation + 1 }),
 }
 
@@ -91,9 +91,7 @@ const steps = fc.oneof(
     world.cacheServer.kill()
     world.time.after(milliseconds, () => world.cacheServer.start())
   }),
-  step('evict', [username], (world, name) =>
-    world.cacheServer.evict(principalKey(world.principals.installationId, name)),
-  ),
+  step('evict', [username], (world, name) => world.cacheServer.evict(principalKey(world.principals.instanceId, name))),
   { weight: 3, arbitrary: step('deafen', [place, shortMs], (world, at, ms) => world.deals[at]?.cache.deafen(ms)) },
   step('cutDealFromCache', [place, longMs], (world, at, ms) => {
     world.deals[at]?.cache.link.cut(ms)

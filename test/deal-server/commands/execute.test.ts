@@ -46,9 +46,9 @@ function memoryRepository(deal: Deal, results: CommitResult[] = []) {
 }
 
 function executorFor(repository: DealRepository) {
-  const findEmployees = async () => new Map()
+  const findAssignableUsers = async () => new Map()
   const ids = createIdSource(systemClock)
-  return createExecuteCommand({ repository, findEmployees, clock: systemClock, ids, defaultCurrency: 'EUR' })
+  return createExecuteCommand({ repository, findAssignableUsers, clock: systemClock, ids, defaultCurrency: 'EUR' })
 }
 
 function requestFor(deal: Deal, more: Partial<CommandRequest> = {}, rights = ['deal.hold']): CommandRequest {

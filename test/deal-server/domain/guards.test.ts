@@ -108,7 +108,7 @@ describe('employees', () => {
   })
 
   it('who have been disabled since may be named again where they are already', () => {
-    const context = { employees: new Map<string, never>() }
+    const context = { assignableUsers: new Map<string, never>() }
     const known = open.tasks.find(({ id }) => id === takenTask)
     const again: Step[] = [
       ['AssignOwner', { employeeId: open.ownerId.toUpperCase() }],
@@ -120,16 +120,16 @@ describe('employees', () => {
   })
 
   it('are not those who had the name before: a task of the former one can be given to the new one', () => {
-    const employees = new Map([['alice', { username: 'alice', userId: 'id of another alice' }]])
+    const assignableUsers = new Map([['alice', { username: 'alice', userId: 'id of another alice' }]])
     const step: Step = ['AssignTask', { taskId: takenTask, employeeId: 'alice' }]
     const data = { taskId: takenTask, old: 'alice', new: 'alice', newUserId: 'id of another alice' }
-    expect(decidePure(step, open, { employees })).toEqual([{ type: 'deal.task-assigned', data }])
+    expect(decidePure(step, open, { assignableUsers })).toEqual([{ type: 'deal.task-assigned', data }])
   })
 
   it('are looked up for an update of attributes only when it names another owner', () => {
     const { id: dealId, name, ownerId } = open
     const namesOf = (body: object) =>
-      bindAttributeUpdate(body, { dealId, whole: false }).bound.employees({ ...open, ownerId: 'gone' })
+      bindAttributeUpdate(body, { dealId, whole: false }).bound.assignableUsers({ ...open, ownerId: 'gone' })
     expect(namesOf({ name: 'other' })).toEqual([])
     expect(namesOf({ name, ownerId: 'Gone' })).toEqual([])
     expect(namesOf({ name: 'other', ownerId })).toEqual([ownerId])

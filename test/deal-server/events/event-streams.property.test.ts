@@ -96,7 +96,7 @@ const step = fc.oneof(
   { weight: 6, arbitrary: fc.tuple(fc.constant('write' as const), fc.nat()) },
   { weight: 4, arbitrary: fc.tuple(fc.constant('commit' as const), fc.nat()) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('roll back' as const), fc.nat()) },
-  { weight: 3, arbitrary: fc.constant(['nudge'] as const) },
+  { weight: 3, arbitrary: fc.constant(['wakeUp'] as const) },
   { weight: 6, arbitrary: fc.tuple(fc.constant('pass' as const), fc.nat(12)) },
   { weight: 3, arbitrary: fc.tuple(fc.constant('follow' as const), fc.nat(1)) },
   { weight: 2, arbitrary: fc.tuple(fc.constant('leave' as const), fc.nat()) },
@@ -116,7 +116,7 @@ async function take(world: World, [name, n = 0]: Step): Promise<void> {
   else if (name === 'write') log.write(xid || log.begin())
   else if (name === 'commit') log.commit(xid)
   else if (name === 'roll back') log.rollBack(xid)
-  else if (name === 'nudge') streams.nudge()
+  else if (name === 'wakeUp') streams.wakeUp()
   else if (name === 'pass') await vi.advanceTimersByTimeAsync(n)
   else if (name === 'follow') await world.follow(n === 0)
   else if (name === 'outage') log.isAway = n === 0 && followings.length > 0 && !log.isAway

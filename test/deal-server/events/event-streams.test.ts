@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
-import { Refused, Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
 
@@ -16,7 +16,7 @@ function happen(dealId?: string): number {
   const xid = log.begin()
   const position = log.write(xid, dealId)
   log.commit(xid)
-  streams.nudge()
+  streams.wakeUp()
   return position
 }
 
@@ -97,7 +97,7 @@ describe('event streams', () => {
     await openAll('alice')
   })
 
-  it('answer many nudges with few looks', async () => {
+  it('answer many wakeUps with few looks', async () => {
     const client = await follow()
     const before = log.reads
     for (let count = 0; count < 100; count += 1) {
@@ -109,7 +109,7 @@ describe('event streams', () => {
     expect(log.reads - before).toBeLessThan(30)
   })
 
-  it('find what nobody nudged for', async () => {
+  it('find what nobody wokenUp for', async () => {
     const client = await follow()
     const xid = log.begin()
     log.write(xid)
@@ -252,7 +252,7 @@ describe('event streams', () => {
   it('send nothing after the right is gone, not even what was waiting', async () => {
     let mayRead = true
     const client = await follow(fromTheBeginning, async () => {
-      if (!mayRead) throw new Refused('missing-right', 'gone')
+      if (!mayRead) throw new ProblemError('missing-right', 'gone')
     })
     happen()
     await pass(10)
@@ -264,7 +264,7 @@ describe('event streams', () => {
   })
 
   it.each([
-    ['the right is gone', () => new Refused('missing-right', 'gone')],
+    ['the right is gone', () => new ProblemError('missing-right', 'gone')],
     ['nobody can tell whether the caller may read', () => new Unavailable('auth-server')],
   ])('end within a second when %s and nothing happens', async (_, error) => {
     let failure: Error | undefined

@@ -29,7 +29,7 @@ export class SimulatedLog implements EventLog {
   readonly #running = new Map<number, Transaction>()
   #nextXid = 10
   #nextPosition = 1
-  #incarnation = 1
+  #runId = 1
 
   begin(): number {
     const xid = this.#nextXid
@@ -62,14 +62,14 @@ export class SimulatedLog implements EventLog {
   crash(): void {
     this.#nextXid = Math.max(9, ...this.committed.map(({ xid }) => xid)) + 1
     this.#running.clear()
-    this.#incarnation += 1
+    this.#runId += 1
   }
 
   /** A standby that had received nothing after `xid` takes over. */
   fallBackTo(xid: number): void {
     this.#nextXid = xid
     this.#running.clear()
-    this.#incarnation += 1
+    this.#runId += 1
     this.committed.splice(0, this.committed.length, ...this.committed.filter((event) => event.xid < xid))
   }
 
@@ -83,9 +83,9 @@ export class SimulatedLog implements EventLog {
     const snapshot = { xmin: this.#horizon(), xmax: this.#nextXid, running: new Set(this.#running.keys()) }
     const place = this.committed.find((event) => event.position === position)
     const last = this.inOrder().findLast(({ xid }) => xid < snapshot.xmin) ?? beginning
-    const incarnation = String(this.#incarnation)
+    const runId = String(this.#runId)
     await this.delay()
-    return { snapshot, incarnation, last, place: place && { xid: place.xid, position: place.position } }
+    return { snapshot, runId, last, place: place && { xid: place.xid, position: place.position } }
   }
 
   async read(after: Place, { limit, dealId, hidesDeleted = false }: ReadOptions): Promise<EventPage> {
@@ -99,9 +99,9 @@ export class SimulatedLog implements EventLog {
     const isLast = events.length < limit
     const lastShown = this.inOrder().findLast(({ xid }) => xid < horizon) ?? beginning
     const end = isLast && isBefore(after, lastShown) ? lastShown : (events.at(-1) ?? after)
-    const [heldBack, incarnation] = [this.#heldBack(), String(this.#incarnation)]
+    const [heldBack, runId] = [this.#heldBack(), String(this.#runId)]
     await this.delay()
-    return { events, isLast, end, horizon, heldBack, incarnation }
+    return { events, isLast, end, horizon, heldBack, runId }
   }
 
   async state(): Promise<LogState> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createNudges, type Nudges } from '../../../deal-server/events/wake-ups.ts'
+import { createWakeUps, type WakeUps } from '../../../deal-server/events/wake-ups.ts'
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
@@ -11,27 +11,27 @@ const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 class Server {
   heard = 0
-  readonly nudges: Nudges
+  readonly wakeUps: WakeUps
 
-  constructor(cache: Pick<Cache, 'moment' | 'publish' | 'subscribe'>, installationId?: string) {
-    const onNudge = () => {
+  constructor(cache: Pick<Cache, 'moment' | 'publish' | 'subscribe'>, instanceId?: string) {
+    const onWakeUp = () => {
       this.heard += 1
     }
-    this.nudges = createNudges({ cache, ids, installationId: () => installationId, onNudge })
+    this.wakeUps = createWakeUps({ cache, ids, instanceId: () => instanceId, onWakeUp })
   }
 }
 
-describe('nudges', () => {
+describe('wakeUps', () => {
   it('reach the own readers at once and those of other servers soon, once each', async () => {
     const cache = createMemoryCache(systemClock)
     const [here, there, elsewhere] = [new Server(cache, 'a'), new Server(cache, 'a'), new Server(cache, 'b')]
-    await Promise.all([here, there, elsewhere].map(({ nudges }) => nudges.start()))
-    here.nudges.send()
+    await Promise.all([here, there, elsewhere].map(({ wakeUps }) => wakeUps.start()))
+    here.wakeUps.send()
     expect(here.heard).toBe(1)
     await pass(20)
     expect([here.heard, there.heard, elsewhere.heard]).toEqual([1, 1, 0])
-    await there.nudges.stop()
-    here.nudges.send()
+    await there.wakeUps.stop()
+    here.wakeUps.send()
     await pass(20)
     expect(there.heard).toBe(1)
   })
@@ -48,8 +48,8 @@ describe('nudges', () => {
       },
     }
     const [here, there] = [new Server(counting, 'a'), new Server(cache, 'a')]
-    await there.nudges.start()
-    for (let count = 0; count < 1000; count += 1) here.nudges.send()
+    await there.wakeUps.start()
+    for (let count = 0; count < 1000; count += 1) here.wakeUps.send()
     await pass(50)
     expect(published).toBe(2)
     expect(there.heard).toBe(2)
@@ -67,12 +67,12 @@ describe('nudges', () => {
       },
     }
     const [here, there] = [new Server(failing, 'a'), new Server(cache, 'a')]
-    await there.nudges.start()
-    here.nudges.send()
+    await there.wakeUps.start()
+    here.wakeUps.send()
     await pass(20)
     expect(there.heard).toBe(0)
     isAway = false
-    here.nudges.send()
+    here.wakeUps.send()
     await pass(20)
     expect(there.heard).toBe(1)
   })

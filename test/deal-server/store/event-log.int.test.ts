@@ -127,11 +127,11 @@ describeBackends('the event log', (openBackend) => {
     await rollBack.catch((error: unknown) => expect(error).toBe(undone))
     await untilNothingIsHeldBack()
     const log = createEventLog(database)
-    const { last, incarnation } = await log.look()
+    const { last, runId } = await log.look()
     const pages = [await log.read(beginning, { limit: 5 }), await log.read(beginning, { limit: 5, dealId: deal })]
     expect(last.position).toBe(position)
     for (const page of pages) {
-      expect(page).toMatchObject({ end: last, incarnation })
+      expect(page).toMatchObject({ end: last, runId })
       expect(page.horizon).toBeGreaterThan(last.xid)
     }
     expect(await log.read(last, { limit: 5 })).toMatchObject({ events: [], end: last })

@@ -7,7 +7,7 @@ import type { Reply } from './http-client.ts'
 
 type Json = Record<string, unknown>
 
-interface DescribedAnswer extends Json {
+interface DescribedResponse extends Json {
   readonly headers?: Record<string, Json>
   readonly content?: Record<string, { readonly schema: Json }>
 }
@@ -17,7 +17,7 @@ interface DescribedOperation extends Json {
   readonly summary: string
   readonly tags: readonly string[]
   readonly requestBody?: { readonly content: Record<string, { readonly schema: Json }> }
-  readonly responses: Record<string, DescribedAnswer>
+  readonly responses: Record<string, DescribedResponse>
 }
 
 export interface Document extends Json {
@@ -104,18 +104,18 @@ function createCompiler(schemas: Json): (schema: Json) => ValidateFunction {
 /** A checker for `document`. */
 export function createChecker(document: Document): Checker {
   const schemas = document.components.schemas ?? {}
-  const answerSchemas = Object.fromEntries(
+  const responseSchemas = Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [
       name,
       /^Problem$|Action$|Parameters$/.test(name) ? schema : closed(schema),
     ]),
   )
-  const compileAnswer = createCompiler(answerSchemas)
+  const compileAnswer = createCompiler(responseSchemas)
   const compileBody = createCompiler(schemas)
-  const answerOf = (response: DescribedAnswer): DescribedAnswer => {
+  const answerOf = (response: DescribedResponse): DescribedResponse => {
     const reference = response.$ref
     if (typeof reference !== 'string') return response
-    return lookUp(document, reference.slice(2)) as DescribedAnswer
+    return lookUp(document, reference.slice(2)) as DescribedResponse
   }
   return {
     expectDescribed: (method, path, reply) => {

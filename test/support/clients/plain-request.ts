@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { createCall, type HttpCall } from '../../../shared/platform/http/request.ts'
+import { createHttpRequest, type HttpRequest } from '../../../shared/platform/http/request.ts'
 import { isSignatureParameter } from '../../../shared/protocol/authentication/signature-parameters.ts'
 
 /** A request as Node.js would have parsed it. */
-export interface PlainCall {
+export interface PlainRequest {
   readonly method: string
   /** As on the request line. */
   readonly target: string
@@ -14,7 +14,7 @@ export interface PlainCall {
 }
 
 /** A call without a connection: for what reads requests and nothing else. */
-export function plainCall({ method, target, headers = {}, body }: PlainCall): HttpCall {
+export function plainRequest({ method, target, headers = {}, body }: PlainRequest): HttpRequest {
   const all = { ...headers, 'content-length': String(Buffer.byteLength(body ?? '')) }
   const message = Object.assign(Readable.from(body ? [Buffer.from(body)] : []), {
     method,
@@ -22,7 +22,7 @@ export function plainCall({ method, target, headers = {}, body }: PlainCall): Ht
     headers: all,
     rawHeaders: Object.entries(all).flat(),
   })
-  return createCall({
+  return createHttpRequest({
     incoming: message as unknown as IncomingMessage,
     pathParameters: {},
     requestId: 'r',

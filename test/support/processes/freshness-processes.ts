@@ -76,12 +76,12 @@ export class DealProcess {
     this.authLink = new SimulatedLink({ ...around, dependency: 'auth-server', deadlineMs: 3_000 })
     const askAuth = <T>(question: (publisher: PrincipalPublisher) => Promise<T>) =>
       this.authLink.call(() => question(running(options.authServers()).publisher))
-    const installationId = () => askAuth((publisher) => publisher.installationId())
+    const instanceId = () => askAuth((publisher) => publisher.instanceId())
     const principal = (username: string) => {
       this.asked += 1
       return askAuth((publisher) => publisher.fill(username))
     }
-    this.feed = createPrincipalFeed({ cache: this.cache, authClient: { installationId }, clock: time, log })
+    this.feed = createPrincipalFeed({ cache: this.cache, authClient: { instanceId }, clock: time, log })
     const { feed, cache } = this
     const { recordMaxAgeMs } = options
     this.records = createPrincipalRecords({ feed, cache, authClient: { principal }, clock: time, recordMaxAgeMs })

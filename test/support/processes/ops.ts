@@ -2,18 +2,18 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
-import { runOps } from '../../../auth-server/cli/program.ts'
+import { runCli } from '../../../auth-server/cli/program.ts'
 import { readOperatorConfig } from '../../../auth-server/config.ts'
 
 /** What came of a command. */
-export interface OpsOutcome {
+export interface CliOutcome {
   readonly code: number
   readonly out: string
   readonly err: string
 }
 
 /** Runs a command. */
-export type Ops = (parameters: readonly string[], stdin?: string) => Promise<OpsOutcome>
+export type Ops = (parameters: readonly string[], stdin?: string) => Promise<CliOutcome>
 
 /** In this process, with this environment. */
 export const opsWith =
@@ -21,7 +21,7 @@ export const opsWith =
   async (parameters, stdin = '') => {
     const [output, errors] = [collector(), collector()]
     const streams = { input: Readable.from([stdin]), output: output.stream, errors: errors.stream }
-    const code = await runOps(parameters, readOperatorConfig(environment), streams)
+    const code = await runCli(parameters, readOperatorConfig(environment), streams)
     return { code, out: output.text(), err: errors.text() }
   }
 

@@ -53,7 +53,7 @@ export async function openDealPart(backend: Backend, authParts: readonly AuthPar
     return open.publisher
   }
   const authClient = {
-    installationId: async () => openPublisher().installationId(),
+    instanceId: async () => openPublisher().instanceId(),
     principal: async (username: string) => {
       asked += 1
       return openPublisher().fill(username)

@@ -25,7 +25,7 @@ export async function openSituation() {
     second,
     deal,
     /** The cache key of a user's record. */
-    key: (username: string) => principalKey(world.principals.installationId, username),
+    key: (username: string) => principalKey(world.principals.instanceId, username),
     /** What a user may do according to the deal server; undefined for an unknown one. @throws Unavailable */
     rights: async (username: string) => (await time.until(deal.records.get(username)))?.rights,
     /** The same after a restart of the deal server, a little later. */

@@ -74,7 +74,7 @@ export class FreshnessWorld {
       if (!server.alive) return false
       const at = this.time.monotonic()
       this.#acknowledged.push({ username, version, at })
-      const cached = this.cacheServer.versionOf(principalKey(this.principals.installationId, username))
+      const cached = this.cacheServer.versionOf(principalKey(this.principals.instanceId, username))
       const isEarly = at < committedAt + effectiveAfterMs && cached > 0 && cached < version
       if (isEarly) this.violations.push(`${username} ${version} was acknowledged while the cache had ${cached}`)
       return true
@@ -169,7 +169,7 @@ export class FreshnessWorld {
     const since = startedAt - sharedForMs
     if (deal.authLink.lastFailureAt < since) return false
     const cacheFailed = deal.cache.link.lastFailureAt >= since || this.cacheServer.lastLossAt >= since
-    return cacheFailed || this.cacheServer.versionOf(principalKey(this.principals.installationId, username)) < owed
+    return cacheFailed || this.cacheServer.versionOf(principalKey(this.principals.instanceId, username)) < owed
   }
 
   #dealProcess(): DealProcess {

@@ -10,14 +10,16 @@ import { type DealState, waysInto } from './transition-table.ts'
 export const pureNow = '2030-03-31T12:00:00.000Z'
 const pureDealId = '00000000-0000-4000-8000-000000000000'
 
-const employees = new Map(['alice', 'carol', 'bob'].map((name) => [name, { username: name, userId: `id of ${name}` }]))
+const assignableUsers = new Map(
+  ['alice', 'carol', 'bob'].map((name) => [name, { username: name, userId: `id of ${name}` }]),
+)
 
 const pureContext: DecisionContext = {
   now: pureNow,
   actor: 'alice',
   newId: () => '99999999-9999-4999-8999-999999999999',
   defaultCurrency: 'EUR',
-  employees,
+  assignableUsers,
   dealId: pureDealId,
 }
 

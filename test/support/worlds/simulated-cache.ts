@@ -3,7 +3,7 @@ import { AttemptCounts } from '../../../shared/platform/cache/attempt-counts.ts'
 import type {
   AttemptVerdict,
   Cache,
-  CacheMoment,
+  CacheTime,
   LimitedKey,
   PutOptions,
   Versioned,
@@ -16,17 +16,17 @@ import type { VirtualTime } from './virtual-time.ts'
 type Subscriber = (channel: string, message: string) => void
 
 interface Entry extends Versioned {
-  readonly incarnation: number
+  readonly runId: number
   readonly expiresAt: number
 }
 
-/** The server. Like the scripts of the Redis cache, it believes nothing across incarnations. */
+/** The server. Like the scripts of the Redis cache, it believes nothing across runs. */
 export class SimulatedCacheServer {
   readonly #time: VirtualTime
   readonly #subscribers = new Map<Subscriber, () => void>()
   #entries = new Map<string, Entry>()
   #dump = new Map<string, Entry>()
-  #incarnation = 1
+  #runId = 1
   #running = true
   readonly attempts: AttemptCounts
   /** When it forgot something last. */
@@ -53,7 +53,7 @@ export class SimulatedCacheServer {
   start(): void {
     if (this.#running) return
     this.#entries = new Map(this.#dump)
-    this.#incarnation += 1
+    this.#runId += 1
     this.#running = true
   }
 
@@ -73,7 +73,7 @@ export class SimulatedCacheServer {
     const present = this.#present(key)
     if (present !== undefined && (options.ifAbsent || present.version > version)) return false
     const expiresAt = this.#time.monotonic() + options.ttlSeconds * 1000
-    this.#entries.set(key, { version, value, incarnation: this.#incarnation, expiresAt })
+    this.#entries.set(key, { version, value, runId: this.#runId, expiresAt })
     return true
   }
 
@@ -83,12 +83,12 @@ export class SimulatedCacheServer {
     return present && { version: present.version, value: present.value }
   }
 
-  moment(): CacheMoment {
+  moment(): CacheTime {
     this.#assertRunning()
-    return `${this.#incarnation}:${this.#time.monotonic()}`
+    return `${this.#runId}:${this.#time.monotonic()}`
   }
 
-  publish(channel: string, message: string, fresh: { since: CacheMoment; maxAgeMs: number }): boolean {
+  publish(channel: string, message: string, fresh: { since: CacheTime; maxAgeMs: number }): boolean {
     this.#assertRunning()
     const age = this.#ageOf(fresh.since)
     if (age === undefined || age > fresh.maxAgeMs) return false
@@ -112,13 +112,13 @@ export class SimulatedCacheServer {
 
   #present(key: string): Entry | undefined {
     const entry = this.#entries.get(key)
-    const counts = entry?.incarnation === this.#incarnation && entry.expiresAt > this.#time.monotonic()
+    const counts = entry?.runId === this.#runId && entry.expiresAt > this.#time.monotonic()
     return counts ? entry : undefined
   }
 
-  #ageOf(moment: CacheMoment): number | undefined {
-    const [incarnation, milliseconds] = moment.split(':').map(Number)
-    return incarnation === this.#incarnation ? this.#time.monotonic() - (milliseconds ?? 0) : undefined
+  #ageOf(moment: CacheTime): number | undefined {
+    const [runId, milliseconds] = moment.split(':').map(Number)
+    return runId === this.#runId ? this.#time.monotonic() - (milliseconds ?? 0) : undefined
   }
 
   #assertRunning(): void {
@@ -205,11 +205,11 @@ export class SimulatedCacheClient implements Cache {
     return this.link.call(() => this.#server.get(key))
   }
 
-  moment(): Promise<CacheMoment> {
+  moment(): Promise<CacheTime> {
     return this.link.call(() => this.#server.moment())
   }
 
-  publish(channel: string, message: string, fresh: { since: CacheMoment; maxAgeMs: number }): Promise<boolean> {
+  publish(channel: string, message: string, fresh: { since: CacheTime; maxAgeMs: number }): Promise<boolean> {
     return this.link.call(() => this.#server.publish(channel, message, fresh))
   }
 

@@ -16,21 +16,21 @@ export class SimulatedPrincipals {
   readonly #time: VirtualTime
   readonly #history = new Map<string, Version[]>()
   #counter = 0
-  #installationId = randomUUID()
+  #instanceId = randomUUID()
 
   constructor(time: VirtualTime) {
     this.#time = time
   }
 
-  get installationId(): string {
-    return this.#installationId
+  get instanceId(): string {
+    return this.#instanceId
   }
 
   /** Another database, with nobody in it, takes the place of this one. */
   replace(): void {
     this.#history.clear()
     this.#counter = 0
-    this.#installationId = randomUUID()
+    this.#instanceId = randomUUID()
   }
 
   /** Creates the principal, or changes it; returns the number of the change. */
@@ -52,15 +52,15 @@ export class SimulatedPrincipals {
   answer(parameters: readonly unknown[]): object[] {
     const present = [...this.#history.values()].flatMap((versions) => versions.at(-1)?.facts ?? [])
     const [first, , reloads] = parameters
-    const { installationId } = this
-    if (parameters.length === 0) return [{ installationId, value: String(this.#counter) }]
+    const { instanceId } = this
+    if (parameters.length === 0) return [{ instanceId, value: String(this.#counter) }]
     if (parameters.length === 2)
-      return [{ installationId, facts: present.find(({ username }) => username === first) ?? null }]
+      return [{ instanceId, facts: present.find(({ username }) => username === first) ?? null }]
     if (parameters.length !== 3) throw new Error('no statement of principal records has so many parameters')
     const names = JSON.parse(String(reloads)) as string[]
     const tail = present.filter(({ version }) => version > Number(first)).sort((a, b) => a.version - b.version)
     const reloaded = present.filter(({ username }) => names.includes(username))
-    return [{ batch: { installationId, counter: this.#counter, tail: tail.slice(0, 1000), reloaded } }]
+    return [{ batch: { instanceId, counter: this.#counter, tail: tail.slice(0, 1000), reloaded } }]
   }
 }
 
@@ -72,7 +72,7 @@ const newcomer = (username: string): PrincipalFacts => ({
   rights: [],
   generation: 0,
   keptLogin: null,
-  endedLogins: [],
+  revokedIds: [],
   version: 0,
 })
 

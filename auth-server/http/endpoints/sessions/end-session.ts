@@ -3,9 +3,9 @@
  * session or token login of the caller's own. POST stands for it where browsers have no DELETE.
  */
 
-import type { HttpCall } from '../../../../shared/platform/http/request.ts'
-import type { Answer } from '../../../../shared/platform/http/response.ts'
-import { Refused } from '../../../../shared/platform/problems/errors.ts'
+import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
+import type { HttpResponse } from '../../../../shared/platform/http/response.ts'
+import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import type { Authenticate, Authentication, Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
 import type { RefuseCrossSite } from '../../../../shared/protocol/authentication/cross-site.ts'
 import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
@@ -50,19 +50,19 @@ const ending = (ports: EndSessionPorts) =>
     path: '/sessions/:key',
     tag: 'sessions',
     status: 204,
-    answer: { description: 'It has ended.', headers: ['Set-Cookie'] },
-    otherAnswers: { 303: goesOn },
+    success: { description: 'It has ended.', headers: ['Set-Cookie'] },
+    otherResponses: { 303: goesOn },
     check: ({ caller: target }: { readonly caller: Target }) => {
       if (target.caller) requireOwnAccount(target.caller)
     },
-    handle: async ({ call, caller: target, body }: EndingRequest) => {
-      await end(call, target, ports)
-      return answerTo(call, target, { ...body, ports })
+    handle: async ({ request, caller: target, body }: EndingRequest) => {
+      await end(request, target, ports)
+      return answerTo(request, target, { ...body, ports })
     },
   }) as const
 
 interface EndingRequest {
-  readonly call: HttpCall
+  readonly request: HttpRequest
   readonly caller: Target
   readonly body: { readonly returnTo: string | undefined } | undefined
 }
@@ -94,58 +94,58 @@ export const endSessionEndpoints = (ports: EndSessionPorts): Endpoint[] => [
 const sessionToEnd = (ports: EndSessionPorts): OwnCredential<Target> => ({
   kind: 'session',
   problems: callerProblems,
-  find: async (call, authenticate) => {
-    const key = call.pathParameters.key ?? ''
-    if (isSessionKey(key)) return targetOfKey(call, key, ports)
-    return (key === 'current' && (await targetOfCookie(call, ports))) || targetOfCaller(call, key, authenticate)
+  find: async (request, authenticate) => {
+    const key = request.pathParameters.key ?? ''
+    if (isSessionKey(key)) return targetOfKey(request, key, ports)
+    return (key === 'current' && (await targetOfCookie(request, ports))) || targetOfCaller(request, key, authenticate)
   },
 })
 
 /** A POST without that meaning is of no use here, whoever sends it. */
 const ofOverriddenDelete = ({ find, ...credential }: OwnCredential<Target>): OwnCredential<Target> => ({
   ...credential,
-  find: async (call, authenticate) => {
-    if (await isOverriddenDelete(call)) return find(call, authenticate)
-    throw new Refused('method-not-allowed', 'A POST here must say that it means DELETE.', {
+  find: async (request, authenticate) => {
+    if (await isOverriddenDelete(request)) return find(request, authenticate)
+    throw new ProblemError('method-not-allowed', 'A POST here must say that it means DELETE.', {
       headers: { allow: 'DELETE, OPTIONS' },
     })
   },
 })
 
 /** The key in the path is the credential; the same one may come as a cookie too. */
-async function targetOfKey(call: HttpCall, key: string, ports: EndSessionPorts): Promise<Target> {
-  const { schemes, isForeign, refuseSeveral } = ports.presented(call)
+async function targetOfKey(request: HttpRequest, key: string, ports: EndSessionPorts): Promise<Target> {
+  const { schemes, isForeign, refuseSeveral } = ports.presented(request)
   const hasCookie = schemes.includes('session')
-  const isSame = hasCookie && ports.cookie.read(call)[0] === key
+  const isSame = hasCookie && ports.cookie.read(request)[0] === key
   if (isForeign || schemes.length > (isSame ? 1 : 0)) throw await refuseSeveral()
-  if (hasCookie) ports.refuseCrossSite(call)
+  if (hasCookie) ports.refuseCrossSite(request)
   const owner = await ports.ownerOf(sessionKeyHash(key))
   if (!owner) throw noSuchLogin('of yours')
   return { ...owner, caller: undefined }
 }
 
 /** Whoever signs out of a session that is over has nothing to be told: its cookie, alone, is taken for the key. */
-async function targetOfCookie(call: HttpCall, ports: EndSessionPorts): Promise<Target | undefined> {
-  const { schemes, isForeign } = ports.presented(call)
+async function targetOfCookie(request: HttpRequest, ports: EndSessionPorts): Promise<Target | undefined> {
+  const { schemes, isForeign } = ports.presented(request)
   if (isForeign || schemes.length !== 1 || schemes[0] !== 'session') return undefined
-  const owner = await ports.ownerOf(sessionKeyHash(ports.cookie.read(call)[0] ?? ''))
+  const owner = await ports.ownerOf(sessionKeyHash(ports.cookie.read(request)[0] ?? ''))
   if (!owner) return undefined
-  ports.refuseCrossSite(call)
+  ports.refuseCrossSite(request)
   return { ...owner, caller: undefined }
 }
 
-async function targetOfCaller(call: HttpCall, param: string, authenticate: Authenticate): Promise<Target> {
-  const caller = await authenticate(call)
+async function targetOfCaller(request: HttpRequest, param: string, authenticate: Authenticate): Promise<Target> {
+  const caller = await authenticate(request)
   const id = param === 'current' ? caller.credential.loginId : param
   if (id === undefined) throw noSuchLogin('of yours')
   return { id, username: caller.username, caller }
 }
 
-async function end(call: HttpCall, { caller, id, username }: Target, ports: EndSessionPorts): Promise<void> {
+async function end(request: HttpRequest, { caller, id, username }: Target, ports: EndSessionPorts): Promise<void> {
   const was = await ports.endByPublicId({ id, username, reason: 'logout' })
   if (was === undefined) throw noSuchLogin('of yours')
   if (was === 'ended') {
-    const about = { call, caller, actor: username, action: 'login.ended', target: id }
+    const about = { request, caller, actor: username, action: 'login.ended', target: id }
     await ports.audit.record(eventOf(about, 'succeeded'))
   }
 }
@@ -158,13 +158,13 @@ const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as const
 
 /** The browser forgets the cookie that has just been ended, and no other, and what it has kept of this origin. */
 async function answerTo(
-  call: HttpCall,
+  request: HttpRequest,
   { id }: Target,
   { returnTo, ports }: { readonly returnTo?: string | undefined; readonly ports: EndSessionPorts },
-): Promise<Redirect | { readonly headers: Answer['headers'] }> {
-  const [key] = ports.cookie.read(call)
+): Promise<Redirect | { readonly headers: HttpResponse['headers'] }> {
+  const [key] = ports.cookie.read(request)
   const isOfCookie = key !== undefined && (await ports.ownerOf(sessionKeyHash(key)))?.id === id
-  const forgotten = isOfCookie && { 'set-cookie': [ports.cookie.expire(call)], ...clearSiteData }
+  const forgotten = isOfCookie && { 'set-cookie': [ports.cookie.expire(request)], ...clearSiteData }
   const headers = { ...forgotten }
   return returnTo === undefined ? { headers } : { status: 303, headers: { ...headers, location: returnTo } }
 }

@@ -1,7 +1,7 @@
 /** A session or token login in answers. */
 import { z } from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
-import { Refused } from '../../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import type { LoginView } from '../../../logins/list-logins.ts'
 import { component, pageOf, time } from '../../pipeline/description.ts'
 
@@ -22,7 +22,7 @@ export const loginComponent = component('Login', loginSchema)
 /** A list of them. */
 export const loginPage = {
   status: 200,
-  answer: { description: 'Logins, the newest first.', headers: ['Link'] },
+  success: { description: 'Logins, the newest first.', headers: ['Link'] },
   response: component('LoginPage', pageOf(loginSchema)),
 } as const
 
@@ -42,4 +42,4 @@ export const representLogin =
 
 /** The refusal of an id that is no login of this user. */
 export const noSuchLogin = (of: 'of yours' | 'of this user') =>
-  new Refused('not-found', `There is no such session or login ${of}.`)
+  new ProblemError('not-found', `There is no such session or login ${of}.`)

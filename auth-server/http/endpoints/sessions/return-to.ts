@@ -9,7 +9,7 @@ export interface ReturnOrigins {
  * The URL that a form's `return_to` names, in the form in which it is answered. Only an absolute URL that spells a
  * public origin out exactly will do, without anything that some parser might read as another host: an open redirection
  * leads users of this server astray.
- * @throws Refused `invalid-value`
+ * @throws ProblemError `invalid-value`
  */
 export function returnUrl(text: string, { publicOrigins }: ReturnOrigins): string {
   const origins = Object.values(publicOrigins)

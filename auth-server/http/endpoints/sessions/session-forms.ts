@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { checkValue } from '../../../../shared/platform/http/content/check-value.ts'
 import { formType, isForm, readForm } from '../../../../shared/platform/http/content/form-body.ts'
 import { readBodyAs } from '../../../../shared/platform/http/content/json-body.ts'
-import type { HttpCall } from '../../../../shared/platform/http/request.ts'
+import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
 import type { BodyReader } from '../../pipeline/bodies.ts'
 import { type ReturnOrigins, returnUrl } from './return-to.ts'
@@ -28,9 +28,9 @@ export interface SessionLogin {
 
 /** Name and password, as JSON or from a form. */
 export const sessionLoginBody = (origins: ReturnOrigins): BodyReader<SessionLogin> => ({
-  read: async (call) => {
-    if (!isForm(call)) return { ...(await readBodyAs(call, jsonSchema)), returnTo: undefined }
-    const { return_to: target, ...credentials } = checkValue(formSchema, await fieldsOf(call))
+  read: async (request) => {
+    if (!isForm(request)) return { ...(await readBodyAs(request, jsonSchema)), returnTo: undefined }
+    const { return_to: target, ...credentials } = checkValue(formSchema, await fieldsOf(request))
     return { ...credentials, returnTo: target === undefined ? undefined : returnUrl(target, origins) }
   },
   describe: () => ({
@@ -42,22 +42,22 @@ export const sessionLoginBody = (origins: ReturnOrigins): BodyReader<SessionLogi
 
 /** Where the form that ends a session leads back to, if it says so. A body that is no form is not looked at. */
 export const endingBody = (origins: ReturnOrigins): BodyReader<{ readonly returnTo: string | undefined }> => ({
-  read: async (call) => {
-    if (!isForm(call)) return { returnTo: undefined }
-    const { return_to: target } = checkValue(endingSchema, await fieldsOf(call))
+  read: async (request) => {
+    if (!isForm(request)) return { returnTo: undefined }
+    const { return_to: target } = checkValue(endingSchema, await fieldsOf(request))
     return { returnTo: target === undefined ? undefined : returnUrl(target, origins) }
   },
   describe: () => ({ schema: jsonSchemaOf(endingSchema), required: false, mediaTypes: [formType] }),
 })
 
 /**
- * True when a POST stands for DELETE: by the header field that proxies know, or by a field of a form. @throws Refused
+ * True when a POST stands for DELETE: by the header field that proxies know, or by a field of a form. @throws ProblemError
  * `invalid-body`
  */
-export async function isOverriddenDelete(call: HttpCall): Promise<boolean> {
-  const header = call.header('x-http-method-override')
+export async function isOverriddenDelete(request: HttpRequest): Promise<boolean> {
+  const header = request.header('x-http-method-override')
   if (header !== undefined) return header.trim().toUpperCase() === 'DELETE'
-  return isForm(call) && deletion.safeParse((await readForm(call)).get('_method')).success
+  return isForm(request) && deletion.safeParse((await readForm(request)).get('_method')).success
 }
 
-const fieldsOf = async (call: HttpCall) => Object.fromEntries(await readForm(call))
+const fieldsOf = async (request: HttpRequest) => Object.fromEntries(await readForm(request))

@@ -51,22 +51,22 @@ export const signInEndpoint = ({ startSession, audit, cookie, origins }: SignInP
     caller: passwordOfForm,
     body: sessionLoginBody(origins),
     status: 201,
-    answer: { description: 'A new session.', headers: ['Set-Cookie'] },
+    success: { description: 'A new session.', headers: ['Set-Cookie'] },
     response: session,
-    otherAnswers: { 303: goesOn },
+    otherResponses: { 303: goesOn },
     problems: ['too-many-logins'],
     // Its own entry comes before those of the sessions that it replaces.
-    handle: async ({ call, body: { username, password, returnTo } }) => {
-      const client = { clientAddress: call.peer.address, userAgent: call.header('user-agent') }
-      const told = { proved: nameCaller(call), onDisplaced: auditDisplaced(audit, call) }
-      const request = { username, password, ...client, replacedKeys: cookie.read(call), ...told }
-      const about = { call, actor: username, action: 'session.started', target: username }
-      const { id, key, replaced, ...started } = await audited(audit, about, () => startSession(request))
+    handle: async ({ request, body: { username, password, returnTo } }) => {
+      const client = { clientAddress: request.peer.address, userAgent: request.header('user-agent') }
+      const told = { proved: nameCaller(request), onDisplaced: auditDisplaced(audit, request) }
+      const start = { username, password, ...client, replacedKeys: cookie.read(request), ...told }
+      const about = { request, actor: username, action: 'session.started', target: username }
+      const { id, key, replaced, ...started } = await audited(audit, about, () => startSession(start))
       for (const former of replaced) {
-        const ended = { call, actor: former.username, action: 'login.ended', target: former.id }
+        const ended = { request, actor: former.username, action: 'login.ended', target: former.id }
         await audit.record(eventOf(ended, 'replaced'))
       }
-      const headers = { 'set-cookie': [cookie.set(call, key)] }
+      const headers = { 'set-cookie': [cookie.set(request, key)] }
       if (returnTo !== undefined) return { status: 303, headers: { ...headers, location: returnTo } }
       return { body: { id, user: started.username, expiresAt: rfc3339(started.expiresAt) }, headers }
     },
@@ -92,7 +92,8 @@ export const ownLoginsEndpoint = ({ loginLists, lists }: OwnLoginsPorts) =>
     right: 'own-account',
     ...loginPage,
     problems: ['invalid-cursor'],
-    check: ({ call, caller: { userId }, query }) => lists.open(call, { list: 'logins', query: { userId } }, query),
+    check: ({ request, caller: { userId }, query }) =>
+      lists.open(request, { list: 'logins', query: { userId } }, query),
     handle: async ({ caller: { userId, credential }, checked: list }) =>
       list.reply(await loginLists.list(userId, list.page), representLogin(credential.loginId)),
   })

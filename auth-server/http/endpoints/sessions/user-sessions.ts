@@ -37,9 +37,9 @@ const listLogins = ({ users, loginLists, lists }: UserSessionsPorts) =>
     ...loginPage,
     problems: ['invalid-cursor', 'not-found'],
     // A cursor is of one user's list, whose id only a caller with the right may learn of.
-    handle: async ({ call, caller, path, query }) => {
+    handle: async ({ request, caller, path, query }) => {
       const { id: userId } = await users.read(path.username)
-      const list = lists.open(call, { list: 'logins', query: { userId } }, query)
+      const list = lists.open(request, { list: 'logins', query: { userId } }, query)
       return list.reply(await loginLists.list(userId, list.page), representLogin(caller.credential.loginId))
     },
   })
@@ -54,7 +54,7 @@ const endLogins = ({ endAllLoginsOf }: UserSessionsPorts) =>
     caller: 'required',
     right,
     status: 204,
-    answer: { description: 'They have ended.' },
+    success: { description: 'They have ended.' },
     problems: ['not-found'],
     audit: ({ path }) => ({ action: 'user.logins-ended', target: path.username }),
     handle: ({ path }) => endAllLoginsOf({ username: path.username, reason: 'administrator' }),
@@ -70,7 +70,7 @@ const getLogin = ({ users, loginLists }: UserSessionsPorts) =>
     caller: 'required',
     right,
     status: 200,
-    answer: { description: 'The login.' },
+    success: { description: 'The login.' },
     response: loginComponent,
     problems: ['not-found'],
     handle: async ({ caller, path }) => {
@@ -91,12 +91,13 @@ const endLogin = ({ endByPublicId, audit }: UserSessionsPorts) =>
     caller: 'required',
     right,
     status: 204,
-    answer: { description: 'It has ended.' },
+    success: { description: 'It has ended.' },
     problems: ['not-found'],
-    handle: async ({ call, caller, path: { username, id } }) => {
+    handle: async ({ request, caller, path: { username, id } }) => {
       const was = await endByPublicId({ username, id, reason: 'administrator' })
       if (was === undefined) throw noSuchLogin('of this user')
-      if (was === 'ended') await audit.record(eventOf({ call, caller, action: 'login.ended', target: id }, 'succeeded'))
+      if (was === 'ended')
+        await audit.record(eventOf({ request, caller, action: 'login.ended', target: id }, 'succeeded'))
     },
   })
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { Refused } from '../../problems/errors.ts'
+import { ProblemError } from '../../problems/errors.ts'
 import type { MemberError } from '../../problems/problem-document.ts'
 
 /** The place of a checked value. */
@@ -30,7 +30,7 @@ const isBeyondDoubles = ({ input }: Issue): boolean =>
 /**
  * Checks a parsed JSON value. Members of a wrong type, unknown and missing members are 400 `invalid-body`. Invalid
  * values of the right type are 422 `invalid-value`. In both cases, `errors` names each wrong member, up to a hundred.
- * @throws Refused
+ * @throws ProblemError
  */
 export function checkValue<Schema extends z.ZodType>(
   schema: Schema,
@@ -44,15 +44,15 @@ export function checkValue<Schema extends z.ZodType>(
   const errorsOf = (some: readonly Issue[]) => some.flatMap((issue) => memberErrors(issue, at)).slice(0, maxErrors)
   if (ofShape.length === 0) throw invalidValue(errorsOf(issues))
   const errors = errorsOf(ofShape)
-  throw new Refused('invalid-body', sentence(errors), { members: { errors } })
+  throw new ProblemError('invalid-body', sentence(errors), { members: { errors } })
 }
 
 /** More errors at once help no developer, and an answer must not be many times as long as its request. */
 const maxErrors = 100
 
 /** The refusal for invalid values of the right type. */
-export const invalidValue = (errors: readonly MemberError[]): Refused<'invalid-value'> =>
-  new Refused('invalid-value', sentence(errors), { members: { errors } })
+export const invalidValue = (errors: readonly MemberError[]): ProblemError<'invalid-value'> =>
+  new ProblemError('invalid-value', sentence(errors), { members: { errors } })
 
 const sentence = (errors: readonly MemberError[]): string =>
   errors.map(({ pointer, message }) => (pointer === '' ? message : `${pointer}: ${message}`)).join(' ')

@@ -1,28 +1,29 @@
 import type { z } from 'zod'
-import { Refused } from '../../problems/errors.ts'
-import type { HttpCall } from '../request.ts'
+import { ProblemError } from '../../problems/errors.ts'
+import type { HttpRequest } from '../request.ts'
 import { type CheckOptions, checkValue } from './check-value.ts'
 
 /**
  * Reads the JSON value in the body. An empty body counts as `{}`: a request without required members needs no body.
- * @throws Refused `unsupported-media-type`, `invalid-body`
+ * @throws ProblemError `unsupported-media-type`, `invalid-body`
  */
-export async function readJson(call: HttpCall): Promise<unknown> {
-  const bytes = await call.readBody()
+export async function readJson(request: HttpRequest): Promise<unknown> {
+  const bytes = await request.readBody()
   if (bytes.length === 0) return {}
-  requireJsonMediaType(call)
-  if (call.header('content-encoding') !== undefined) {
+  requireJsonMediaType(request)
+  if (request.header('content-encoding') !== undefined) {
     const headers = { 'accept-encoding': 'identity' }
-    throw new Refused('unsupported-media-type', 'The body must not be compressed.', { headers })
+    throw new ProblemError('unsupported-media-type', 'The body must not be compressed.', { headers })
   }
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
   } catch {
-    throw new Refused('invalid-body', 'The body is not valid UTF-8.')
+    throw new ProblemError('invalid-body', 'The body is not valid UTF-8.')
   }
   const value = parse(text)
-  if (isDeeperThan(maxDepth, value)) throw new Refused('invalid-body', `The body is more than ${maxDepth} levels deep.`)
+  if (isDeeperThan(maxDepth, value))
+    throw new ProblemError('invalid-body', `The body is more than ${maxDepth} levels deep.`)
   return value
 }
 
@@ -30,7 +31,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Refused('invalid-body', 'The body is not valid JSON.')
+    throw new ProblemError('invalid-body', 'The body is not valid JSON.')
   }
 }
 
@@ -43,21 +44,21 @@ const isDeeperThan = (depth: number, value: unknown): boolean =>
   (depth === 0 || Object.values(value).some((member) => isDeeperThan(depth - 1, member)))
 
 /**
- * Refuses a body where a route takes none: it may be meant for another method. @throws Refused `invalid-body`;
+ * Refuses a body where a route takes none: it may be meant for another method. @throws ProblemError `invalid-body`;
  * `body-too-large`
  */
-export async function refuseBody(call: HttpCall): Promise<void> {
-  if ((await call.readBody()).length === 0) return
-  throw new Refused('invalid-body', `${call.method} takes no body here: send it without one.`)
+export async function refuseBody(request: HttpRequest): Promise<void> {
+  if ((await request.readBody()).length === 0) return
+  throw new ProblemError('invalid-body', `${request.method} takes no body here: send it without one.`)
 }
 
-/** Reads the body and checks it against `schema`. @throws Refused as `readJson`, and `invalid-value` */
+/** Reads the body and checks it against `schema`. @throws ProblemError as `readJson`, and `invalid-value` */
 export async function readBodyAs<Schema extends z.ZodType>(
-  call: HttpCall,
+  request: HttpRequest,
   schema: Schema,
   options: CheckOptions = {},
 ): Promise<z.output<Schema>> {
-  return checkValue(schema, await readJson(call), options)
+  return checkValue(schema, await readJson(request), options)
 }
 
 /** The media types of PATCH (RFC 5789 §3.1). On both servers, PATCH replaces the members that it names. */
@@ -66,14 +67,14 @@ export const acceptPatch = { 'accept-patch': 'application/merge-patch+json, appl
 /**
  * Requires `application/json` or `application/*+json`, and UTF-8 if a charset is named (RFC 8259 §8.1, RFC 6839 §3.1).
  */
-function requireJsonMediaType(call: HttpCall): void {
-  const contentType = call.header('content-type') ?? ''
+function requireJsonMediaType(request: HttpRequest): void {
+  const contentType = request.header('content-type') ?? ''
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
   const isJson = type === 'application/json' || /^application\/[a-z0-9.!#$&^_-]+\+json$/.test(type)
   const isUtf8 = charset === undefined || /^"?utf-?8"?$/.test(charset)
   if (isJson && isUtf8) return
   // The answer names the accepted types (RFC 9110 §15.5.16, RFC 5789 §2.2).
-  const headers = call.method === 'PATCH' ? acceptPatch : { accept: 'application/json' }
-  throw new Refused('unsupported-media-type', 'Send the body as application/json in UTF-8.', { headers })
+  const headers = request.method === 'PATCH' ? acceptPatch : { accept: 'application/json' }
+  throw new ProblemError('unsupported-media-type', 'Send the body as application/json in UTF-8.', { headers })
 }

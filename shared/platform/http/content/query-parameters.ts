@@ -1,46 +1,46 @@
 /** Reads and checks the query of a request, for both servers. */
 import { z } from 'zod'
-import { Refused } from '../../problems/errors.ts'
-import type { HttpCall } from '../request.ts'
+import { ProblemError } from '../../problems/errors.ts'
+import type { HttpRequest } from '../request.ts'
 import { checkValue } from './check-value.ts'
 
 /**
  * Reads the query parameters and checks them against `schema`, whose members are texts. Every error is 400 and names
  * the parameter.
- * @throws Refused `invalid-parameter`
+ * @throws ProblemError `invalid-parameter`
  */
-export function readQuery<Schema extends z.ZodType>(call: HttpCall, schema: Schema): z.output<Schema> {
-  requireDecodable(call.rawQuery)
+export function readQuery<Schema extends z.ZodType>(request: HttpRequest, schema: Schema): z.output<Schema> {
+  requireDecodable(request.rawQuery)
   const value: Record<string, string> = Object.create(null)
-  for (const [name, text] of call.query) {
-    if (call.isCredentialParameter(name)) continue
+  for (const [name, text] of request.query) {
+    if (request.isCredentialParameter(name)) continue
     if (name in value) throw givenTwice(name)
     value[name] = text
   }
   try {
     return checkValue(schema, { ...value })
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
-    throw new Refused('invalid-parameter', error.message, { members: error.members })
+    if (!(error instanceof ProblemError)) throw error
+    throw new ProblemError('invalid-parameter', error.message, { members: error.members })
   }
 }
 
 /**
- * Decoding other input would give another text than was sent. @throws Refused unless it is percent-encoded UTF-8 (RFC
+ * Decoding other input would give another text than was sent. @throws ProblemError unless it is percent-encoded UTF-8 (RFC
  * 3986 §2.1)
  */
 function requireDecodable(rawQuery: string): void {
   try {
     if (rawQuery.includes('%')) decodeURIComponent(rawQuery)
   } catch {
-    throw new Refused('invalid-parameter', 'The query is not percent-encoded UTF-8.')
+    throw new ProblemError('invalid-parameter', 'The query is not percent-encoded UTF-8.')
   }
 }
 
-function givenTwice(name: string): Refused {
+function givenTwice(name: string): ProblemError {
   const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
   const errors = [{ pointer, code: 'repeated-parameter', message: 'This parameter is given twice.' }]
-  return new Refused('invalid-parameter', `The parameter ${JSON.stringify(name)} is given twice.`, {
+  return new ProblemError('invalid-parameter', `The parameter ${JSON.stringify(name)} is given twice.`, {
     members: { errors },
   })
 }

@@ -6,7 +6,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { deriveKey } from '../../crypto/derive-key.ts'
 import type { Position } from '../../pagination.ts'
-import { Refused } from '../../problems/errors.ts'
+import { ProblemError } from '../../problems/errors.ts'
 
 /** The list that a cursor belongs to. */
 export interface ListScope {
@@ -20,7 +20,7 @@ export interface ListScope {
 export interface Cursors {
   /** A new cursor, base64url. */
   write(scope: ListScope, position: Position): string
-  /** The position in a cursor. @throws Refused `invalid-cursor` */
+  /** The position in a cursor. @throws ProblemError `invalid-cursor` */
   read(scope: ListScope, cursor: string): Position
 }
 
@@ -63,9 +63,9 @@ function macOf(key: Buffer, { list, query = {} }: ListScope, content: Buffer): B
     .digest()
 }
 
-function invalidCursor(): Refused {
+function invalidCursor(): ProblemError {
   const message = 'The cursor is not one of this query: begin again without it.'
-  return new Refused('invalid-cursor', message, {
+  return new ProblemError('invalid-cursor', message, {
     members: { errors: [{ pointer: '/cursor', code: 'invalid-cursor', message }] },
   })
 }

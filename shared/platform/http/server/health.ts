@@ -1,5 +1,5 @@
 import type { Operation } from '../operation.ts'
-import { jsonAnswer, noStore } from '../response.ts'
+import { jsonResponse, noStore } from '../response.ts'
 import type { Draining } from './drain.ts'
 import type { Route } from './routes.ts'
 
@@ -24,7 +24,7 @@ export const healthRoutes = (dependencies: readonly Dependency[], draining?: Pic
     methods: ['GET'],
     path: '/healthz',
     describe: () => [healthOperation],
-    handle: () => jsonAnswer(200, { status: 'ok' }, noStore),
+    handle: () => jsonResponse(200, { status: 'ok' }, noStore),
   },
   {
     methods: ['GET'],
@@ -34,7 +34,7 @@ export const healthRoutes = (dependencies: readonly Dependency[], draining?: Pic
       const checked = await Promise.all(dependencies.map(checkOne))
       const ready = checked.every(({ status, required }) => status === 'ok' || !required)
       const status = draining?.hasBegun ? 'draining' : ready ? 'ready' : 'not-ready'
-      return jsonAnswer(status === 'ready' ? 200 : 503, { status, dependencies: checked }, noStore)
+      return jsonResponse(status === 'ready' ? 200 : 503, { status, dependencies: checked }, noStore)
     },
   },
 ]
@@ -54,7 +54,7 @@ const healthOperation: Operation = {
   ...open,
   id: 'getHealth',
   summary: 'Ask whether the process runs',
-  answers: {
+  responses: {
     200: {
       description: 'It does.',
       schema: { type: 'object', required: ['status'], properties: { status: { const: 'ok' } } },
@@ -86,7 +86,7 @@ const readinessOperation: Operation = {
   ...open,
   id: 'getReadiness',
   summary: 'Ask whether the server can serve, each dependency named',
-  answers: {
+  responses: {
     200: { description: 'It can.', schema: readinessSchema },
     503: { description: 'It cannot.', schema: readinessSchema },
   },

@@ -8,7 +8,7 @@ import { type Context, Hono } from 'hono'
 import type { Clock } from '../../clock.ts'
 import type { IdSource } from '../../ids.ts'
 import type { Log } from '../../log/log.ts'
-import { Refused, Unavailable } from '../../problems/errors.ts'
+import { ProblemError, Unavailable } from '../../problems/errors.ts'
 import {
   occurrenceOf,
   occurrenceOfUnavailable,
@@ -19,8 +19,8 @@ import {
 import { acceptPatch } from '../content/json-body.ts'
 import type { Cors } from '../cors.ts'
 import type { Describe } from '../operation.ts'
-import { type CallOrigin, createCall, type HttpCall } from '../request.ts'
-import type { Answer } from '../response.ts'
+import { createHttpRequest, type HttpRequest, type RequestOrigin } from '../request.ts'
+import type { HttpResponse } from '../response.ts'
 import { securityHeaders } from '../security-headers.ts'
 import { type ServerBindings, sendStream } from '../stream.ts'
 import { traceIdOf } from '../trace.ts'
@@ -48,9 +48,9 @@ export interface Route {
   readonly describe?: Describe
   /** The largest body, in bytes; 256 KiB when left out. */
   readonly maxBodyBytes?: number
-  handle(call: HttpCall): Promise<Answer> | Answer
+  handle(request: HttpRequest): Promise<HttpResponse> | HttpResponse
   /** Called before the answer is sent, also for problems. It may add header fields. */
-  finish?(call: HttpCall, answer: Answer): void
+  finish?(request: HttpRequest, response: HttpResponse): void
 }
 
 /**
@@ -58,9 +58,9 @@ export interface Route {
  * all other requests.
  */
 export type OtherProblemForm = (
-  call: HttpCall,
+  request: HttpRequest,
   problem: ProblemDocument,
-) => { readonly headers: Answer['headers']; readonly body: object } | undefined
+) => { readonly headers: HttpResponse['headers']; readonly body: object } | undefined
 
 /** The common options of all routes of a server. */
 export interface AppOptions {
@@ -84,7 +84,7 @@ export interface AppOptions {
   /** Called for every answered request. */
   readonly observe?: (request: AnsweredRequest) => void
   /** The refusal for a path that no route has; the default is `not-found`. */
-  readonly unknownPath?: (path: string) => Refused
+  readonly unknownPath?: (path: string) => ProblemError
 }
 
 /** An answered request. */
@@ -113,7 +113,7 @@ export function createApp(options: AppOptions): Hono<Env> {
     const handle: Route['handle'] = ({ method }) => answerOtherMethod(method, headers)
     app.all(path, (context) => serve(context, options, { handle }))
   }
-  const unknown = options.unknownPath ?? (() => new Refused('not-found', 'There is no such route.'))
+  const unknown = options.unknownPath ?? (() => new ProblemError('not-found', 'There is no such route.'))
   const refuse: Route['handle'] = ({ path }) => {
     throw unknown(path)
   }
@@ -134,9 +134,9 @@ function allowedMethods(routes: readonly Route[]): Map<string, Set<string>> {
   return byPath
 }
 
-function answerOtherMethod(method: string, headers: { readonly allow: string }): Answer {
+function answerOtherMethod(method: string, headers: { readonly allow: string }): HttpResponse {
   if (method === 'OPTIONS') return { status: 204, headers, body: null }
-  throw new Refused('method-not-allowed', `Allowed here: ${headers.allow}.`, { headers: { allow: headers.allow } })
+  throw new ProblemError('method-not-allowed', `Allowed here: ${headers.allow}.`, { headers: { allow: headers.allow } })
 }
 
 async function serve(
@@ -146,7 +146,7 @@ async function serve(
 ): Promise<Response> {
   const started = options.clock.monotonic()
   const incoming = context.env.incoming
-  const origin: CallOrigin = {
+  const origin: RequestOrigin = {
     incoming,
     pathParameters: context.req.param(),
     requestId: options.ids.uuid(),
@@ -154,53 +154,57 @@ async function serve(
     maxBodyBytes: served.maxBodyBytes,
     isCredentialParameter: options.isCredentialParameter,
   }
-  const call = createCall(origin)
-  const traceId = traceIdOf(call.header('traceparent'))
+  const request = createHttpRequest(origin)
+  const traceId = traceIdOf(request.header('traceparent'))
   const handled = await answerOrProblem(
-    call,
+    request,
     options,
-    call.peer.isContradicted ? { handle: refuseContradiction } : served,
+    request.peer.isContradicted ? { handle: refuseContradiction } : served,
   )
-  const answer = options.cors?.(call, handled) ?? handled
-  served.finish?.(call, answer)
+  const response = options.cors?.(request, handled) ?? handled
+  served.finish?.(request, response)
   const { routePath: route } = context.req
   const durationMs = options.clock.monotonic() - started
-  options.observe?.({ method: call.method, route, status: answer.status, durationMs })
+  options.observe?.({ method: request.method, route, status: response.status, durationMs })
   if (options.log.isLevelEnabled('info')) {
     options.log.info({
-      requestId: call.requestId,
+      requestId: request.requestId,
       traceId,
-      method: call.method,
+      method: request.method,
       route,
-      status: answer.status,
-      code: answer.problemCode,
-      userId: call.caller?.userId,
-      scheme: call.caller?.scheme,
+      status: response.status,
+      code: response.problemCode,
+      userId: request.caller?.userId,
+      scheme: request.caller?.scheme,
       ms: Math.round(durationMs * 10) / 10,
-      address: call.peer.address,
+      address: request.peer.address,
     })
   }
-  return respond(context, options, { call, answer })
+  return respond(context, options, { request, response })
 }
 
-async function answerOrProblem(call: HttpCall, options: AppOptions, served: Pick<Route, 'handle'>): Promise<Answer> {
+async function answerOrProblem(
+  request: HttpRequest,
+  options: AppOptions,
+  served: Pick<Route, 'handle'>,
+): Promise<HttpResponse> {
   try {
     // A chunked body is read for every route: Node.js would parse the chunks of an unread body without any limit.
-    if (call.header('transfer-encoding') !== undefined) await call.readBody()
-    return await served.handle(call)
+    if (request.header('transfer-encoding') !== undefined) await request.readBody()
+    return await served.handle(request)
   } catch (error) {
-    return problemAnswer(call, options, error)
+    return problemResponse(request, options, error)
   }
 }
 
-function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Answer {
-  const context = { origin: options.origin, requestId: call.requestId }
-  const asAnswer = (document: ProblemDocument, headers: Answer['headers']): Answer => {
-    const other = options.otherProblemForm?.(call, document)
+function problemResponse(request: HttpRequest, options: AppOptions, error: unknown): HttpResponse {
+  const context = { origin: options.origin, requestId: request.requestId }
+  const asAnswer = (document: ProblemDocument, headers: HttpResponse['headers']): HttpResponse => {
+    const other = options.otherProblemForm?.(request, document)
     return answerOf(document, other?.body ?? document, { ...headers, ...other?.headers })
   }
-  if (error instanceof Refused) {
-    if (error.cause !== undefined) options.log.info({ requestId: call.requestId, err: error }, error.code)
+  if (error instanceof ProblemError) {
+    if (error.cause !== undefined) options.log.info({ requestId: request.requestId, err: error }, error.code)
     const document = problemDocument(options.problems, occurrenceOf(error), context)
     const headers = { ...retryHeader(error), ...error.headers }
     if (document.status !== 401) return asAnswer(document, headers)
@@ -208,24 +212,24 @@ function problemAnswer(call: HttpCall, options: AppOptions, error: unknown): Ans
     return asAnswer({ ...document, schemes }, { ...challengeOf(options), ...headers })
   }
   if (error instanceof Unavailable) {
-    options.log.warn({ requestId: call.requestId, err: error }, error.message)
+    options.log.warn({ requestId: request.requestId, err: error }, error.message)
     return asAnswer(problemDocument(options.problems, occurrenceOfUnavailable(error), context), retryHeader(error))
   }
-  options.log.error({ requestId: call.requestId, err: error }, 'A request failed because of an error in the server')
+  options.log.error({ requestId: request.requestId, err: error }, 'A request failed because of an error in the server')
   const occurrence = { code: 'internal-error', detail: 'The request could not be carried out. It has been logged.' }
   return asAnswer(problemDocument(options.problems, occurrence, context), {})
 }
 
-const retryHeader = ({ retryAfterSeconds }: Pick<Refused, 'retryAfterSeconds'>): Answer['headers'] =>
+const retryHeader = ({ retryAfterSeconds }: Pick<ProblemError, 'retryAfterSeconds'>): HttpResponse['headers'] =>
   retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
 
 /** The challenge for refusals without a challenge of their own. */
-function challengeOf({ fallbackChallenge }: AppOptions): Answer['headers'] {
+function challengeOf({ fallbackChallenge }: AppOptions): HttpResponse['headers'] {
   return fallbackChallenge === undefined ? {} : { 'www-authenticate': [fallbackChallenge] }
 }
 
 /** No cache may store errors about credentials, and caching other errors has no use. */
-const answerOf = ({ status, code }: ProblemDocument, body: object, headers: Answer['headers']): Answer => ({
+const answerOf = ({ status, code }: ProblemDocument, body: object, headers: HttpResponse['headers']): HttpResponse => ({
   status,
   headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
   body: JSON.stringify(body),
@@ -235,22 +239,22 @@ const answerOf = ({ status, code }: ProblemDocument, body: object, headers: Answ
 function respond(
   context: Context<Env>,
   { log }: AppOptions,
-  { call, answer }: { call: HttpCall; answer: Answer },
+  { request, response }: { request: HttpRequest; response: HttpResponse },
 ): Response {
-  const { requestId } = call
+  const { requestId } = request
   const { outgoing, streams } = context.env
   const headers: Record<string, string> = { 'x-request-id': requestId, ...securityHeaders }
-  for (const [name, value] of call.addedAnswerHeaders) outgoing.appendHeader(name, value)
-  for (const [name, value] of Object.entries(answer.headers)) {
+  for (const [name, value] of request.addedResponseHeaders) outgoing.appendHeader(name, value)
+  for (const [name, value] of Object.entries(response.headers)) {
     if (typeof value === 'string') headers[name] = value
     // `Response` joins several lines into one, and clients misread joined challenges. So arrays go directly to Node.js.
     else outgoing.setHeader(name, value)
   }
-  const { status, body } = answer
+  const { status, body } = response
   // Without this field, an empty body would be sent as chunks. 204 and 304 have no body at all (RFC 9110 §8.6).
   if (body === null && status !== 204 && status !== 304) headers['content-length'] = '0'
   if (typeof body !== 'function') return new Response(body, { status, headers })
-  if (call.method === 'HEAD') return new Response(null, { status, headers })
+  if (request.method === 'HEAD') return new Response(null, { status, headers })
   outgoing.writeHead(status, headers)
   outgoing.flushHeaders()
   sendStream(outgoing, body, streams).catch((err: unknown) => log.error({ requestId, err }, 'A stream was cut off'))

@@ -1,13 +1,13 @@
 /** The scheme `basic`: user name and password with each request (RFC 7617). */
 
-import type { HttpCall } from '../../../platform/http/request.ts'
+import type { HttpRequest } from '../../../platform/http/request.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
-import { Refused } from '../../../platform/problems/errors.ts'
-import { type AnswerHeaders, isOfScript, realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
+import { ProblemError } from '../../../platform/problems/errors.ts'
+import { isOfScript, type ResponseHeaders, realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
 import { type BasicCredential, parseBasicCredential } from './basic-credential.ts'
 
 /** A user name and password, and the client that sent them. */
-export interface PresentedBasic extends BasicCredential {
+export interface BasicAttempt extends BasicCredential {
   /** The client's canonical address. */
   readonly clientAddress: string
 }
@@ -22,13 +22,14 @@ export interface ProvedUser {
 
 /** The verification of passwords. */
 export interface BasicPorts {
-  /** The user; undefined when the password is not that user's. @throws Refused `too-many-attempts`; Unavailable */
-  verify(presented: PresentedBasic, onBehalfOf?: Traced): Promise<ProvedUser | undefined> | ProvedUser | undefined
+  /** The user; undefined when the password is not that user's. @throws ProblemError `too-many-attempts`; Unavailable */
+  verify(presented: BasicAttempt, traceContext?: Traced): Promise<ProvedUser | undefined> | ProvedUser | undefined
 }
 
 const challenge = `Basic realm="${realm}", charset="UTF-8"`
 
-const headersOf = (call: HttpCall): AnswerHeaders => (isOfScript(call) ? {} : { 'www-authenticate': [challenge] })
+const headersOf = (request: HttpRequest): ResponseHeaders =>
+  isOfScript(request) ? {} : { 'www-authenticate': [challenge] }
 
 /** Reads `Authorization: Basic <base64 of user-id ":" password in UTF-8>`. */
 export const createBasicScheme = ({ verify }: BasicPorts): Scheme => ({
@@ -37,13 +38,13 @@ export const createBasicScheme = ({ verify }: BasicPorts): Scheme => ({
   challenge: () => challenge,
   refusalHeaders: headersOf,
   place: { authorization: 'basic' },
-  verify: (text, call) => {
+  verify: (text, request) => {
     const credential = parseBasicCredential(text)
-    const prove = () => credential && verify({ ...credential, clientAddress: call.peer.address }, call)
+    const prove = () => credential && verify({ ...credential, clientAddress: request.peer.address }, request)
     const requireUser = (user: ProvedUser | undefined): ProvedUser => {
       if (user) return user
-      throw new Refused('invalid-credentials', 'The user name or the password is not right.', {
-        headers: headersOf(call),
+      throw new ProblemError('invalid-credentials', 'The user name or the password is not right.', {
+        headers: headersOf(request),
       })
     }
     const recheck = async () => void requireUser(await prove())

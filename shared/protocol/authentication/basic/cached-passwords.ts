@@ -1,17 +1,17 @@
 import type { Clock } from '../../../platform/clock.ts'
 import { createKeyedHash } from '../../../platform/crypto/keyed-hash.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
-import type { Attempt, Guesses } from '../../login-throttle/login-throttle.ts'
+import type { Attempt, LoginThrottle } from '../../login-throttle/login-throttle.ts'
 import { foldUsername } from '../../principal/record.ts'
 import type { Principals } from '../authenticate.ts'
-import { holdCredentials } from '../credential-cache.ts'
-import type { BasicPorts, PresentedBasic, ProvedUser } from './basic.ts'
+import { createCredentialCache } from '../credential-cache.ts'
+import type { BasicAttempt, BasicPorts, ProvedUser } from './basic.ts'
 
 /** The ports of the cache, and the verification behind it. */
-export interface HeldPasswordsOptions extends BasicPorts {
+export interface CachedPasswordsOptions extends BasicPorts {
   readonly principals: Principals
   readonly clock: Clock
-  readonly guesses: Pick<Guesses, 'judge' | 'noteTry'>
+  readonly loginThrottle: Pick<LoginThrottle, 'judge' | 'noteTry'>
   /** The longest time that a success is cached, in milliseconds; a minute by default. */
   readonly ttlMs?: number
 }
@@ -25,28 +25,28 @@ export interface HeldPasswordsOptions extends BasicPorts {
  * `verify` counts its own attempt. Responses without a call of `verify` are judged by the limits, too: for a client
  * that is locked out, a right password must get the same response as a wrong one.
  */
-export function holdPasswords(options: HeldPasswordsOptions): BasicPorts {
-  const { verify, guesses, ttlMs = 60_000 } = options
+export function cachePasswords(options: CachedPasswordsOptions): BasicPorts {
+  const { verify, loginThrottle, ttlMs = 60_000 } = options
   const nameOf = createKeyedHash()
-  const held = holdCredentials<ProvedUser>({ ...options, ...bounds, ttlMs, unknownForMs: 0 })
-  const check = async (name: string, presented: PresentedBasic, onBehalfOf?: Traced) => {
+  const held = createCredentialCache<ProvedUser>({ ...options, ...bounds, ttlMs, unknownForMs: 0 })
+  const check = async (name: string, presented: BasicAttempt, traceContext?: Traced) => {
     const attempt = attemptOf(presented)
     let isChecked = false
-    guesses.noteTry(attempt)
+    loginThrottle.noteTry(attempt)
     const load = async () => {
       isChecked = true
-      return verify(presented, onBehalfOf)
+      return verify(presented, traceContext)
     }
-    const user = await held.get(name, load, onBehalfOf)
-    if (!isChecked) await guesses.judge(attempt, user !== undefined)
+    const user = await held.get(name, load, traceContext)
+    if (!isChecked) await loginThrottle.judge(attempt, user !== undefined)
     return user
   }
   return {
-    verify: (presented, onBehalfOf) => {
+    verify: (presented, traceContext) => {
       const name = nameOf(foldUsername(presented.username), presented.password, presented.clientAddress)
-      const known = held.peek(name, onBehalfOf)
-      if (!known) return check(name, presented, onBehalfOf)
-      const judging = guesses.judge(attemptOf(presented), true)
+      const known = held.peek(name, traceContext)
+      if (!known) return check(name, presented, traceContext)
+      const judging = loginThrottle.judge(attemptOf(presented), true)
       return judging === undefined ? known : judging.then(() => known)
     },
   }
@@ -54,7 +54,7 @@ export function holdPasswords(options: HeldPasswordsOptions): BasicPorts {
 
 const bounds = { maxEntries: 10_000, maxBytes: 8_000_000 }
 
-const attemptOf = ({ username, clientAddress }: PresentedBasic): Attempt => ({
+const attemptOf = ({ username, clientAddress }: BasicAttempt): Attempt => ({
   account: username,
   address: clientAddress,
 })

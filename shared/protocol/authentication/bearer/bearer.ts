@@ -1,5 +1,5 @@
 /** The scheme `bearer`: access tokens (RFC 6750; the token itself: RFC 9068). */
-import { Refused } from '../../../platform/problems/errors.ts'
+import { ProblemError } from '../../../platform/problems/errors.ts'
 import type { AccessTokenVerdict, VerifyAccessToken } from '../../access-token/verify-access-token.ts'
 import { realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
 
@@ -37,7 +37,7 @@ export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => 
   },
 })
 
-/** @throws Refused `token-expired`, `invalid-token`; neither repeats any part of the token */
+/** @throws ProblemError `token-expired`, `invalid-token`; neither repeats any part of the token */
 function credentialOf(verdict: AccessTokenVerdict, recheck?: VerifiedCredential['recheck']): VerifiedCredential {
   const headers = refusalHeaders
   if (verdict.ok) {
@@ -46,9 +46,9 @@ function credentialOf(verdict: AccessTokenVerdict, recheck?: VerifiedCredential[
     return { username: sub, generation: gen, loginId: sid, tokenId: jti, expiresAt: exp * 1000, rights, recheck }
   }
   if (verdict.problem === 'token-expired') {
-    throw new Refused('token-expired', 'The access token has expired. Get a new one with the refresh token.', {
+    throw new ProblemError('token-expired', 'The access token has expired. Get a new one with the refresh token.', {
       headers,
     })
   }
-  throw new Refused('invalid-token', `The access token is not accepted: ${verdict.reason}.`, { headers })
+  throw new ProblemError('invalid-token', `The access token is not accepted: ${verdict.reason}.`, { headers })
 }

@@ -5,12 +5,12 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../../platform/clock.ts'
-import type { HttpCall } from '../../../platform/http/request.ts'
+import type { HttpRequest } from '../../../platform/http/request.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
-import { Refused } from '../../../platform/problems/errors.ts'
-import type { Attempt, Guesses } from '../../login-throttle/login-throttle.ts'
+import { ProblemError } from '../../../platform/problems/errors.ts'
+import type { Attempt, LoginThrottle } from '../../login-throttle/login-throttle.ts'
 import type { OfUser } from '../credential-cache.ts'
-import { type AnswerHeaders, isOfScript, realm, type Scheme } from '../scheme.ts'
+import { isOfScript, type ResponseHeaders, realm, type Scheme } from '../scheme.ts'
 import type { CountVerdict, DigestCounts } from './digest-counts.ts'
 import { type DigestCredential, parseDigestCredential } from './digest-credential.ts'
 import type { DigestNonce, DigestNonces } from './digest-nonce.ts'
@@ -25,15 +25,15 @@ export interface DigestSecret extends OfUser {
 /** The secrets, nonces, counts and limits of the scheme. */
 export interface DigestPorts {
   /** The cached secret, if it is known at once that it is valid. Absent on a server without a cache. */
-  peek?(user: DigestCredential['user'], onBehalfOf?: Traced): DigestSecret | undefined
+  peek?(user: DigestCredential['user'], traceContext?: Traced): DigestSecret | undefined
   /**
    * The secret of the user with exactly this name or this hash, from the store; undefined when there is none.
    * @throws Unavailable
    */
-  find(user: DigestCredential['user'], onBehalfOf?: Traced): Promise<DigestSecret | undefined>
+  find(user: DigestCredential['user'], traceContext?: Traced): Promise<DigestSecret | undefined>
   readonly nonces: DigestNonces
   readonly counts: DigestCounts
-  readonly guesses: Pick<Guesses, 'judge'>
+  readonly loginThrottle: Pick<LoginThrottle, 'judge'>
   readonly clock: Clock
   /** The public origin of this server: `uri` may be absolute. */
   readonly origin: string
@@ -45,30 +45,31 @@ const nextNonceBeforeMs = 30_000
 const opaque = 'keyhold'
 
 /** Dummy H(A1) for users without a secret, so that their refusal takes the same time. */
-const strangersHa1 = digestHa1('', 'nobody has this secret')
+const dummyHa1 = digestHa1('', 'nobody has this secret')
 
 /** Reads `Authorization: Digest …`. */
 export function createDigestScheme(ports: DigestPorts): Scheme {
   const challenge = (isStale = false): string =>
     `Digest realm="${realm}", qop="auth", algorithm=SHA-256, nonce="${ports.nonces.issue()}", opaque="${opaque}", ` +
     `charset=UTF-8, userhash=true${isStale ? ', stale=true' : ''}`
-  const headersOf = (call: HttpCall, isStale = false): AnswerHeaders =>
-    isOfScript(call) ? {} : { 'www-authenticate': [challenge(isStale)] }
+  const headersOf = (request: HttpRequest, isStale = false): ResponseHeaders =>
+    isOfScript(request) ? {} : { 'www-authenticate': [challenge(isStale)] }
   return {
     name: 'digest',
     isSentByBrowsers: true,
     challenge: () => challenge(),
-    refusalHeaders: (call) => headersOf(call),
+    refusalHeaders: (request) => headersOf(request),
     place: { authorization: 'digest' },
-    verify: async (text, call) => {
+    verify: async (text, request) => {
       const credential = parseDigestCredential(text)
-      const nonce = credential && fits(credential, call, ports.origin) ? ports.nonces.read(credential.nonce) : undefined
-      const stale = () => staleNonce(headersOf(call, true))
-      const secret = credential && nonce ? await prove({ credential, nonce, call }, ports, stale) : undefined
-      if (!credential || !nonce || !secret) throw wrong(headersOf(call))
-      call.addAnswerHeader('Authentication-Info', authenticationInfo(secret, { credential, nonce }, ports))
+      const nonce =
+        credential && fits(credential, request, ports.origin) ? ports.nonces.read(credential.nonce) : undefined
+      const stale = () => staleNonce(headersOf(request, true))
+      const secret = credential && nonce ? await prove({ credential, nonce, request }, ports, stale) : undefined
+      if (!credential || !nonce || !secret) throw wrong(headersOf(request))
+      request.addResponseHeader('Authentication-Info', authenticationInfo(secret, { credential, nonce }, ports))
       const recheck = async () => {
-        const known = ports.peek?.(credential.user, call) ?? (await ports.find(credential.user, call))
+        const known = ports.peek?.(credential.user, request) ?? (await ports.find(credential.user, request))
         if (known?.ha1 !== secret.ha1) throw wrong({})
       }
       return { username: secret.username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
@@ -77,11 +78,11 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
 }
 
 /** True when the credential is for this request and for a challenge of this server (RFC 7616 §3.4.6). */
-function fits(credential: DigestCredential, call: HttpCall, origin: string): boolean {
-  const target = call.rawQuery === '' ? call.path : `${call.path}?${call.rawQuery}`
+function fits(credential: DigestCredential, request: HttpRequest, origin: string): boolean {
+  const target = request.rawQuery === '' ? request.path : `${request.path}?${request.rawQuery}`
   const { uri } = credential
   // A question mark with nothing after it cannot be distinguished from none.
-  const written = call.rawQuery === '' && uri.endsWith('?') ? uri.slice(0, -1) : uri
+  const written = request.rawQuery === '' && uri.endsWith('?') ? uri.slice(0, -1) : uri
   const isOfTarget = written === target || written === origin + target
   return isOfTarget && credential.realm === realm && (credential.opaque ?? opaque) === opaque
 }
@@ -89,7 +90,7 @@ function fits(credential: DigestCredential, call: HttpCall, origin: string): boo
 interface Presented {
   readonly credential: DigestCredential
   readonly nonce: DigestNonce
-  readonly call: HttpCall
+  readonly request: HttpRequest
 }
 
 /**
@@ -98,27 +99,27 @@ interface Presented {
  *
  * A wrong response does not show which users exist. A cached secret counts only when the response is right, so every
  * wrong response asks the store. All failures count for the user as sent, by name or by hash.
- * @throws Refused `too-many-attempts`, `stale-nonce`; Unavailable
+ * @throws ProblemError `too-many-attempts`, `stale-nonce`; Unavailable
  */
-async function prove(presented: Presented, ports: DigestPorts, refuseStale: () => Refused) {
-  const { credential, call } = presented
-  let secret = ports.peek?.(credential.user, call)
+async function prove(presented: Presented, ports: DigestPorts, refuseStale: () => ProblemError) {
+  const { credential, request } = presented
+  let secret = ports.peek?.(credential.user, request)
   if (!isRight(secret, presented)) {
-    secret = await ports.find(credential.user, call)
+    secret = await ports.find(credential.user, request)
     if (!isRight(secret, presented)) {
-      await ports.guesses.judge(attemptOf(presented, secret), false)
+      await ports.loginThrottle.judge(attemptOf(presented, secret), false)
       return undefined
     }
   }
-  const judging = ports.guesses.judge(attemptOf(presented, secret), true)
+  const judging = ports.loginThrottle.judge(attemptOf(presented, secret), true)
   const [verdict] = await Promise.all([useNonce(presented, ports), judging])
   if (verdict === 'stale') throw refuseStale()
   return verdict === 'used' ? secret : undefined
 }
 
 /** Compares the response. It takes the same time without a secret. */
-function isRight(secret: DigestSecret | undefined, { credential, call }: Presented): secret is DigestSecret {
-  const expected = digestResponse(secret?.ha1 ?? strangersHa1, { ...credential, method: call.method })
+function isRight(secret: DigestSecret | undefined, { credential, request }: Presented): secret is DigestSecret {
+  const expected = digestResponse(secret?.ha1 ?? dummyHa1, { ...credential, method: request.method })
   return timingSafeEqual(Buffer.from(expected), Buffer.from(credential.response)) && secret !== undefined
 }
 
@@ -126,9 +127,9 @@ function isRight(secret: DigestSecret | undefined, { credential, call }: Present
  * The attempt for the limits. Attempts by hash count under the hash: the name is known only if such a user exists. The
  * secret is too long to be guessed even with twice the attempts.
  */
-function attemptOf({ credential: { user }, call }: Presented, secret: DigestSecret | undefined): Attempt {
+function attemptOf({ credential: { user }, request }: Presented, secret: DigestSecret | undefined): Attempt {
   const [presented, countedAs] = 'username' in user ? [user.username, user.username] : [undefined, user.userhash]
-  return { account: secret?.username ?? presented, countedAs, address: call.peer.address }
+  return { account: secret?.username ?? presented, countedAs, address: request.peer.address }
 }
 
 /** @throws Unavailable */
@@ -153,8 +154,8 @@ function authenticationInfo(
   return isLate ? `${info}, nextnonce="${nonces.issue()}"` : info
 }
 
-const staleNonce = (headers: AnswerHeaders) =>
-  new Refused('stale-nonce', 'The nonce has expired; sign the request with the new one.', { headers })
+const staleNonce = (headers: ResponseHeaders) =>
+  new ProblemError('stale-nonce', 'The nonce has expired; sign the request with the new one.', { headers })
 
-const wrong = (headers: AnswerHeaders) =>
-  new Refused('invalid-credentials', 'The Digest response is not right for this request.', { headers })
+const wrong = (headers: ResponseHeaders) =>
+  new ProblemError('invalid-credentials', 'The Digest response is not right for this request.', { headers })

@@ -5,10 +5,10 @@
 import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { createKeyedHash } from '../../../platform/crypto/keyed-hash.ts'
-import { Refused } from '../../../platform/problems/errors.ts'
+import { ProblemError } from '../../../platform/problems/errors.ts'
 import type { KeySignedClaims } from '../../key-signed-token/key-signed-payload.ts'
 import { isTokenPassword } from '../../key-signed-token/token-password.ts'
-import type { Attempt, Guesses } from '../../login-throttle/login-throttle.ts'
+import type { Attempt, LoginThrottle } from '../../login-throttle/login-throttle.ts'
 import type { WithHashingPermit } from '../../passwords/hashing-permits.ts'
 import { exceedsPasswordLimit, maxPasswordBytes } from '../../passwords/password-limits.ts'
 import { anonymousUsername } from '../../principal/record.ts'
@@ -21,7 +21,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * The password in the field.
- * @throws Refused `invalid-parameter` for a text that is not a password in UTF-8 and base64url (RFC 4648 §5), padded or
+ * @throws ProblemError `invalid-parameter` for a text that is not a password in UTF-8 and base64url (RFC 4648 §5), padded or
  * not
  */
 function passwordIn(field: string): string {
@@ -31,7 +31,7 @@ function passwordIn(field: string): string {
 }
 
 const notAPassword = () =>
-  new Refused('invalid-parameter', 'X-Key-Signed-Password must be the password in UTF-8, as base64url.')
+  new ProblemError('invalid-parameter', 'X-Key-Signed-Password must be the password in UTF-8, as base64url.')
 
 function decode(field: string): string | undefined {
   const octets = Buffer.from(field, 'base64url')
@@ -49,7 +49,7 @@ function decode(field: string): string | undefined {
 /** The hashing and the limits of passwords. */
 export interface TokenPasswordPorts {
   readonly withPermit: WithHashingPermit
-  readonly guesses: Pick<Guesses, 'attempt' | 'judge'>
+  readonly loginThrottle: Pick<LoginThrottle, 'attempt' | 'judge'>
   readonly clock: Clock
 }
 
@@ -62,7 +62,7 @@ const remembered = { maxEntries: 10_000, maxBytes: 2_000_000 }
  * hash. Each of them counts as an attempt of its own, and a request that is accepted from the cache is judged by the
  * limits, too.
  */
-export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswordPorts): TokenPasswords {
+export function createTokenPasswords({ withPermit, loginThrottle, clock }: TokenPasswordPorts): TokenPasswords {
   const hashOf = createKeyedHash()
   const right = createBoundedCache<true>({ ...remembered, clock })
   const checking = new Map<string, Promise<true | undefined>>()
@@ -82,7 +82,7 @@ export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswo
     return started
   }
   const check = async (name: string, claims: KeySignedClaims, tried: DecodedAttempt): Promise<boolean> => {
-    const isRight = await guesses.attempt(attemptOf(claims, tried), () => checkOnce(claims, tried))
+    const isRight = await loginThrottle.attempt(attemptOf(claims, tried), () => checkOnce(claims, tried))
     if (isRight) right.set(name, true, { ttlMs: Math.max(1, claims.exp * 1000 - clock.now()) })
     return isRight === true
   }
@@ -92,7 +92,7 @@ export function createTokenPasswords({ withPermit, guesses, clock }: TokenPasswo
       if (field.length > maxFieldLength) throw notAPassword()
       const name = hashOf(claims.jti, field, address)
       if (!right.get(name)) return check(name, claims, { ...tried, password: passwordIn(field) })
-      const judging = guesses.judge(attemptOf(claims, tried), true)
+      const judging = loginThrottle.judge(attemptOf(claims, tried), true)
       return judging === undefined ? true : judging.then(() => true)
     },
   }

@@ -1,7 +1,7 @@
 /** The scheme `key-signed`: key-signed tokens (docs/contract.md#key-signed-token; `docs/key-signed-token.md`). */
 
-import type { HttpCall } from '../../../platform/http/request.ts'
-import { Refused } from '../../../platform/problems/errors.ts'
+import type { HttpRequest } from '../../../platform/http/request.ts'
+import { ProblemError } from '../../../platform/problems/errors.ts'
 import type { KeySignedClaims } from '../../key-signed-token/key-signed-payload.ts'
 import type { KeySignedVerdict, VerifyKeySignedToken } from '../../key-signed-token/verify-key-signed-token.ts'
 import { anonymousUsername } from '../../principal/record.ts'
@@ -19,7 +19,7 @@ export interface TokenPasswordAttempt {
 export interface TokenPasswords {
   /**
    * True when the password is the token's: at once when that is cached, else after the time of an Argon2 hash.
-   * @throws Refused `invalid-parameter`, `too-many-attempts`; Unavailable(`hashing`)
+   * @throws ProblemError `invalid-parameter`, `too-many-attempts`; Unavailable(`hashing`)
    */
   isRight(claims: KeySignedClaims, attempt: TokenPasswordAttempt): boolean | Promise<boolean>
 }
@@ -48,10 +48,10 @@ export const createKeySignedScheme = ({ verify, findKey, passwords }: KeySignedP
   challenge: () => challenge,
   refusalHeaders: () => headers,
   place: { authorization: 'keysigned' },
-  verify: (token, call) => {
+  verify: (token, request) => {
     const verdict = verify(token)
     // The principal record does not show a revoked key: only the verifier does.
-    const use = { call, passwords, recheck: async () => void claimsOf(verify(token)) }
+    const use = { request, passwords, recheck: async () => void claimsOf(verify(token)) }
     if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
       return findKey(verdict.unknownKid).then((found) => requireUser(claimsOf(found ? verify(token) : verdict), use))
     }
@@ -59,17 +59,17 @@ export const createKeySignedScheme = ({ verify, findKey, passwords }: KeySignedP
   },
 })
 
-/** @throws Refused `token-expired`, `invalid-token`; the second one is the same for every failure */
+/** @throws ProblemError `token-expired`, `invalid-token`; the second one is the same for every failure */
 function claimsOf(verdict: KeySignedVerdict): KeySignedClaims {
   if (verdict.ok) return verdict.claims
   if (verdict.problem === 'token-expired') {
-    throw new Refused('token-expired', 'The key-signed token has expired. Get a new one.', { headers })
+    throw new ProblemError('token-expired', 'The key-signed token has expired. Get a new one.', { headers })
   }
-  throw new Refused('invalid-token', 'The key-signed token is not accepted.', { headers })
+  throw new ProblemError('invalid-token', 'The key-signed token is not accepted.', { headers })
 }
 
 interface Use {
-  readonly call: HttpCall
+  readonly request: HttpRequest
   readonly passwords: TokenPasswords
   readonly recheck: () => Promise<void>
 }
@@ -77,24 +77,26 @@ interface Use {
 /**
  * Checks that the request has the address and the password of the token. Rejects a password for a token that has none,
  * so that a client notices its wrong assumption.
- * @throws Refused `invalid-token`, `invalid-parameter`, `token-password-required`, `invalid-credentials`,
+ * @throws ProblemError `invalid-token`, `invalid-parameter`, `token-password-required`, `invalid-credentials`,
  * `too-many-attempts`
  */
 function requireUser(
   claims: KeySignedClaims,
-  { call, passwords, recheck }: Use,
+  { request, passwords, recheck }: Use,
 ): VerifiedCredential | Promise<VerifiedCredential> {
-  const { address } = call.peer
+  const { address } = request.peer
   if (claims.address !== null && claims.address !== address) {
-    throw new Refused('invalid-token', 'The key-signed token is good for another client address only.', { headers })
+    throw new ProblemError('invalid-token', 'The key-signed token is good for another client address only.', {
+      headers,
+    })
   }
-  const field = call.header('x-key-signed-password')
+  const field = request.header('x-key-signed-password')
   if (claims.passwordHash === null) {
     if (field === undefined) return credentialOf(claims, recheck)
-    throw new Refused('invalid-token', 'The key-signed token holds no password: send it without one.', { headers })
+    throw new ProblemError('invalid-token', 'The key-signed token holds no password: send it without one.', { headers })
   }
   if (field === undefined) {
-    throw new Refused('token-password-required', 'Send the password of the token in X-Key-Signed-Password.', {
+    throw new ProblemError('token-password-required', 'Send the password of the token in X-Key-Signed-Password.', {
       headers,
     })
   }
@@ -107,7 +109,7 @@ function requireUser(
 
 function requireRight(isRight: boolean, credential: VerifiedCredential): VerifiedCredential {
   if (isRight) return credential
-  throw new Refused('invalid-credentials', 'The password is not the one of the token.', { headers })
+  throw new ProblemError('invalid-credentials', 'The password is not the one of the token.', { headers })
 }
 
 const credentialOf = (

@@ -2,7 +2,7 @@
  * The session cookie (RFC 6265bis): its name, and how it is set, read and expired (docs/contract.md#session-cookie).
  * Both servers stand under one host name and choose the name of the cookie by the same rule.
  */
-import type { HttpCall } from '../../../platform/http/request.ts'
+import type { HttpRequest } from '../../../platform/http/request.ts'
 
 /** The settings of the rule. */
 export interface SessionCookieSettings {
@@ -14,11 +14,11 @@ export interface SessionCookie {
   /**
    * The values of all cookies with the name that applies to this request. A cookie of another name is not a credential.
    */
-  read(call: HttpCall): string[]
+  read(request: HttpRequest): string[]
   /** `Set-Cookie` for a new key. The cookie lasts until the browser ends; the server ends the session itself. */
-  set(call: HttpCall, key: string): string
+  set(request: HttpRequest, key: string): string
   /** `Set-Cookie` that makes a browser forget the key. */
-  expire(call: HttpCall): string
+  expire(request: HttpRequest): string
 }
 
 const plainName = 'keyhold_session'
@@ -29,15 +29,15 @@ const secureName = `__Host-${plainName}`
 export function createSessionCookie({ publicOrigins }: SessionCookieSettings): SessionCookie {
   const isPublishedSecurely = Object.values(publicOrigins).some((origin) => origin.startsWith('https:'))
   /** Depends on the scheme that clients see: a proxy may end HTTPS without a forwarding header. */
-  const isSecure = (call: HttpCall): boolean => isPublishedSecurely || call.peer.isHttps
-  const line = (call: HttpCall, value: string, more = ''): string =>
-    isSecure(call)
+  const isSecure = (request: HttpRequest): boolean => isPublishedSecurely || request.peer.isHttps
+  const line = (request: HttpRequest, value: string, more = ''): string =>
+    isSecure(request)
       ? `${secureName}=${value}; Path=/; HttpOnly; Secure; SameSite=Lax${more}`
       : `${plainName}=${value}; Path=/; HttpOnly; SameSite=Lax${more}`
   return {
-    read: (call) => valuesOf(call.header('cookie'), isSecure(call) ? secureName : plainName),
+    read: (request) => valuesOf(request.header('cookie'), isSecure(request) ? secureName : plainName),
     set: line,
-    expire: (call) => line(call, '', '; Max-Age=0'),
+    expire: (request) => line(request, '', '; Max-Age=0'),
   }
 }
 

@@ -3,9 +3,9 @@
  * decide (docs/contract.md#session-cookie).
  */
 
-import type { HttpCall } from '../../../platform/http/request.ts'
+import type { HttpRequest } from '../../../platform/http/request.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
-import { Refused } from '../../../platform/problems/errors.ts'
+import { ProblemError } from '../../../platform/problems/errors.ts'
 import type { Scheme, VerifiedCredential } from '../scheme.ts'
 import type { SessionCookie } from './session-cookie.ts'
 import { isSessionKey, type KnownSession, sessionKeyHash } from './session-times.ts'
@@ -13,9 +13,9 @@ import { isSessionKey, type KnownSession, sessionKeyHash } from './session-times
 /** The sessions that a server knows. Neither function returns an expired one. */
 export interface Sessions {
   /** The session of this key for an action: moves the last-action time when it is due. @throws Unavailable */
-  use(keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined> | KnownSession | undefined
+  use(keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> | KnownSession | undefined
   /** The session without an action. @throws Unavailable */
-  look(keyHash: string, onBehalfOf?: Traced): Promise<KnownSession | undefined>
+  look(keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined>
 }
 
 /** The cookie and the sessions of the scheme. */
@@ -26,10 +26,10 @@ export interface SessionSchemePorts {
 
 /** Reads `Cookie: keyhold_session=<key>`, under the name that `SessionCookie` chooses. */
 export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): Scheme {
-  const refusalHeaders = (call: HttpCall) => ({ 'set-cookie': [cookie.expire(call)] })
-  const refuse = (call: HttpCall) => {
+  const refusalHeaders = (request: HttpRequest) => ({ 'set-cookie': [cookie.expire(request)] })
+  const refuse = (request: HttpRequest) => {
     const detail = 'The session of this cookie does not exist, has ended or was not used for too long. Sign in again.'
-    return new Refused('invalid-session', detail, { headers: refusalHeaders(call) })
+    return new ProblemError('invalid-session', detail, { headers: refusalHeaders(request) })
   }
   return {
     name: 'session',
@@ -37,30 +37,30 @@ export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): S
     isForgottenAmongSeveral: true,
     challenge: () => undefined,
     refusalHeaders,
-    place: { find: (call) => onlyOf(cookie.read(call)) },
-    verify: (key, call) => {
-      if (!isSessionKey(key)) throw refuse(call)
+    place: { find: (request) => onlyOf(cookie.read(request)) },
+    verify: (key, request) => {
+      if (!isSessionKey(key)) throw refuse(request)
       const keyHash = sessionKeyHash(key)
       // A stream is one action, at its beginning. It ends with its session, also when the session is idle for too long.
       const recheck = async () => {
-        if (!(await sessions.look(keyHash, call))) throw refuse(call)
+        if (!(await sessions.look(keyHash, request))) throw refuse(request)
       }
       const credentialOf = (session: KnownSession | undefined): VerifiedCredential => {
-        if (!session) throw refuse(call)
+        if (!session) throw refuse(request)
         const { id, username, generation, expiresAt } = session
         return { username, generation, loginId: id, expiresAt, recheck }
       }
-      const using = sessions.use(keyHash, call)
+      const using = sessions.use(keyHash, request)
       return using instanceof Promise ? using.then(credentialOf) : credentialOf(using)
     },
   }
 }
 
 /**
- * @throws Refused `several-credentials` for two cookies of one name: the server cannot know which one is meant (RFC
+ * @throws ProblemError `several-credentials` for two cookies of one name: the server cannot know which one is meant (RFC
  * 6265bis §4.2.2)
  */
 function onlyOf(keys: readonly string[]): string | undefined {
   if (keys.length <= 1) return keys[0]
-  throw new Refused('several-credentials', 'The request carries more than one session cookie.')
+  throw new ProblemError('several-credentials', 'The request carries more than one session cookie.')
 }

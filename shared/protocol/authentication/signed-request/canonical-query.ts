@@ -3,7 +3,7 @@
  * not from a parsed form of it, so that no two requests share one string.
  */
 
-import { Refused } from '../../../platform/problems/errors.ts'
+import { ProblemError } from '../../../platform/problems/errors.ts'
 import { lowerCase, signatureParameters } from '../signature-parameters.ts'
 
 /** A parameter in the form that is signed. */
@@ -16,7 +16,7 @@ export interface SignedParameter {
 
 /**
  * The parameters of a raw query (without `?`), in their order.
- * @throws Refused `invalid-parameter` for a wrong encoding or a parameter that is given twice; `ambiguous-parameter`
+ * @throws ProblemError `invalid-parameter` for a wrong encoding or a parameter that is given twice; `ambiguous-parameter`
  */
 export function readSignedQuery(rawQuery: string): SignedParameter[] {
   const decode = plain.test(rawQuery) ? asItStands : decodeText
@@ -72,7 +72,7 @@ function decodeText(text: string): string {
   return decoded
 }
 
-const invalid = (what: string) => new Refused('invalid-parameter', `The request cannot be verified: ${what}.`)
+const invalid = (what: string) => new ProblemError('invalid-parameter', `The request cannot be verified: ${what}.`)
 
 const ambiguous = (what: string) =>
-  new Refused('ambiguous-parameter', `Two different requests would have this signature: ${what}.`)
+  new ProblemError('ambiguous-parameter', `Two different requests would have this signature: ${what}.`)

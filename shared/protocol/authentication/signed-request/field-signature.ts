@@ -3,46 +3,49 @@
  * the parts which every request must bind.
  */
 import { type Dictionary, parseDictionary } from 'structured-headers'
-import type { HttpCall } from '../../../platform/http/request.ts'
-import { Refused } from '../../../platform/problems/errors.ts'
+import type { HttpRequest } from '../../../platform/http/request.ts'
+import { ProblemError } from '../../../platform/problems/errors.ts'
 import { falseClaim } from '../request-claims.ts'
 import { verifyContentDigest } from './content-digest.ts'
 import {
   bodyHashRequired,
   invalidSignature,
   methodRequired,
-  type PresentedSignature,
   type ReadSignature,
+  type ReceivedSignature,
 } from './request-signature.ts'
 import { type CoveredComponents, readCovered, signatureBase } from './signature-base.ts'
 
 /**
- * Reads the signature in the header fields. @throws Refused `several-credentials`, and for parts that are not covered
+ * Reads the signature in the header fields. @throws ProblemError `several-credentials`, and for parts that are not covered
  */
-export const readFieldSignature: ReadSignature = async (call, { publicOrigin }) => {
-  const { input, signature } = onlySignature(call)
+export const readFieldSignature: ReadSignature = async (request, { publicOrigin }) => {
+  const { input, signature } = onlySignature(request)
   const covered = readCovered(input)
-  requireCovered(covered, call)
-  const hasBody = (await call.readBody()).length > 0
+  requireCovered(covered, request)
+  const hasBody = (await request.readBody()).length > 0
   const coversDigest = covered.names.has('content-digest')
   if (hasBody && !coversDigest) throw bodyHashRequired()
-  const isDigestWrong = call.header('content-digest') !== undefined && !(await verifyContentDigest(call))
+  const isDigestWrong = request.header('content-digest') !== undefined && !(await verifyContentDigest(request))
   return {
     ...readParameters(covered),
     signature,
-    signed: Buffer.from(signatureBase(call, covered, publicOrigin), 'latin1'),
+    signed: Buffer.from(signatureBase(request, covered, publicOrigin), 'latin1'),
     bindsBody: coversDigest,
     bindsMethod: true,
-    falseClaim: () => (isDigestWrong ? 'Content-Digest' : falseClaim(call)),
+    falseClaim: () => (isDigestWrong ? 'Content-Digest' : falseClaim(request)),
   }
 }
 
 /** The one signature: its input and its value under the same label. */
-function onlySignature(call: HttpCall): { input: ReturnType<Dictionary['get']>; signature: Buffer } {
-  const inputs = dictionaryOf(call, 'signature-input')
-  const signatures = dictionaryOf(call, 'signature')
+function onlySignature(request: HttpRequest): { input: ReturnType<Dictionary['get']>; signature: Buffer } {
+  const inputs = dictionaryOf(request, 'signature-input')
+  const signatures = dictionaryOf(request, 'signature')
   if (inputs.size > 1 || signatures.size > 1) {
-    throw new Refused('several-credentials', 'Send exactly one signature; several are refused, even if one is valid.')
+    throw new ProblemError(
+      'several-credentials',
+      'Send exactly one signature; several are refused, even if one is valid.',
+    )
   }
   const [label = ''] = inputs.keys()
   const value = signatures.get(label)?.[0]
@@ -52,20 +55,20 @@ function onlySignature(call: HttpCall): { input: ReturnType<Dictionary['get']>; 
   return { input: inputs.get(label), signature: Buffer.from(value) }
 }
 
-function dictionaryOf(call: HttpCall, field: string): Dictionary {
+function dictionaryOf(request: HttpRequest, field: string): Dictionary {
   try {
-    return parseDictionary(call.headerLines(field).join(', '))
+    return parseDictionary(request.headerLines(field).join(', '))
   } catch {
     throw invalidSignature(`${field} must be a dictionary (RFC 9651)`)
   }
 }
 
 /** Refuses a signature that does not bind method, path and query: it would be valid for other requests, too. */
-function requireCovered({ names }: CoveredComponents, call: HttpCall): void {
+function requireCovered({ names }: CoveredComponents, request: HttpRequest): void {
   if (!names.has('@method')) throw methodRequired()
   const coversTarget = names.has('@target-uri')
   if (!coversTarget && !names.has('@path')) throw invalidSignature('it must cover @path or @target-uri')
-  if (call.rawQuery !== '' && !coversTarget && !names.has('@query')) throw invalidSignature('it must cover @query')
+  if (request.rawQuery !== '' && !coversTarget && !names.has('@query')) throw invalidSignature('it must cover @query')
 }
 
 const kindOfAlgorithm = { 'hmac-sha256': 'hmac', 'rsa-v1_5-sha256': 'rsa' } as const
@@ -76,7 +79,7 @@ const knownParameters = new Set(['created', 'expires', 'keyid', 'alg', 'nonce', 
 /** Reads the parameters of the signature (RFC 9421 §2.3). */
 function readParameters({
   parameters,
-}: CoveredComponents): Pick<PresentedSignature, 'keyId' | 'signedAt' | 'expiresAt' | 'kind'> {
+}: CoveredComponents): Pick<ReceivedSignature, 'keyId' | 'signedAt' | 'expiresAt' | 'kind'> {
   for (const name of parameters.keys()) {
     if (!knownParameters.has(name)) throw invalidSignature(`the parameter ${name} is not known`)
   }
@@ -88,7 +91,7 @@ function readParameters({
   return { keyId, signedAt: created, expiresAt: expires, kind: kindOf(algorithm) }
 }
 
-function kindOf(algorithm: unknown): PresentedSignature['kind'] {
+function kindOf(algorithm: unknown): ReceivedSignature['kind'] {
   if (algorithm === undefined) return undefined
   if (algorithm === 'hmac-sha256' || algorithm === 'rsa-v1_5-sha256') return kindOfAlgorithm[algorithm]
   throw invalidSignature('alg must be hmac-sha256 or rsa-v1_5-sha256')

@@ -9,9 +9,9 @@ const keyIdForm = /^[\x21-\x7e]{1,64}$/
 const timestampForm = /^\d{1,12}$/
 const signatureForm = /^(?:[0-9A-Fa-f]{2}){1,1024}$/
 
-/** Reads the signature in the query. @throws Refused `invalid-signature`, `invalid-parameter`, `ambiguous-parameter` */
-export const readQuerySignature: ReadSignature = (call) => {
-  const parameters = readSignedQuery(call.rawQuery)
+/** Reads the signature in the query. @throws ProblemError `invalid-signature`, `invalid-parameter`, `ambiguous-parameter` */
+export const readQuerySignature: ReadSignature = (request) => {
+  const parameters = readSignedQuery(request.rawQuery)
   const valueOfParameter = (name: string): string | undefined =>
     parameters.find((parameter) => parameter.name === name)?.value
   const keyId = valueOfParameter('apikey') ?? ''
@@ -24,9 +24,9 @@ export const readQuerySignature: ReadSignature = (call) => {
     keyId,
     signedAt: Number(timestamp),
     signature: Buffer.from(signature, 'hex'),
-    signed: Buffer.from(stringToSign(call.path, parameters)),
+    signed: Buffer.from(stringToSign(request.path, parameters)),
     bindsBody: valueOfParameter('bodysha256') !== undefined,
     bindsMethod: valueOfParameter('method') !== undefined,
-    falseClaim: () => falseClaim(call),
+    falseClaim: () => falseClaim(request),
   }
 }

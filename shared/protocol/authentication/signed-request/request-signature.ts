@@ -1,11 +1,11 @@
 /** The signature of a request, in either form, and the refusals of signatures. */
 
-import type { HttpCall } from '../../../platform/http/request.ts'
-import { Refused } from '../../../platform/problems/errors.ts'
+import type { HttpRequest } from '../../../platform/http/request.ts'
+import { ProblemError } from '../../../platform/problems/errors.ts'
 import type { SigningKey } from './signing-key.ts'
 
 /** A signature that was read but not verified. */
-export interface PresentedSignature {
+export interface ReceivedSignature {
   readonly keyId: string
   /** Unix seconds. */
   readonly signedAt: number
@@ -24,20 +24,20 @@ export interface PresentedSignature {
   falseClaim(): Promise<string | undefined> | string | undefined
 }
 
-/** Reads the signature of a request. @throws Refused `invalid-signature` and codes with status 400 */
+/** Reads the signature of a request. @throws ProblemError `invalid-signature` and codes with status 400 */
 export type ReadSignature = (
-  call: HttpCall,
+  request: HttpRequest,
   ports: { readonly publicOrigin: string },
-) => Promise<PresentedSignature> | PresentedSignature
+) => Promise<ReceivedSignature> | ReceivedSignature
 
 /** The refusal of a signature that does not cover the body. */
 export const bodyHashRequired = () =>
-  new Refused('body-hash-required', 'Sign the body too: bodySha256 in the query, or Content-Digest (RFC 9530).')
+  new ProblemError('body-hash-required', 'Sign the body too: bodySha256 in the query, or Content-Digest (RFC 9530).')
 
 /** The refusal of a signature that does not cover the method. */
 export const methodRequired = () =>
-  new Refused('signature-method-required', 'Sign the method too: method in the query, or @method (RFC 9421).')
+  new ProblemError('signature-method-required', 'Sign the method too: method in the query, or @method (RFC 9421).')
 
 /** The refusal for any other reason. */
 export const invalidSignature = (reason: string) =>
-  new Refused('invalid-signature', `The signature is not accepted: ${reason}.`)
+  new ProblemError('invalid-signature', `The signature is not accepted: ${reason}.`)

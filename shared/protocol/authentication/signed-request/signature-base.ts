@@ -1,6 +1,6 @@
 /** The signature base of HTTP Message Signatures (RFC 9421 §2.5): the text that is signed. */
 import { type InnerList, type Item, type Parameters, serializeInnerList, serializeItem } from 'structured-headers'
-import type { HttpCall } from '../../../platform/http/request.ts'
+import type { HttpRequest } from '../../../platform/http/request.ts'
 import { invalidSignature } from './request-signature.ts'
 
 /** The components that a signature covers, in its order. */
@@ -28,7 +28,7 @@ interface Component {
 const maxComponents = 32
 
 /**
- * Reads the covered components. @throws Refused `invalid-signature` for an unknown or repeated one, and for too many
+ * Reads the covered components. @throws ProblemError `invalid-signature` for an unknown or repeated one, and for too many
  */
 export function readCovered(input: Item | InnerList | undefined): CoveredComponents {
   const [items, parameters] = input ?? []
@@ -62,38 +62,42 @@ function componentOf([name, parameters]: Item): Component {
   }
 }
 
-type Derive = (call: HttpCall, publicOrigin: string) => string
+type Derive = (request: HttpRequest, publicOrigin: string) => string
 
-const targetOf = ({ path, rawQuery }: HttpCall): string => (rawQuery === '' ? path : `${path}?${rawQuery}`)
+const targetOf = ({ path, rawQuery }: HttpRequest): string => (rawQuery === '' ? path : `${path}?${rawQuery}`)
 
 /** The derived components (RFC 9421 §2.2). They use the public origin, so that changes by a proxy do not matter. */
 const derived: ReadonlyMap<string, Derive> = new Map<string, Derive>([
-  ['@method', (call) => call.method],
+  ['@method', (request) => request.method],
   ['@authority', (_, publicOrigin) => new URL(publicOrigin).host],
   ['@scheme', (_, publicOrigin) => new URL(publicOrigin).protocol.slice(0, -1)],
-  ['@target-uri', (call, publicOrigin) => `${publicOrigin}${targetOf(call)}`],
+  ['@target-uri', (request, publicOrigin) => `${publicOrigin}${targetOf(request)}`],
   ['@request-target', targetOf],
-  ['@path', (call) => call.path],
-  ['@query', (call) => `?${call.rawQuery}`],
+  ['@path', (request) => request.path],
+  ['@query', (request) => `?${request.rawQuery}`],
 ])
 
-/** The signature base. @throws Refused `invalid-signature` for a component that the request does not have */
-export function signatureBase(call: HttpCall, { components, list }: CoveredComponents, publicOrigin: string): string {
+/** The signature base. @throws ProblemError `invalid-signature` for a component that the request does not have */
+export function signatureBase(
+  request: HttpRequest,
+  { components, list }: CoveredComponents,
+  publicOrigin: string,
+): string {
   const lines = components.map(
-    ({ identifier, ...component }) => `${identifier}: ${componentValue(call, component, publicOrigin)}\n`,
+    ({ identifier, ...component }) => `${identifier}: ${componentValue(request, component, publicOrigin)}\n`,
   )
   return `${lines.join('')}"@signature-params": ${serializeInnerList(list)}`
 }
 
 function componentValue(
-  call: HttpCall,
+  request: HttpRequest,
   { name, queryName }: Omit<Component, 'identifier'>,
   publicOrigin: string,
 ): string {
-  if (queryName !== undefined) return queryParameterOf(call, queryName)
+  if (queryName !== undefined) return queryParameterOf(request, queryName)
   const derive = derived.get(name)
-  if (derive) return derive(call, publicOrigin)
-  const lines = call.headerLines(name)
+  if (derive) return derive(request, publicOrigin)
+  const lines = request.headerLines(name)
   if (lines.length === 0) throw invalidSignature('it covers a header field that the request has not')
   return lines.map((line) => line.trim()).join(', ')
 }
@@ -102,9 +106,9 @@ function componentValue(
  * The value of a query parameter (RFC 9421 §2.2.8). The component names it in its encoded form. A parameter that is
  * present twice cannot be covered.
  */
-function queryParameterOf(call: HttpCall, encodedName: string): string {
+function queryParameterOf(request: HttpRequest, encodedName: string): string {
   const name = formDecode(encodedName)
-  const values = name === undefined ? [] : call.query.getAll(name)
+  const values = name === undefined ? [] : request.query.getAll(name)
   const [value] = values
   if (value === undefined || values.length > 1) throw invalidSignature('it covers a parameter that is not there once')
   return formEncode(value)

@@ -6,22 +6,22 @@
 
 import { createHash } from 'node:crypto'
 import { type Clock, unixSeconds } from '../../../platform/clock.ts'
-import type { HttpCall } from '../../../platform/http/request.ts'
+import type { HttpRequest } from '../../../platform/http/request.ts'
 import type { Traced } from '../../../platform/http/trace.ts'
-import { Refused } from '../../../platform/problems/errors.ts'
+import { ProblemError } from '../../../platform/problems/errors.ts'
 import { clockToleranceSeconds } from '../../clock-tolerance.ts'
 import { isSafeMethod, type RequestSignature, type Scheme, type VerifiedCredential } from '../scheme.ts'
 import { lowerCase } from '../signature-parameters.ts'
 import { readFieldSignature } from './field-signature.ts'
 import { readQuerySignature } from './query-signature.ts'
-import { bodyHashRequired, invalidSignature, methodRequired, type PresentedSignature } from './request-signature.ts'
+import { bodyHashRequired, invalidSignature, methodRequired, type ReceivedSignature } from './request-signature.ts'
 import { isSignedBy, type SigningKey } from './signing-key.ts'
 import { maxSignatureTtlSeconds, type UseSignature } from './used-signatures.ts'
 
 /** The keys, used signatures and settings of the scheme. */
 export interface SignedRequestPorts {
   /** The key with this id; undefined when it does not exist, was revoked or has expired. @throws Unavailable */
-  findKey(id: string, onBehalfOf?: Traced): Promise<SigningKey | undefined>
+  findKey(id: string, traceContext?: Traced): Promise<SigningKey | undefined>
   /** Called for every request with a right signature. It must neither wait nor throw. */
   noteUse(id: string): void
   readonly use: UseSignature
@@ -42,34 +42,34 @@ export function createSignedRequestScheme(ports: SignedRequestPorts): Scheme {
     challenge: () => undefined,
     refusalHeaders: () => ({}),
     place: { find: formOf },
-    verify: async (form, call) => {
+    verify: async (form, request) => {
       try {
-        return await verify(form === 'query' ? 'query' : 'fields', call, ports)
+        return await verify(form === 'query' ? 'query' : 'fields', request, ports)
       } catch (error) {
-        throw error instanceof Refused ? withServerTime(error, ports.clock) : error
+        throw error instanceof ProblemError ? withServerTime(error, ports.clock) : error
       }
     },
   }
 }
 
 /**
- * The form of the signature. Any part of a signature makes a request a signed one. @throws Refused
+ * The form of the signature. Any part of a signature makes a request a signed one. @throws ProblemError
  * `several-credentials`
  */
-function formOf(call: HttpCall): keyof typeof readers | undefined {
-  const isInFields = call.header('signature-input') !== undefined || call.header('signature') !== undefined
-  const isInQuery = carriesSignature(call)
+function formOf(request: HttpRequest): keyof typeof readers | undefined {
+  const isInFields = request.header('signature-input') !== undefined || request.header('signature') !== undefined
+  const isInQuery = carriesSignature(request)
   if (isInFields && isInQuery) {
-    throw new Refused('several-credentials', 'Sign the request in its query or in its header fields, not in both.')
+    throw new ProblemError('several-credentials', 'Sign the request in its query or in its header fields, not in both.')
   }
   return isInQuery ? 'query' : isInFields ? 'fields' : undefined
 }
 
-function carriesSignature(call: HttpCall): boolean {
-  const { rawQuery } = call
+function carriesSignature(request: HttpRequest): boolean {
+  const { rawQuery } = request
   if (!mayHoldSignature.test(rawQuery)) return false
   if (plainSignature.test(rawQuery)) return true
-  const names = [...call.query.keys()].map(lowerCase)
+  const names = [...request.query.keys()].map(lowerCase)
   return names.includes('signature') || names.includes('apikey')
 }
 
@@ -80,8 +80,8 @@ const plainSignature = /(?:^|&)(?:signature|apikey)(?:=|&|$)/i
 const mayHoldSignature = /signature|apikey|%/i
 
 /** Adds the time of the server to a refusal: a client with a wrong clock can correct it. */
-function withServerTime(refused: Refused, clock: Clock): Refused {
-  return new Refused(refused.code, refused.message, {
+function withServerTime(refused: ProblemError, clock: Clock): ProblemError {
+  return new ProblemError(refused.code, refused.message, {
     members: { ...refused.members, serverTime: unixSeconds(clock.now()) },
     headers: refused.headers,
   })
@@ -89,61 +89,61 @@ function withServerTime(refused: Refused, clock: Clock): Refused {
 
 async function verify(
   form: keyof typeof readers,
-  call: HttpCall,
+  request: HttpRequest,
   ports: SignedRequestPorts,
 ): Promise<VerifiedCredential> {
-  const reading = readers[form](call, ports)
+  const reading = readers[form](request, ports)
   const presented = reading instanceof Promise ? await reading : reading
   requireTimely(presented, ports)
-  const key = await liveKey(presented.keyId, ports, call)
+  const key = await liveKey(presented.keyId, ports, request)
   const isGenuine = isSignedBy(key, presented.signed, presented.signature)
   if (!key || !isGenuine || (presented.kind !== undefined && presented.kind !== key.kind)) {
     throw invalidSignature('there is no such API key, or it did not sign this request')
   }
   const claim = await presented.falseClaim()
   if (claim !== undefined) throw invalidSignature(`${claim} is not that of the request`)
-  if (key.requireBodyHash && !isSafeMethod(call.method)) await requireBound(call, presented)
-  const signature = isSafeMethod(call.method) ? undefined : await use(presented, ports)
+  if (key.requireBodyHash && !isSafeMethod(request.method)) await requireBound(request, presented)
+  const signature = isSafeMethod(request.method) ? undefined : await use(presented, ports)
   ports.noteUse(key.id)
-  return credentialOf(key, signature, { ports, call })
+  return credentialOf(key, signature, { ports, request })
 }
 
-/** @throws Refused `signature-too-old`, `signature-from-future` */
-function requireTimely({ signedAt, expiresAt }: PresentedSignature, { clock, ttlSeconds }: SignedRequestPorts): void {
+/** @throws ProblemError `signature-too-old`, `signature-from-future` */
+function requireTimely({ signedAt, expiresAt }: ReceivedSignature, { clock, ttlSeconds }: SignedRequestPorts): void {
   const now = unixSeconds(clock.now())
   if (now - signedAt > ttlSeconds || (expiresAt !== undefined && now >= expiresAt)) {
-    throw new Refused(
+    throw new ProblemError(
       'signature-too-old',
       'The request was signed too long ago. Sign it anew, or set your clock right.',
     )
   }
   if (signedAt - now > ttlSeconds) {
-    throw new Refused('signature-from-future', 'The request was signed in the future. Set your clock right.')
+    throw new ProblemError('signature-from-future', 'The request was signed in the future. Set your clock right.')
   }
 }
 
 async function liveKey(
   id: string,
   { findKey, clock }: SignedRequestPorts,
-  onBehalfOf: Traced,
+  traceContext: Traced,
 ): Promise<SigningKey | undefined> {
-  const key = await findKey(id, onBehalfOf)
+  const key = await findKey(id, traceContext)
   return key && (key.expiresAt === null || key.expiresAt > clock.now()) ? key : undefined
 }
 
 /**
  * Checks the demands of a key with `requireBodyHash`. Such a key also demands the method: with another method, the same
  * body would mean something else.
- * @throws Refused `body-hash-required`, `signature-method-required`
+ * @throws ProblemError `body-hash-required`, `signature-method-required`
  */
-async function requireBound(call: HttpCall, { bindsBody, bindsMethod }: PresentedSignature): Promise<void> {
-  const hasBody = (await call.readBody()).length > 0
+async function requireBound(request: HttpRequest, { bindsBody, bindsMethod }: ReceivedSignature): Promise<void> {
+  const hasBody = (await request.readBody()).length > 0
   if (hasBody && !bindsBody) throw bodyHashRequired()
   if (!bindsMethod) throw methodRequired()
 }
 
 async function use(
-  { keyId, signature, signedAt }: PresentedSignature,
+  { keyId, signature, signedAt }: ReceivedSignature,
   { use }: SignedRequestPorts,
 ): Promise<RequestSignature> {
   const digest = createHash('sha256').update(signature).digest('base64url')
@@ -158,7 +158,7 @@ async function use(
 function credentialOf(
   key: SigningKey,
   signature: RequestSignature | undefined,
-  { ports, call }: { ports: SignedRequestPorts; call: HttpCall },
+  { ports, request }: { ports: SignedRequestPorts; request: HttpRequest },
 ): VerifiedCredential {
   return {
     username: key.username,
@@ -168,8 +168,8 @@ function credentialOf(
     rights: key.rights ?? undefined,
     signature,
     recheck: async () => {
-      if (await liveKey(key.id, ports, call)) return
-      throw new Refused('login-ended', 'The API key of this request was revoked.')
+      if (await liveKey(key.id, ports, request)) return
+      throw new ProblemError('login-ended', 'The API key of this request was revoked.')
     },
   }
 }

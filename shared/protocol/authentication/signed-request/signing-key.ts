@@ -38,11 +38,11 @@ export function signingKeyOf({ secret, publicKeyPem, ...facts }: StoredSigningKe
 
 const macBytes = 32
 
-const nobodysSecret = createSecretKey(Buffer.from('no API key has this secret'))
+const dummySecret = createSecretKey(Buffer.from('no API key has this secret'))
 /** An odd number of 2048 bits with unknown factors. */
-const nobodysModulus = createHmac('sha512', 'nobody').update('modulus').digest('hex').repeat(4).replace(/.$/, 'f')
-const nobodysPublicKey = createPublicKey({
-  key: { kty: 'RSA', n: Buffer.from(nobodysModulus.replace(/^./, 'f'), 'hex').toString('base64url'), e: 'AQAB' },
+const dummyModulus = createHmac('sha512', 'nobody').update('modulus').digest('hex').repeat(4).replace(/.$/, 'f')
+const dummyPublicKey = createPublicKey({
+  key: { kty: 'RSA', n: Buffer.from(dummyModulus.replace(/^./, 'f'), 'hex').toString('base64url'), e: 'AQAB' },
   format: 'jwk',
 })
 
@@ -54,11 +54,11 @@ const nobodysPublicKey = createPublicKey({
 export function isSignedBy(key: SigningKey | undefined, signed: Buffer, signature: Buffer): boolean {
   if (signature.length === macBytes) {
     const isHmac = key?.kind === 'hmac'
-    const expected = createHmac('sha256', isHmac ? key.key : nobodysSecret)
+    const expected = createHmac('sha256', isHmac ? key.key : dummySecret)
       .update(signed)
       .digest()
     return timingSafeEqual(expected, signature) && isHmac
   }
   const isRsa = key?.kind === 'rsa'
-  return verify('sha256', signed, isRsa ? key.key : nobodysPublicKey, signature) && isRsa
+  return verify('sha256', signed, isRsa ? key.key : dummyPublicKey, signature) && isRsa
 }

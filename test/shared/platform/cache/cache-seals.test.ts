@@ -46,7 +46,7 @@ it('opens a message on its channel, once, and none that was sent before it', () 
     string,
     string,
   ]
-  expect(reader.openMessage('nudges', first)).toBe('forged')
+  expect(reader.openMessage('wakeUps', first)).toBe('forged')
   expect(reader.openMessage('feed', first)).toEqual({ value: '1' })
   expect(reader.openMessage('feed', first)).toBe('forged')
   expect(reader.openMessage('feed', third)).toEqual({ value: '3' })

@@ -31,7 +31,7 @@ export function describeCache(name: string, open: () => Promise<CacheUnderTest>)
     })
 
     describeEntries(() => under)
-    describeMoments(() => under)
+    describeEpochs(() => under)
     describeChannels(() => under)
     describeAttempts(() => under)
     describeNumbers(() => under)
@@ -125,7 +125,7 @@ function describeEntries(under: () => CacheUnderTest): void {
   })
 }
 
-function describeMoments(under: () => CacheUnderTest): void {
+function describeEpochs(under: () => CacheUnderTest): void {
   const entry = { version: 1, value: 'x' }
 
   it('keeps an entry whose moment is of the present run', async () => {

@@ -4,7 +4,7 @@ import { eq, sql } from 'drizzle-orm'
 import { integer, pgTable, text } from 'drizzle-orm/pg-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, DatabaseError, violates } from '../../../../shared/platform/database/database.ts'
-import { Refused, Unavailable } from '../../../../shared/platform/problems/errors.ts'
+import { ProblemError, Unavailable } from '../../../../shared/platform/problems/errors.ts'
 
 export interface DatabaseUnderTest {
   /** Another opening of the same database, as another server or instance would make. */
@@ -179,7 +179,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
       })
 
       it.each([
-        ['a refusal', new Refused('not-found', 'There is no such thing.')],
+        ['a refusal', new ProblemError('not-found', 'There is no such thing.')],
         ['another dependency that is away', new Unavailable('cache')],
         ['an error of a socket that is not the database’s', Object.assign(new Error('x'), { code: 'ECONNREFUSED' })],
         ['something that is no error', 'a text'],
@@ -315,7 +315,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
       })
 
       it('runs the next work after one has thrown, and throws its error', async () => {
-        const thrown = new Refused('not-found', 'There is no such thing.')
+        const thrown = new ProblemError('not-found', 'There is no such thing.')
         const failing = database.exclusively('a work', () => Promise.reject(thrown))
         const next = database.exclusively('a work', async (drizzle) => drizzle.select().from(entry))
         expect(await failureOf(failing)).toBe(thrown)

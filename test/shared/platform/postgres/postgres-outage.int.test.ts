@@ -36,7 +36,7 @@ describe.skipIf(missing.length > 0)(title, () => {
   afterAll(() => server?.remove())
 
   beforeEach(async () => {
-    database = openPostgres(server.url, { answerTimeoutMs: ANSWER_TIMEOUT_MS })
+    database = openPostgres(server.url, { responseTimeoutMs: ANSWER_TIMEOUT_MS })
     await database.query('create table if not exists entry (id int primary key)')
     await everyWay()
   })
@@ -115,7 +115,7 @@ describe.skipIf(missing.length > 0)(title, () => {
   })
 
   it('refuses all callers after a second when the server is silent, whatever the limit of a statement is', async () => {
-    const patient = openPostgres(server.url, { answerTimeoutMs: 60_000, sessions: 2 })
+    const patient = openPostgres(server.url, { responseTimeoutMs: 60_000, sessions: 2 })
     await patient.ping()
     server.pause()
     const began = performance.now()
@@ -139,7 +139,7 @@ describe.skipIf(missing.length > 0)(title, () => {
 
   it('answers as soon as a server which was away at the start is there', async () => {
     await server.stop()
-    const early = openPostgres(server.url, { answerTimeoutMs: ANSWER_TIMEOUT_MS })
+    const early = openPostgres(server.url, { responseTimeoutMs: ANSWER_TIMEOUT_MS })
     await expect(early.ping()).rejects.toBeInstanceOf(Unavailable)
     await server.start()
     await eventually(() => early.ping())
@@ -166,7 +166,7 @@ describe.skipIf(missing.length > 0)(title, () => {
     const administrator = postgres(server.url, { max: 1 })
     await administrator.unsafe('create role limited login connection limit 4')
     const url = server.url.replace('postgres@', 'limited@')
-    const limited = openPostgres(url, { pipelines: 4, sessions: 2, answerTimeoutMs: ANSWER_TIMEOUT_MS })
+    const limited = openPostgres(url, { pipelines: 4, sessions: 2, responseTimeoutMs: ANSWER_TIMEOUT_MS })
     await Promise.all(Array.from({ length: 20 }, () => limited.query('select 1')))
     await expect(limited.transaction(async () => {})).rejects.toBeInstanceOf(Unavailable)
     await eventually(() => Promise.all(Array.from({ length: 20 }, () => limited.query('select 1'))))
@@ -179,7 +179,7 @@ describe.skipIf(missing.length > 0)(title, () => {
     server.encrypt()
     await server.start()
     await database.close()
-    database = openPostgres(`${server.url}?sslmode=require`, { answerTimeoutMs: ANSWER_TIMEOUT_MS })
+    database = openPostgres(`${server.url}?sslmode=require`, { responseTimeoutMs: ANSWER_TIMEOUT_MS })
     const encrypted = 'select ssl::text as ssl from pg_stat_ssl where pid = pg_backend_pid()'
     expect(await database.query(encrypted)).toEqual([{ ssl: 'true' }])
     await everyWay()

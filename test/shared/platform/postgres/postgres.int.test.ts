@@ -30,7 +30,7 @@ describe.skipIf(serverUrl === '')(title, () => {
 
   beforeAll(async () => {
     scratch = await createScratchDatabase(serverUrl)
-    database = openPostgres(scratch.url, { pipelines: 2, sessions: 2, answerTimeoutMs: 1000 })
+    database = openPostgres(scratch.url, { pipelines: 2, sessions: 2, responseTimeoutMs: 1000 })
   })
 
   afterAll(async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
-import { holdCredentials } from '../../../../shared/protocol/authentication/credential-cache.ts'
+import { createCredentialCache } from '../../../../shared/protocol/authentication/credential-cache.ts'
 import type { PrincipalRecord } from '../../../../shared/protocol/principal/record.ts'
 
 const record = (version: number, userId = 'id'): PrincipalRecord => ({
   ...{ schema: 1, username: 'alice', userId, enabled: true, rights: [], generation: 1 },
-  ...{ keptLogin: null, endedLogins: [], version },
+  ...{ keptLogin: null, revokedIds: [], version },
 })
 
 function open(options: { ttlMs?: number; unknownForMs?: number } = {}) {
@@ -12,13 +12,13 @@ function open(options: { ttlMs?: number; unknownForMs?: number } = {}) {
   let present: PrincipalRecord | undefined = record(1)
   let replaced: () => void = () => undefined
   let whileAsked: () => void = () => undefined
-  const held = holdCredentials({
+  const held = createCredentialCache({
     principals: {
       get: () => {
         whileAsked()
         return present
       },
-      onOtherInstallation: (listener) => {
+      onOtherInstance: (listener) => {
         replaced = listener
       },
     },

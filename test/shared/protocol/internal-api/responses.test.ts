@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import {
   type AnsweredInternalRequest,
-  type InternalAnswerFacts,
+  type InternalResponseFacts,
   internalMacHeader,
-  isInternalAnswer,
-  macOfInternalAnswer,
+  isInternalResponse,
+  macOfInternalResponse,
 } from '../../../../shared/protocol/internal-api/responses.ts'
 
 const request: AnsweredInternalRequest = { secret: 'a service secret of 32 characters or more', nonce: 'n'.repeat(24) }
@@ -12,21 +12,21 @@ const fields = { 'keyhold-installation': 'one', 'keyhold-keys': 'a.b' }
 
 const answer = (
   changes: { status?: number; body?: string; fields?: Record<string, string> } = {},
-): Omit<InternalAnswerFacts, 'header'> & { fields: Record<string, string> } => ({
+): Omit<InternalResponseFacts, 'header'> & { fields: Record<string, string> } => ({
   status: 200,
   body: '{"enabled":true}',
   fields,
   ...changes,
 })
 
-const facts = ({ fields: all, ...rest }: ReturnType<typeof answer>): InternalAnswerFacts => ({
+const facts = ({ fields: all, ...rest }: ReturnType<typeof answer>): InternalResponseFacts => ({
   ...rest,
   header: (name) => all[name] ?? null,
 })
 
-const mac = macOfInternalAnswer(facts(answer()), request)
+const mac = macOfInternalResponse(facts(answer()), request)
 const isAccepted = (changed: ReturnType<typeof answer>, presented = mac, of = request): boolean =>
-  isInternalAnswer(facts({ ...changed, fields: { ...changed.fields, [internalMacHeader]: presented } }), of)
+  isInternalResponse(facts({ ...changed, fields: { ...changed.fields, [internalMacHeader]: presented } }), of)
 
 it('is accepted as it was made', () => {
   expect(isAccepted(answer())).toBe(true)
@@ -36,7 +36,7 @@ it.each([
   ['another status', answer({ status: 404 })],
   ['another body', answer({ body: '{"enabled":false}' })],
   ['no body', answer({ body: '' })],
-  ['another installation', answer({ fields: { ...fields, 'keyhold-installation': 'two' } })],
+  ['another instance', answer({ fields: { ...fields, 'keyhold-installation': 'two' } })],
   ['other keys', answer({ fields: { ...fields, 'keyhold-keys': 'a.c' } })],
   ['fewer fields', answer({ fields: {} })],
 ])('is not accepted with %s', (_what, changed) => {
@@ -55,5 +55,5 @@ it.each(['', 'x', mac.slice(1), `${mac}AAAA`])('is not accepted with the MAC %j'
 })
 
 it('is not accepted without a MAC', () => {
-  expect(isInternalAnswer(facts(answer()), request)).toBe(false)
+  expect(isInternalResponse(facts(answer()), request)).toBe(false)
 })

@@ -6,8 +6,11 @@ import { createMemoryCache } from '../../../../shared/platform/cache/memory-cach
 import { systemClock } from '../../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
-import { type CountGuessesOptions, createGuesses } from '../../../../shared/protocol/login-throttle/count-attempts.ts'
-import type { Guesses } from '../../../../shared/protocol/login-throttle/login-throttle.ts'
+import {
+  createLoginThrottle,
+  type LoginThrottleOptions,
+} from '../../../../shared/protocol/login-throttle/count-attempts.ts'
+import type { LoginThrottle } from '../../../../shared/protocol/login-throttle/login-throttle.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { type RedisServer, redisServerInstalled, startRedisServer } from '../../../support/processes/redis-server.ts'
 import { openTestCache } from '../../../support/stores/redis-cache.ts'
@@ -26,12 +29,12 @@ const newAccount = () => `Account-${++serial}`
 const right = async () => 'right' as const
 const wrong = async () => undefined
 
-const server = (cache: Cache, options: Partial<CountGuessesOptions> = {}): Guesses =>
-  createGuesses({ cache, clock: systemClock, ids, limits, secrets: [newSecret()], ...options })
+const server = (cache: Cache, options: Partial<LoginThrottleOptions> = {}): LoginThrottle =>
+  createLoginThrottle({ cache, clock: systemClock, ids, limits, secrets: [newSecret()], ...options })
 
-async function fail(guesses: Guesses, account: string, times: number, from = address): Promise<void> {
+async function fail(loginThrottle: LoginThrottle, account: string, times: number, from = address): Promise<void> {
   for (let time = 0; time < times; time += 1) {
-    expect(await guesses.attempt({ account, address: from }, wrong)).toBeUndefined()
+    expect(await loginThrottle.attempt({ account, address: from }, wrong)).toBeUndefined()
   }
 }
 
@@ -41,7 +44,7 @@ const expectTooMany = (attempt: Promise<unknown> | undefined) =>
     retryAfterSeconds: expect.any(Number),
   })
 
-function describeGuesses(name: string, open: () => Promise<Cache>): void {
+function describeLoginThrottle(name: string, open: () => Promise<Cache>): void {
   describe(`limits on guessing: ${name}`, () => {
     let cache: Cache
     beforeAll(async () => {
@@ -50,12 +53,12 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
     afterAll(() => cache.close())
 
     it('refuses after ten failures whoever knows the secret, and says for how long', async () => {
-      const [guesses, account] = [server(cache), newAccount()]
-      await fail(guesses, account, 9)
-      expect(await guesses.attempt({ account, address }, right)).toBe('right')
-      await fail(guesses, account, 1)
+      const [loginThrottle, account] = [server(cache), newAccount()]
+      await fail(loginThrottle, account, 9)
+      expect(await loginThrottle.attempt({ account, address }, right)).toBe('right')
+      await fail(loginThrottle, account, 1)
       const check = vi.fn(right)
-      const refused = await guesses.attempt({ account, address }, check).catch((error) => error)
+      const refused = await loginThrottle.attempt({ account, address }, check).catch((error) => error)
       expect(refused).toMatchObject({ code: 'too-many-attempts' })
       expect(refused.retryAfterSeconds).toBeGreaterThan(890)
       expect(refused.retryAfterSeconds).toBeLessThanOrEqual(900)
@@ -66,61 +69,62 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
       const account = newAccount()
       const [old, next] = [newSecret(), newSecret()]
       const rounds = [[old], [old, next], [next, old], [next]].map((secrets) => server(cache, { secrets }))
-      const [before, first, second, after] = rounds as [Guesses, Guesses, Guesses, Guesses]
+      const [before, first, second, after] = rounds as [LoginThrottle, LoginThrottle, LoginThrottle, LoginThrottle]
       await fail(before, account, 4)
       await fail(first, account, 3)
       await fail(second, account, 3)
-      for (const guesses of [before, first, second]) await expectTooMany(guesses.attempt({ account, address }, right))
+      for (const loginThrottle of [before, first, second])
+        await expectTooMany(loginThrottle.attempt({ account, address }, right))
       expect(await after.attempt({ account, address }, right)).toBe('right')
       await fail(after, account, 4)
       await expectTooMany(after.attempt({ account, address }, right))
     })
 
     it('never counts what was right, nor what could not be checked', async () => {
-      const [guesses, account] = [server(cache), newAccount()]
+      const [loginThrottle, account] = [server(cache), newAccount()]
       const broken = () => Promise.reject(new Unavailable('hashing'))
       for (let time = 0; time < 30; time += 1) {
-        expect(await guesses.attempt({ account, address }, right)).toBe('right')
-        await expect(guesses.attempt({ account, address }, broken)).rejects.toThrow(Unavailable)
+        expect(await loginThrottle.attempt({ account, address }, right)).toBe('right')
+        await expect(loginThrottle.attempt({ account, address }, broken)).rejects.toThrow(Unavailable)
       }
-      await fail(guesses, account, 10)
-      await expectTooMany(guesses.attempt({ account, address }, right))
+      await fail(loginThrottle, account, 10)
+      await expectTooMany(loginThrottle.attempt({ account, address }, right))
     })
 
     it('folds the case of account names', async () => {
-      const [guesses, account] = [server(cache), newAccount()]
-      await fail(guesses, account.toUpperCase(), 10)
-      await expectTooMany(guesses.attempt({ account: account.toLowerCase(), address }, right))
+      const [loginThrottle, account] = [server(cache), newAccount()]
+      await fail(loginThrottle, account.toUpperCase(), 10)
+      await expectTooMany(loginThrottle.attempt({ account: account.toLowerCase(), address }, right))
     })
 
     it('lets a stranger lock nobody out at another address', async () => {
-      const [guesses, account] = [server(cache), newAccount()]
-      await fail(guesses, account, 10, '2001:db8:bad::1')
-      await expectTooMany(guesses.attempt({ account, address: '2001:db8:bad::2:3:4' }, right))
-      expect(await guesses.attempt({ account, address: '2001:db8:bad:1::1' }, right)).toBe('right')
-      expect(await guesses.attempt({ account, address }, right)).toBe('right')
+      const [loginThrottle, account] = [server(cache), newAccount()]
+      await fail(loginThrottle, account, 10, '2001:db8:bad::1')
+      await expectTooMany(loginThrottle.attempt({ account, address: '2001:db8:bad::2:3:4' }, right))
+      expect(await loginThrottle.attempt({ account, address: '2001:db8:bad:1::1' }, right)).toBe('right')
+      expect(await loginThrottle.attempt({ account, address }, right)).toBe('right')
     })
 
     it('limits what one client tries on many accounts, also where none can be named', async () => {
-      const guesses = server(cache, { limits: { ...limits, perAddress: { count: 4, seconds: 60 } } })
-      await fail(guesses, newAccount(), 2)
-      await fail(guesses, newAccount(), 1)
-      await guesses.attempt({ account: undefined, address }, wrong)
-      await expectTooMany(guesses.attempt({ account: newAccount(), address }, right))
-      await expectTooMany(guesses.attempt({ account: undefined, address }, right))
-      expect(await guesses.attempt({ account: undefined, address: '192.0.2.2' }, right)).toBe('right')
+      const loginThrottle = server(cache, { limits: { ...limits, perAddress: { count: 4, seconds: 60 } } })
+      await fail(loginThrottle, newAccount(), 2)
+      await fail(loginThrottle, newAccount(), 1)
+      await loginThrottle.attempt({ account: undefined, address }, wrong)
+      await expectTooMany(loginThrottle.attempt({ account: newAccount(), address }, right))
+      await expectTooMany(loginThrottle.attempt({ account: undefined, address }, right))
+      expect(await loginThrottle.attempt({ account: undefined, address: '192.0.2.2' }, right)).toBe('right')
     })
 
     it('counts by the address alone what can be no name', async () => {
-      const guesses = server(cache)
-      for (const account of ['no name', 'x'.repeat(65), 'x'.repeat(250_000), '']) await fail(guesses, account, 11)
-      await expect(guesses.attempt({ account: 'no name', address }, right)).resolves.toBe('right')
-      await fail(guesses, 'also no name', 100 - 44)
-      await expectTooMany(guesses.attempt({ account: 'no name', address }, right))
+      const loginThrottle = server(cache)
+      for (const account of ['no name', 'x'.repeat(65), 'x'.repeat(250_000), '']) await fail(loginThrottle, account, 11)
+      await expect(loginThrottle.attempt({ account: 'no name', address }, right)).resolves.toBe('right')
+      await fail(loginThrottle, 'also no name', 100 - 44)
+      await expectTooMany(loginThrottle.attempt({ account: 'no name', address }, right))
     })
 
     it('lets 200 attempts at once that are all right pass', async () => {
-      const [guesses, account] = [server(cache), newAccount()]
+      const [loginThrottle, account] = [server(cache), newAccount()]
       let most = 0
       let now = 0
       const slow = async () => {
@@ -129,7 +133,7 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
         now -= 1
         return 'right'
       }
-      const attempts = Array.from({ length: 200 }, () => guesses.attempt({ account, address }, slow))
+      const attempts = Array.from({ length: 200 }, () => loginThrottle.attempt({ account, address }, slow))
       expect(new Set(await Promise.all(attempts))).toEqual(new Set(['right']))
       expect(most).toBe(10)
     })
@@ -152,20 +156,20 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
     })
 
     it('counts what was judged at once together with all else, and refuses it likewise', async () => {
-      const [guesses, account] = [server(cache), newAccount()]
-      await fail(guesses, account, 5)
-      for (let time = 0; time < 4; time += 1) await guesses.judge({ account, address }, false)
-      for (let time = 0; time < 20; time += 1) await guesses.judge({ account, address }, true)
-      await guesses.judge({ account, address }, false)
-      await expectTooMany(guesses.judge({ account, address }, true))
-      await expectTooMany(guesses.judge({ account, address }, false))
-      await expectTooMany(guesses.attempt({ account, address }, right))
+      const [loginThrottle, account] = [server(cache), newAccount()]
+      await fail(loginThrottle, account, 5)
+      for (let time = 0; time < 4; time += 1) await loginThrottle.judge({ account, address }, false)
+      for (let time = 0; time < 20; time += 1) await loginThrottle.judge({ account, address }, true)
+      await loginThrottle.judge({ account, address }, false)
+      await expectTooMany(loginThrottle.judge({ account, address }, true))
+      await expectTooMany(loginThrottle.judge({ account, address }, false))
+      await expectTooMany(loginThrottle.attempt({ account, address }, right))
     })
 
     it('lets any number of attempts that are judged right pass at once', async () => {
-      const [guesses, account] = [server(cache), newAccount()]
-      await fail(guesses, account, 9)
-      const attempts = Array.from({ length: 200 }, () => guesses.judge({ account, address }, true))
+      const [loginThrottle, account] = [server(cache), newAccount()]
+      await fail(loginThrottle, account, 9)
+      const attempts = Array.from({ length: 200 }, () => loginThrottle.judge({ account, address }, true))
       await expect(Promise.all(attempts)).resolves.toHaveLength(200)
     })
 
@@ -204,13 +208,13 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
       expect(await servers[0].attempt({ account, address: home }, right)).toBe('right')
       await servers[1].judge({ account, address: office }, true)
       for (let at = 0; at < 5; at += 1) await fail(servers[at % 2 ? 0 : 1], account, 5, `203.0.113.${at}`)
-      for (const guesses of servers) {
-        await expectTooMany(guesses.attempt({ account, address: '203.0.113.99' }, right))
-        await expectTooMany(guesses.judge({ account, address: '203.0.113.98' }, true))
-        expect(await guesses.attempt({ account, address: '2001:db8:77:1::2' }, right)).toBe('right')
-        expect(await guesses.attempt({ account, address: office }, right)).toBe('right')
-        await guesses.judge({ account, address: home }, true)
-        expect(await guesses.attempt({ account: newAccount(), address: '203.0.113.99' }, right)).toBe('right')
+      for (const loginThrottle of servers) {
+        await expectTooMany(loginThrottle.attempt({ account, address: '203.0.113.99' }, right))
+        await expectTooMany(loginThrottle.judge({ account, address: '203.0.113.98' }, true))
+        expect(await loginThrottle.attempt({ account, address: '2001:db8:77:1::2' }, right)).toBe('right')
+        expect(await loginThrottle.attempt({ account, address: office }, right)).toBe('right')
+        await loginThrottle.judge({ account, address: home }, true)
+        expect(await loginThrottle.attempt({ account: newAccount(), address: '203.0.113.99' }, right)).toBe('right')
       }
       // Where the owner is, the usual limit holds.
       await fail(servers[0], account, 10, office)
@@ -219,17 +223,17 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
 
     it('limits the client prefixes of one IPv6 site together, but not the one its owner uses', async () => {
       const small = { ...limits, perAccount: { count: 2, seconds: 600 }, perAddress: { count: 3, seconds: 600 } }
-      const guesses = server(cache, { limits: small })
+      const loginThrottle = server(cache, { limits: small })
       const [account, other] = [newAccount(), newAccount()]
       const owner = '2001:db8:48:ffff::1'
-      expect(await guesses.attempt({ account, address: owner }, right)).toBe('right')
-      for (let at = 0; at < 8; at += 1) await fail(guesses, account, 2, `2001:db8:48:${at}::1`)
-      await expectTooMany(guesses.attempt({ account, address: '2001:db8:48:aaaa::1' }, right))
-      expect(await guesses.attempt({ account: other, address: '2001:db8:48:aaaa::1' }, right)).toBe('right')
-      for (let at = 0; at < 8; at += 1) await fail(guesses, newAccount(), 1, `2001:db8:48:${at}::1`)
-      await expectTooMany(guesses.attempt({ account: newAccount(), address: '2001:db8:48:aaab::1' }, right))
-      expect(await guesses.attempt({ account: newAccount(), address: '2001:db8:49::1' }, right)).toBe('right')
-      expect(await guesses.attempt({ account, address: owner }, right)).toBe('right')
+      expect(await loginThrottle.attempt({ account, address: owner }, right)).toBe('right')
+      for (let at = 0; at < 8; at += 1) await fail(loginThrottle, account, 2, `2001:db8:48:${at}::1`)
+      await expectTooMany(loginThrottle.attempt({ account, address: '2001:db8:48:aaaa::1' }, right))
+      expect(await loginThrottle.attempt({ account: other, address: '2001:db8:48:aaaa::1' }, right)).toBe('right')
+      for (let at = 0; at < 8; at += 1) await fail(loginThrottle, newAccount(), 1, `2001:db8:48:${at}::1`)
+      await expectTooMany(loginThrottle.attempt({ account: newAccount(), address: '2001:db8:48:aaab::1' }, right))
+      expect(await loginThrottle.attempt({ account: newAccount(), address: '2001:db8:49::1' }, right)).toBe('right')
+      expect(await loginThrottle.attempt({ account, address: owner }, right)).toBe('right')
     })
 
     it('tells of no more guesses than it may when they are judged at once, by several servers', async () => {
@@ -246,42 +250,42 @@ function describeGuesses(name: string, open: () => Promise<Cache>): void {
       const account = newAccount()
       const secrets = [newSecret()]
       const servers = [server(cache, { secrets }), server(cache, { secrets })]
-      await fail(servers[0] as Guesses, account, 8)
+      await fail(servers[0] as LoginThrottle, account, 8)
       const slow = () => sleep(2, 'right')
       const attempts = Array.from({ length: 40 }, (_, at) => servers[at % 2]?.attempt({ account, address }, slow))
       expect(new Set(await Promise.all(attempts))).toEqual(new Set(['right']))
     })
 
     it('begins anew after the window', async () => {
-      const guesses = server(cache, { limits: { ...limits, perAccount: { count: 2, seconds: 2 } } })
+      const loginThrottle = server(cache, { limits: { ...limits, perAccount: { count: 2, seconds: 2 } } })
       const account = newAccount()
-      await fail(guesses, account, 2)
-      await expectTooMany(guesses.attempt({ account, address }, right))
+      await fail(loginThrottle, account, 2)
+      await expectTooMany(loginThrottle.attempt({ account, address }, right))
       await sleep(2_050)
-      await fail(guesses, account, 1)
-      expect(await guesses.attempt({ account, address }, right)).toBe('right')
+      await fail(loginThrottle, account, 1)
+      expect(await loginThrottle.attempt({ account, address }, right)).toBe('right')
     })
 
     it('sends those away who would wait too long, and counts nothing for them', async () => {
-      const guesses = server(cache, {
+      const loginThrottle = server(cache, {
         limits: { ...limits, perAccount: { count: 1, seconds: 60 } },
       })
       const account = newAccount()
-      const long = guesses.attempt({ account, address }, () => sleep(300, 'right'))
-      await expect(guesses.attempt({ account, address, patienceMs: 50 }, right)).rejects.toThrow(Unavailable)
+      const long = loginThrottle.attempt({ account, address }, () => sleep(300, 'right'))
+      await expect(loginThrottle.attempt({ account, address, patienceMs: 50 }, right)).rejects.toThrow(Unavailable)
       expect(await long).toBe('right')
-      expect(await guesses.attempt({ account, address }, right)).toBe('right')
+      expect(await loginThrottle.attempt({ account, address }, right)).toBe('right')
     })
   })
 }
 
-describeGuesses('in this process', async () => createMemoryCache(systemClock))
+describeLoginThrottle('in this process', async () => createMemoryCache(systemClock))
 
 const redisUrl = process.env.TEST_REDIS_URL
 if (redisUrl === undefined) {
   it.skip('limits on guessing: Redis (TEST_REDIS_URL is not set)', () => undefined)
 } else {
-  describeGuesses('Redis', async () => {
+  describeLoginThrottle('Redis', async () => {
     const cache = openTestCache(redisUrl, { commandTimeoutMs: 5000 })
     await eventually(() => cache.ping())
     return cache
@@ -311,7 +315,7 @@ describe.skipIf(!possible)('limits on guessing while Redis fails (needs TEST_RED
 
   it('holds each server to the limits, failures from before included', async () => {
     const { redis, caches, working } = await open()
-    const servers = caches.map((cache) => server(cache, { secrets: ['shared'] })) as [Guesses, Guesses]
+    const servers = caches.map((cache) => server(cache, { secrets: ['shared'] })) as [LoginThrottle, LoginThrottle]
     const account = newAccount()
     await fail(servers[0], account, 6)
     await redis.kill()
@@ -328,21 +332,24 @@ describe.skipIf(!possible)('limits on guessing while Redis fails (needs TEST_RED
 
   it('keeps nobody waiting for a Redis that stands still', async () => {
     const { redis, caches } = await open()
-    const guesses = server(caches[0] as Cache)
+    const loginThrottle = server(caches[0] as Cache)
     const account = newAccount()
     redis.pause()
     closers.push(async () => redis.resume())
     const started = performance.now()
-    const attempts = Array.from({ length: 50 }, () => guesses.attempt({ account, address }, right))
+    const attempts = Array.from({ length: 50 }, () => loginThrottle.attempt({ account, address }, right))
     expect(new Set(await Promise.all(attempts))).toEqual(new Set(['right']))
     expect(performance.now() - started).toBeLessThan(8000)
-    await fail(guesses, account, 10)
-    await expectTooMany(guesses.attempt({ account, address }, right))
+    await fail(loginThrottle, account, 10)
+    await expectTooMany(loginThrottle.attempt({ account, address }, right))
   })
 
   it('forgets attempts that a server took with it when it died', async () => {
     const { redis, caches } = await open()
-    const [dead, alive] = caches.map((cache) => server(cache, { secrets: ['shared'] })) as [Guesses, Guesses]
+    const [dead, alive] = caches.map((cache) => server(cache, { secrets: ['shared'] })) as [
+      LoginThrottle,
+      LoginThrottle,
+    ]
     const account = newAccount()
     for (let time = 0; time < 10; time += 1) void dead.attempt({ account, address }, () => new Promise(() => undefined))
     await eventually(() =>

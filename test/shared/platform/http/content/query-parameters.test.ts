@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { pageParameters, readQuery } from '../../../../../shared/platform/http/content/query-parameters.ts'
 import { isSignatureParameter } from '../../../../../shared/protocol/authentication/signature-parameters.ts'
-import { plainCall } from '../../../../support/clients/plain-request.ts'
+import { plainRequest } from '../../../../support/clients/plain-request.ts'
 
-const read = (rawQuery: string) => readQuery(plainCall({ method: 'GET', target: `/?${rawQuery}` }), pageParameters)
+const read = (rawQuery: string) => readQuery(plainRequest({ method: 'GET', target: `/?${rawQuery}` }), pageParameters)
 
 it('ignores the parameters of signed requests, in any ASCII case and any number', () => {
   for (const name of ['timestamp', 'apiKey', 'APIKEY', 'signature', 'nonce', 'bodySha256', 'bodysha256', 'Method']) {

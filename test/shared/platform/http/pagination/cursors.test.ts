@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createCursors, cursorKeyOf, type ListScope } from '../../../../../shared/platform/http/pagination/cursors.ts'
 import type { Position } from '../../../../../shared/platform/pagination.ts'
 
-const [oldKey, newKey, strangersKey] = ['old secret', 'new secret', 'another server’s'].map(cursorKeyOf) as [
+const [oldKey, newKey, dummyKey] = ['old secret', 'new secret', 'another server’s'].map(cursorKeyOf) as [
   Buffer,
   Buffer,
   Buffer,
@@ -72,7 +72,7 @@ describe('a cursor', () => {
     )
     expect(cursors.read(scope, createCursors([oldKey]).write(scope, position))).toEqual(position)
     expectRefused(cursor, createCursors([oldKey]))
-    expectRefused(createCursors([strangersKey]).write(scope, position))
+    expectRefused(createCursors([dummyKey]).write(scope, position))
   })
 
   it('is signed with a key that is not the secret itself', () => {

@@ -1,7 +1,7 @@
 /** What every listener does, whatever it serves: before a request is routed, and in every answer. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../../shared/platform/clock.ts'
-import { answerPage } from '../../../../../shared/platform/html/page.ts'
+import { pageResponse } from '../../../../../shared/platform/html/page.ts'
 import { type Listening, listen } from '../../../../../shared/platform/http/server/listen.ts'
 import { createApp, type Route } from '../../../../../shared/platform/http/server/routes.ts'
 import { parseTrustedProxies, type TrustedProxies } from '../../../../../shared/platform/http/transport.ts'
@@ -36,7 +36,7 @@ const routes: Route[] = [
   {
     methods: ['GET'],
     path: '/page',
-    handle: (call) => answerPage(call, { text: '<!doctype html>', cacheControl: 'no-cache' }),
+    handle: (call) => pageResponse(call, { text: '<!doctype html>', cacheControl: 'no-cache' }),
   },
 ]
 

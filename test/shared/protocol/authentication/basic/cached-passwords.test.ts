@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
-import { Refused } from '../../../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../../../shared/platform/problems/errors.ts'
 import type { BasicPorts } from '../../../../../shared/protocol/authentication/basic/basic.ts'
-import { holdPasswords } from '../../../../../shared/protocol/authentication/basic/cached-passwords.ts'
-import type { Attempt, Guesses } from '../../../../../shared/protocol/login-throttle/login-throttle.ts'
+import { cachePasswords } from '../../../../../shared/protocol/authentication/basic/cached-passwords.ts'
+import type { Attempt, LoginThrottle } from '../../../../../shared/protocol/login-throttle/login-throttle.ts'
 
 const user = { username: 'alice', userId: 'id', version: 1 }
 const [address, elsewhere] = ['192.0.2.1', '192.0.2.2']
@@ -13,17 +13,17 @@ function open() {
   const judged: [address: string, isRight: boolean][] = []
   const lockedOut = new Set<string>()
   const noted: Attempt[] = []
-  const guesses: Pick<Guesses, 'judge' | 'noteTry'> = {
+  const loginThrottle: Pick<LoginThrottle, 'judge' | 'noteTry'> = {
     judge: (attempt, isRight) => {
       judged.push([attempt.address, isRight])
-      const refusal = new Refused('too-many-attempts', 'Wait.')
+      const refusal = new ProblemError('too-many-attempts', 'Wait.')
       return lockedOut.has(attempt.address) ? Promise.reject(refusal) : undefined
     },
     noteTry: (attempt) => void noted.push(attempt),
   }
   const verify = vi.fn<BasicPorts['verify']>(async ({ password }) => (password === 'right' ? user : undefined))
   const clock = { now: () => 1, monotonic: () => 1 }
-  const passwords = holdPasswords({ verify, guesses, clock, principals: { get: () => undefined } })
+  const passwords = cachePasswords({ verify, loginThrottle, clock, principals: { get: () => undefined } })
   return { passwords, verify, judged, lockedOut, noted }
 }
 
@@ -48,7 +48,7 @@ describe('a right password that is remembered', () => {
   it('is checked, and counted by the check, for every other address', async () => {
     const { passwords, verify } = open()
     await passwords.verify(presented())
-    verify.mockRejectedValueOnce(new Refused('too-many-attempts', 'Wait.'))
+    verify.mockRejectedValueOnce(new ProblemError('too-many-attempts', 'Wait.'))
     await expect(passwords.verify(presented('right', elsewhere))).rejects.toMatchObject(tooMany)
     expect(await passwords.verify(presented('right', elsewhere))).toEqual(user)
     expect(verify).toHaveBeenCalledTimes(3)

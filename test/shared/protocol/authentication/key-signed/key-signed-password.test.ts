@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { Refused } from '../../../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../../../shared/platform/problems/errors.ts'
 import { createTokenPasswords } from '../../../../../shared/protocol/authentication/key-signed/key-signed-password.ts'
 import type { KeySignedClaims } from '../../../../../shared/protocol/key-signed-token/key-signed-payload.ts'
 import { digestTokenPassword } from '../../../../../shared/protocol/key-signed-token/token-password.ts'
-import type { Attempt, Guesses } from '../../../../../shared/protocol/login-throttle/login-throttle.ts'
+import type { Attempt, LoginThrottle } from '../../../../../shared/protocol/login-throttle/login-throttle.ts'
 import {
   createHashingPermits,
   type WithHashingPermit,
@@ -26,10 +26,10 @@ function open(withPermit: WithHashingPermit = createHashingPermits({ concurrency
   const attempts: (Attempt & { failed: boolean })[] = []
   const judged: Attempt[] = []
   const locked = { out: false }
-  const guesses: Pick<Guesses, 'attempt' | 'judge'> = {
+  const loginThrottle: Pick<LoginThrottle, 'attempt' | 'judge'> = {
     judge: (attempt) => {
       judged.push(attempt)
-      return locked.out ? Promise.reject(new Refused('too-many-attempts', 'Wait.')) : undefined
+      return locked.out ? Promise.reject(new ProblemError('too-many-attempts', 'Wait.')) : undefined
     },
     attempt: async (attempt, check) => {
       const result = await check()
@@ -42,7 +42,7 @@ function open(withPermit: WithHashingPermit = createHashingPermits({ concurrency
     return withPermit(work)
   }
   const clock = { now: () => now, monotonic: () => now }
-  const passwords = createTokenPasswords({ withPermit: counted, guesses, clock })
+  const passwords = createTokenPasswords({ withPermit: counted, loginThrottle, clock })
   const pass = (milliseconds: number) => {
     now += milliseconds
   }
@@ -93,7 +93,7 @@ describe('the password of a key-signed token', () => {
     const { passwords } = open()
     expect(await passwords.isRight(own, { field: padded, address })).toBe(true)
     expect(await passwords.isRight(own, { field: padded.replace(/=+$/, ''), address })).toBe(true)
-    expect(() => passwords.isRight(own, { field: `${padded}=`, address })).toThrow(Refused)
+    expect(() => passwords.isRight(own, { field: `${padded}=`, address })).toThrow(ProblemError)
   })
 
   it('is never remembered when it is wrong: each try is hashed and counted', async () => {
@@ -154,11 +154,11 @@ describe('the password of a key-signed token', () => {
   })
 
   it('is not looked at once there were too many guesses', async () => {
-    const refuse = () => Promise.reject(new Refused('too-many-attempts', 'Wait.'))
-    const guesses = { attempt: refuse, judge: refuse }
+    const refuse = () => Promise.reject(new ProblemError('too-many-attempts', 'Wait.'))
+    const loginThrottle = { attempt: refuse, judge: refuse }
     const withPermit: WithHashingPermit = () => Promise.reject(new Error('hashed'))
     const clock = { now: () => 1_000_000, monotonic: () => 0 }
-    const passwords = createTokenPasswords({ withPermit, guesses, clock })
+    const passwords = createTokenPasswords({ withPermit, loginThrottle, clock })
     const tried = passwords.isRight(claims, { field: encoded('right password'), address })
     await expect(tried).rejects.toMatchObject({ code: 'too-many-attempts' })
   })

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { HttpCall } from '../../../../../shared/platform/http/request.ts'
+import type { HttpRequest } from '../../../../../shared/platform/http/request.ts'
 import { createSessionCookie } from '../../../../../shared/protocol/authentication/session/session-cookie.ts'
 
 const http = { auth: 'http://127.0.0.1:4000', deal: 'http://127.0.0.1:4001' }
 const https = { auth: 'https://auth.example', deal: 'https://deals.example' }
 
-const callWith = (cookie: string | undefined, isHttps = false): HttpCall =>
-  ({ peer: { isHttps }, header: (name: string) => (name === 'cookie' ? cookie : undefined) }) as unknown as HttpCall
+const callWith = (cookie: string | undefined, isHttps = false): HttpRequest =>
+  ({ peer: { isHttps }, header: (name: string) => (name === 'cookie' ? cookie : undefined) }) as unknown as HttpRequest
 
 const over = [
   { what: 'plain HTTP', origins: http, isHttps: false, name: 'keyhold_session' },

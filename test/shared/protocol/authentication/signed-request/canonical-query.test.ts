@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Refused } from '../../../../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../../../../shared/platform/problems/errors.ts'
 import {
   readSignedQuery,
   stringToSign,
@@ -22,7 +22,7 @@ function signed(rawQuery: string, path = '/p'): string | undefined {
   try {
     return stringToSign(path, readSignedQuery(rawQuery))
   } catch (error) {
-    if (error instanceof Refused) return undefined
+    if (error instanceof ProblemError) return undefined
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { HttpCall } from '../../../../../shared/platform/http/request.ts'
-import { Refused, Unavailable } from '../../../../../shared/platform/problems/errors.ts'
+import type { HttpRequest } from '../../../../../shared/platform/http/request.ts'
+import { ProblemError, Unavailable } from '../../../../../shared/platform/problems/errors.ts'
 import type { Scheme, VerifiedCredential } from '../../../../../shared/protocol/authentication/scheme.ts'
 import {
   createSignedRequestScheme,
@@ -11,7 +11,7 @@ import {
   signingKeyOf,
 } from '../../../../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { maxSignatureTtlSeconds } from '../../../../../shared/protocol/authentication/signed-request/used-signatures.ts'
-import { type PlainCall, plainCall } from '../../../../support/clients/plain-request.ts'
+import { type PlainRequest, plainRequest } from '../../../../support/clients/plain-request.ts'
 import { canonical, signText } from '../../../../support/clients/signing.ts'
 import { readSignedRequestVectors } from '../../../../vectors/signed-request-vectors.ts'
 
@@ -39,20 +39,20 @@ function scheme(changes: Partial<SignedRequestPorts> = {}) {
   })
 }
 
-const find = ({ place }: Scheme, call: HttpCall) => ('find' in place ? place.find(call) : undefined)
+const find = ({ place }: Scheme, call: HttpRequest) => ('find' in place ? place.find(call) : undefined)
 
-async function verify(request: PlainCall, changes: Partial<SignedRequestPorts> = {}): Promise<VerifiedCredential> {
+async function verify(request: PlainRequest, changes: Partial<SignedRequestPorts> = {}): Promise<VerifiedCredential> {
   const made = scheme(changes)
-  const call = plainCall(request)
+  const call = plainRequest(request)
   const found = find(made, call)
   if (found === undefined) throw new Error('no credential was found')
   return made.verify(found, call)
 }
 
-const outcomeOf = (request: PlainCall, changes?: Partial<SignedRequestPorts>): Promise<string> =>
+const outcomeOf = (request: PlainRequest, changes?: Partial<SignedRequestPorts>): Promise<string> =>
   verify(request, changes).then(
     () => 'accepted',
-    (error: unknown) => (error instanceof Refused ? error.code : String(error)),
+    (error: unknown) => (error instanceof ProblemError ? error.code : String(error)),
   )
 
 const [first] = keys
@@ -91,7 +91,7 @@ describe('a credential', () => {
   })
 
   it('is found by any part of a signature, in any case of letters', () => {
-    const form = (request: PlainCall) => find(scheme(), plainCall(request))
+    const form = (request: PlainRequest) => find(scheme(), plainRequest(request))
     for (const query of ['signature=', 'SIGNATURE', 'apikey=1', 'x=1&apiKEY', '%73ignature=1']) {
       expect(form({ method: 'GET', target: `/?${query}` })).toBe('query')
     }
@@ -135,7 +135,7 @@ describe('a credential', () => {
         verify({ method: 'GET', target: swapped(rsa.id) }),
         verify({ method: 'GET', target: target([], rsa).replace(rsa.id, first.id) }),
         verify({ method: 'GET', target: target([]).replace(/signature=.*/, 'signature=00') }),
-      ].map((one) => one.then(String, (error: Refused) => ({ ...error, message: error.message }))),
+      ].map((one) => one.then(String, (error: ProblemError) => ({ ...error, message: error.message }))),
     )
     for (const refusal of refusals) expect(refusal).toEqual(refusals[0])
     expect(refusals[0]).toMatchObject({ code: 'invalid-signature', members: { serverTime: now } })
