@@ -1,15 +1,12 @@
 /** Two databases full of deals and tasks, one a hundred times as large as the other: what a list costs must not hang on that. */
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { createDealRepository, type DealStore } from '../deal-server/store/deals.ts'
+import { createDealRepository } from '../deal-server/store/deals.ts'
 import type { Database } from '../shared/platform/database/database.ts'
 import { migrateDatabase } from '../shared/platform/database/migrate.ts'
 import { openPostgres } from '../shared/platform/postgres/postgres.ts'
 import { createScratchDatabase } from '../test/support/stores/scratch-database.ts'
-import { recordStatement } from './recorded-list.ts'
-
-/** One read of a list. */
-export type ReadList = (repository: DealStore) => Promise<unknown>
+import { type ReadList, recordStatement } from './recorded-list.ts'
 
 export interface ListDatabase {
   readonly deals: number

@@ -1,7 +1,8 @@
 import type { DealList, DealSort } from '../deal-server/queries/ports.ts'
 import { type Bench, cyclesFor, httpTurn } from './bench.ts'
 import type { Comparison, Subject } from './compare.ts'
-import { type ListDatabase, type ListDatabases, type ReadList, userName } from './list-databases.ts'
+import { type ListDatabase, type ListDatabases, userName } from './list-databases.ts'
+import type { ReadList } from './recorded-list.ts'
 import { request } from './requests.ts'
 
 const limit = 50

@@ -1,7 +1,9 @@
 import { drizzle } from 'drizzle-orm/pg-proxy'
-import { createDealRepository } from '../deal-server/store/deals.ts'
+import { createDealRepository, type DealStore } from '../deal-server/store/deals.ts'
 import type { Database } from '../shared/platform/database/database.ts'
-import type { ReadList } from './list-databases.ts'
+
+/** One read of a list. */
+export type ReadList = (repository: DealStore) => Promise<unknown>
 
 /** The statement and its parameters that the repository sends for a list. */
 export async function recordStatement(read: ReadList): Promise<{ text: string; parameters: string[] }> {
