@@ -1,7 +1,7 @@
 /** Two databases full of deals and tasks, one a hundred times as large as the other: what a list costs must not hang on that. */
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { createDealRepository } from '../deal-server/store/deals.ts'
+import { createDealRepository, type DealStore } from '../deal-server/store/deals.ts'
 import type { Database } from '../shared/platform/database/database.ts'
 import { migrateDatabase } from '../shared/platform/database/migrate.ts'
 import { openPostgres } from '../shared/platform/postgres/postgres.ts'
