@@ -42,6 +42,15 @@ describe('the pages', () => {
     expect(problems).toEqual([])
   })
 
+  it.each(['docs/architecture.md', 'docs/revocation.md'])('%s names files that exist', (name) => {
+    const text = readFileSync(join(root, name), 'utf8')
+    const files = [...text.matchAll(/`((?:auth-server|deal-server|shared|test|bench)\/[\w./-]+)`/g)].map(
+      ([, path = '']) => path,
+    )
+    expect(files.length).toBeGreaterThan(5)
+    expect(files.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+
   it('are there where comments refer to them', () => {
     const references = [...sourceFiles(), ...testFiles()].flatMap(({ path, lines }) =>
       lines.flatMap((line) => [...line.matchAll(/\bdocs\/[\w-]+\.md(?:#[\w-]+)?/g)].map(([link]) => ({ path, link }))),
@@ -61,6 +70,7 @@ describe('the pages', () => {
 
   it.each([
     ...['docs/contract.md', 'docs/deal-model.md', 'docs/schemes.md', 'docs/glossary.md', 'docs/README.md'],
+    ...['docs/architecture.md', 'docs/revocation.md'],
     ...['CHANGELOG.md', 'CONTRIBUTING.md'],
   ])('%s has no line of prose over 120 columns', (name) => {
     const long = proseOf(readFileSync(join(root, name), 'utf8')).filter((line) => line.length > 120)
