@@ -1,9 +1,9 @@
 import { actsForItsUser } from '../../shared/protocol/authentication/own-account.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { Asking, Command } from '../use-cases/define-use-case.ts'
+import type { Command, CommandCaller } from '../use-cases/define-use-case.ts'
 import { commands } from '../use-cases/index.ts'
 
-/** The commands that the deal's state allows now, whoever asks and with whatever parameters. */
+/** The commands that the deal's state allows now, for any caller and any parameters. */
 export const possibleCommands = (deal: Deal): readonly Command[] =>
   commands.filter(
     ({ target, onDeleted, guard }) =>
@@ -16,12 +16,12 @@ interface Blocked {
   readonly missingRight?: string
 }
 
-/** What this caller can do with the deal now, and for everything else, why not. */
-export function allowedTo(asking: Asking, deal: Deal) {
-  const { rights } = asking
+/** The commands that this caller can run on the deal now, and the other commands with the reason why not. */
+export function allowedTo(caller: CommandCaller, deal: Deal) {
+  const { rights } = caller
   const onDeal = commands.filter(({ target }) => target === 'deal')
   const blocked = onDeal.flatMap(({ name, right, guard, allowedWithoutRight }): Blocked[] => {
-    if (!rights.has(right) && !(actsForItsUser(asking) && allowedWithoutRight?.(deal, asking)))
+    if (!rights.has(right) && !(actsForItsUser(caller) && allowedWithoutRight?.(deal, caller)))
       return [{ useCase: name, code: 'missing-right', missingRight: right }]
     const refusal = guard(deal)
     return refusal ? [{ useCase: name, code: refusal.code }] : []

@@ -5,30 +5,28 @@ import { attributesSchema } from '../use-cases/update-deal/attributes.ts'
 
 type Schema = z.core.$ZodType
 
-/** A schema without what lets a value be absent, null or read-only. */
-const plain = (schema: Schema): Schema =>
+/** Removes the wrappers that allow a value to be absent, null or read-only. */
+const unwrapped = (schema: Schema): Schema =>
   schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly
-    ? plain(schema.unwrap())
+    ? unwrapped(schema.unwrap())
     : schema
 
 function amountsIn(schema: Schema): readonly string[] {
-  const object = plain(schema)
+  const object = unwrapped(schema)
   if (!(object instanceof z.ZodObject)) return []
   return Object.entries(object.shape).flatMap(([name, member]) =>
-    plain(member) === amount ? [name] : amountsIn(member),
+    unwrapped(member) === amount ? [name] : amountsIn(member),
   )
 }
 
-/** The names of all parameters and attributes that are amounts. */
+/** The names of all parameters and attributes whose values are amounts. */
 const amounts: ReadonlySet<string> = new Set(
   [attributesSchema, ...commands.map(({ params }) => params)].flatMap(amountsIn),
 )
 
 type Params = Readonly<Record<string, unknown>>
 
-/**
- * Parameters with their amounts, which are decimal text, written another way; also those of the attribute `completion`.
- */
+/** Maps the amounts (decimal text) of some parameters, also those inside the attribute `completion`. */
 export const mapAmounts = (params: Params, write: (amount: string) => unknown): Params =>
   Object.fromEntries(
     Object.entries(params).map(([name, value]) => {

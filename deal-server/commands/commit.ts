@@ -1,24 +1,24 @@
-/** The commit of a command: what it writes, in one statement, and what is kept to answer it again. */
+/** The commit of a command: writes events, state and command record in one statement. */
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { AnsweredCommand, CommandContext } from './command-context.ts'
+import type { CommandContext, CommandResult } from './command-context.ts'
 import type { Decided } from './decide.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { CommandRecord, DealRepository, SucceededCommand } from './ports.ts'
 
-/** How long the answer to a command is kept, in milliseconds. */
-const answerKeptForMs = 30 * 24 * 60 * 60 * 1000
+/** How long the outcome of a command is kept, in milliseconds. */
+const outcomeKeptForMs = 30 * 24 * 60 * 60 * 1000
 
 /**
- * Writes the decision, or, when the command is only tried, nothing. Undefined when another command came first and
- * nothing was written.
- * @throws ProblemError the refusal, kept or not
+ * Writes the decision; a dry run writes nothing. Returns undefined when another command was first: then nothing was
+ * written.
+ * @throws ProblemError when the decision is a refusal, stored or not
  */
 export async function commitDecision(
   repository: DealRepository,
   context: CommandContext,
   decided: Decided,
-): Promise<AnsweredCommand | undefined> {
+): Promise<CommandResult | undefined> {
   const { key, request } = context
   const { outcome } = decided
   const { validateOnly } = request
@@ -61,7 +61,7 @@ function recordOf(
     requestId,
     requestedBy: caller.username,
     requestedAt: at,
-    expiresAt: rfc3339(Date.parse(at) + answerKeptForMs),
+    expiresAt: rfc3339(Date.parse(at) + outcomeKeptForMs),
     signature: caller.credential.signature?.digest ?? null,
   }
 }

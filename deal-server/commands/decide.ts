@@ -1,4 +1,4 @@
-/** The decision of a command: the facts that it needs, the pure decision, and the state of the deal after it. */
+/** The decision of a command: loads the facts, makes the pure decision, and applies its events to the deal. */
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { ProblemError } from '../../shared/platform/problems/errors.ts'
@@ -11,7 +11,7 @@ import type { CommandContext } from './command-context.ts'
 import type { FindAssignableUsers } from './find-assignable-users.ts'
 import type { CommandOutcome, EventRecord } from './ports.ts'
 
-/** What a decision rests on. */
+/** The sources of the facts that decisions need. */
 export interface DecisionPorts {
   readonly findAssignableUsers: FindAssignableUsers
   readonly clock: Clock
@@ -19,10 +19,10 @@ export interface DecisionPorts {
   readonly defaultCurrency: string
 }
 
-/** What there is of the deal. */
+/** The deal as the store has it. */
 export interface Found {
   readonly present: Deal | undefined
-  /** True when there is, or was, one with this id: of a deleted deal a creation learns no more. */
+  /** True when a deal with this id exists or existed. A creation sees nothing else of a deleted deal. */
   readonly isTaken: boolean
 }
 
@@ -35,8 +35,8 @@ export interface Decided {
 }
 
 /**
- * Refusals that are not kept, because a retry with the same id makes sense: what time or another server may change, and
- * what was not found (deal model 2.2, point 9).
+ * Refusals that are not stored, because a retry with the same id can succeed: time or another server may change the
+ * facts, or the task may exist later (docs/contract.md#command-ids).
  */
 const passingRefusals: ReadonlySet<DealRefusalCode> = new Set([
   'employee-unknown',
@@ -47,8 +47,8 @@ const passingRefusals: ReadonlySet<DealRefusalCode> = new Set([
 const isKept = ({ code }: DealRefusal): boolean => !passingRefusals.has(code)
 
 /**
- * Hands the facts to the pure decision and works out the deal's next state.
- * @throws Unavailable when the facts cannot be had
+ * Passes the facts to the pure decision and computes the deal's next state.
+ * @throws Unavailable when the facts cannot be loaded
  */
 export async function decide(
   ports: DecisionPorts,
@@ -85,7 +85,7 @@ export async function decide(
   return { at, before, outcome, events: records }
 }
 
-/** A refusal with the facts a client needs beside it (deal model 1.6). */
+/** A refusal with the facts a client needs beside it (docs/deal-model.md#refusals). */
 function refusedOutcome(refusal: DealRefusal, context: CommandContext, deal: Deal | undefined): CommandOutcome {
   const { key, request } = context
   const { bound, dealId, requestId } = request
@@ -96,7 +96,7 @@ function refusedOutcome(refusal: DealRefusal, context: CommandContext, deal: Dea
     ...(dealId === undefined ? {} : { dealId }),
     ...(deal ? stateOf(deal) : {}),
     ...(key === undefined ? {} : { final: isFinal }),
-    // Kept too: a replay is the same document, byte for byte.
+    // Stored too: a replay is the same document, byte for byte.
     ...(isFinal ? { requestId, instance: `urn:uuid:${requestId}` } : {}),
   }
   return { state: 'refused', code: refusal.code, detail: refusal.message, members }
@@ -108,7 +108,7 @@ const stateOf = (deal: Deal) => ({
   allowed: possibleCommands(deal).map(({ name }) => name),
 })
 
-/** A decision names parameters; a client looks for them where its style put them. */
+/** Moves the pointers of a decision, which name parameters, to the place where the style has the parameters. */
 function memberErrorsBelow(at: string, { members }: ProblemError): Readonly<Record<string, unknown>> {
   const errors = members.errors as readonly MemberError[] | undefined
   if (!errors || at === '') return members

@@ -1,6 +1,6 @@
 /**
- * The one way in which commands are carried out, whatever the style: load → right by the deal → replay → existence →
- * precondition → decision → commit. Knows no HTTP: a refusal has a code and facts, and the edge makes an answer of it.
+ * Executes commands of all styles in one order: load → right by the deal → replay → existence → precondition →
+ * decision → commit. Knows no HTTP: a refusal has a code and facts, and the HTTP folder makes a response from it.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { IdSource } from '../../shared/platform/ids.ts'
@@ -8,7 +8,7 @@ import { ProblemError, Unavailable } from '../../shared/platform/problems/errors
 import { type Caller, missingRights, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { AnsweredCommand, CommandContext, CommandRequest, ShownCommand } from './command-context.ts'
+import type { CommandContext, CommandRequest, CommandResult, ShownCommand } from './command-context.ts'
 import { commitDecision } from './commit.ts'
 import { type DecisionPorts, decide } from './decide.ts'
 import { createKeyedQueue, type KeyedQueue } from './keyed-queue.ts'
@@ -17,38 +17,38 @@ import { isPresent, noSuchDeal, presentOf } from './presence.ts'
 import { replay } from './replay.ts'
 import { refusalTo, shownTo } from './withhold-deal.ts'
 
-/** What commands rest on. */
+/** The parts that the execution of commands uses. */
 export interface CommandPorts extends DecisionPorts {
   readonly repository: DealRepository
 }
 
-/** @throws ProblemError as its caller may see it, Unavailable */
+/** Executes a command. @throws ProblemError as its caller may see it, Unavailable */
 export type ExecuteCommand = (request: CommandRequest) => Promise<ShownCommand>
 
-/** A command that keeps losing its deal to other processes gives up after this many rounds, some two seconds. */
+/** A command gives up after this many rounds, some two seconds, when other processes always change the deal first. */
 const maxRounds = 200
-/** The longest pause before the next round, in milliseconds; a random part of it lets others have their turn. */
+/** The longest pause before the next round, in milliseconds. The pause is random, so that other commands can run. */
 const longestPauseMs = 20
 
-/** So long the first copy of a signed request may run while the others wait for its outcome, in milliseconds. */
+/** How long copies of a signed request wait for the outcome of the first copy, in milliseconds. */
 const firstCopyMaxMs = 5_000
-/** Between two looks for that outcome, in milliseconds: `maxRounds` of them are as long. */
-const betweenLooksMs = 25
+/** Pause between two reads of that outcome, in milliseconds. `maxRounds` pauses are as long as `firstCopyMaxMs`. */
+const pollIntervalMs = 25
 
-/** One per process: commands on one deal run one after another. */
+/** Makes the executor, one for each process: commands on one deal run one after another. */
 export function createExecuteCommand(ports: CommandPorts): ExecuteCommand {
-  const steps: Steps = { ...ports, queue: createKeyedQueue() }
+  const parts: Parts = { ...ports, queue: createKeyedQueue() }
   return async (request) => {
     const { caller } = request
     try {
-      return shownTo(caller, await answerCommand(steps, contextOf(request, ports.ids)))
+      return shownTo(caller, await runOrReplay(parts, contextOf(request, ports.ids)))
     } catch (error) {
       throw refusalTo(caller, error)
     }
   }
 }
 
-interface Steps extends CommandPorts {
+interface Parts extends CommandPorts {
   readonly queue: KeyedQueue
 }
 
@@ -60,16 +60,16 @@ function contextOf(request: CommandRequest, ids: IdSource): CommandContext {
   return { request, key, dealId, queueKey }
 }
 
-const answerCommand = (steps: Steps, context: CommandContext): Promise<AnsweredCommand> =>
+const runOrReplay = (parts: Parts, context: CommandContext): Promise<CommandResult> =>
   context.request.caller.credential.signature?.isReused
-    ? replaySigned(steps, context)
-    : steps.queue.run(context.queueKey, () => runCommand(steps, context))
+    ? replaySigned(parts, context)
+    : parts.queue.run(context.queueKey, () => runCommand(parts, context))
 
-/** Decides and commits; anew when another process was first. */
-async function runCommand(steps: Steps, context: CommandContext): Promise<AnsweredCommand> {
+/** Decides and commits. Starts again when another process was first. */
+async function runCommand(parts: Parts, context: CommandContext): Promise<CommandResult> {
   const { bound, caller, requirePrecondition } = context.request
   for (let round = 0; round < maxRounds; round += 1) {
-    const { deal, command, purged } = await load(steps.repository, context)
+    const { deal, command, purged } = await load(parts.repository, context)
     requireRightsOn(deal, command, context)
     refuseAnonymous(caller)
     if (command) return replay(command, context)
@@ -77,20 +77,20 @@ async function runCommand(steps: Steps, context: CommandContext): Promise<Answer
     const isTaken = purged || deal !== undefined
     const isFulfilled = present !== undefined && bound.isFulfilledBy(present)
     if (!isFulfilled) requirePrecondition(present, isTaken)
-    const decided = await decide(steps, context, { present, isTaken })
-    const answered = await commitDecision(steps.repository, context, decided)
-    if (answered) return answered
+    const decided = await decide(parts, context, { present, isTaken })
+    const committed = await commitDecision(parts.repository, context, decided)
+    if (committed) return committed
     await pause(Math.random() * longestPauseMs)
   }
   throw new Unavailable('database', { retryAfterSeconds: 1 })
 }
 
 /**
- * For a signature that was used before: the outcome of the very command that it was used for, else the refusal of the
- * signature. Copies of one request arrive together: while the first may still be running, the others wait for it,
- * outside its queue.
+ * Answers a request whose signature was used before: with the outcome of the command that used the signature, else
+ * with the refusal of the signature. Copies of one request can arrive together: while the first copy may still run,
+ * the others wait for its outcome, outside its queue.
  */
-async function replaySigned({ repository, clock }: Steps, context: CommandContext): Promise<AnsweredCommand> {
+async function replaySigned({ repository, clock }: Parts, context: CommandContext): Promise<CommandResult> {
   const { caller, validateOnly } = context.request
   const { digest, usedAt = 0 } = caller.credential.signature ?? {}
   for (let round = 0; context.key !== undefined && !validateOnly && round < maxRounds; round += 1) {
@@ -98,12 +98,12 @@ async function replaySigned({ repository, clock }: Steps, context: CommandContex
     requireRightsOn(deal, command, context)
     if (command && command.signature === digest) return replay(command, context)
     if (command || clock.now() - usedAt > firstCopyMaxMs) break
-    await pause(betweenLooksMs)
+    await pause(pollIntervalMs)
   }
   throw signatureUsed(clock)
 }
 
-/** An event must name the user who caused it, whatever rights the principal anonymous was given. */
+/** The anonymous principal may never run commands, whatever rights it has: events must name a user. */
 function refuseAnonymous(caller: Caller): void {
   if (!isAnonymous(caller.username)) return
   throw new ProblemError(
@@ -112,14 +112,14 @@ function refuseAnonymous(caller: Caller): void {
   )
 }
 
-/** Nothing can be stored of a deal whose id was made just now, unless the command has an id. */
+/** Loads deal and command. Skips the store for a new deal id and no command id: nothing can be stored then. */
 function load(repository: DealRepository, { request, dealId, key }: CommandContext) {
   const isChosen = request.dealId !== undefined
   if (!isChosen && key === undefined) return { deal: undefined, command: undefined, purged: false }
   return repository.load(dealId, key, { forCreation: isChosen && request.bound.target === 'collection' })
 }
 
-/** For the few commands whose right hangs on the deal, or, once they have run, on what they came to. */
+/** Checks the rights of the few commands whose rights depend on the deal or, for a replay, on the use cases that ran. */
 function requireRightsOn(
   deal: Deal | undefined,
   command: CommandRecord | undefined,

@@ -1,32 +1,35 @@
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
 import { foldUsername, isAnonymous, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
-import type { Employee } from '../use-cases/define-use-case.ts'
+import type { UserIdentity } from '../use-cases/define-use-case.ts'
 
-/** Which of these names are enabled users': folded name → the user. @throws Unavailable when nobody can tell */
+/** Finds the enabled users among these names: folded name → the user. @throws Unavailable without a current record */
 export type FindAssignableUsers = (
   usernames: readonly string[],
   traceContext?: Traced,
-) => Promise<ReadonlyMap<string, Employee>>
+) => Promise<ReadonlyMap<string, UserIdentity>>
 
-/** The id of the user who has this name now, enabled or not; undefined when nobody has it. @throws Unavailable */
+/** The id of the user who has this name now, enabled or not; undefined without such a user. @throws Unavailable */
 export type FindUserId = (username: string, traceContext?: Traced) => Promise<string | undefined>
 
-/** From the principal records. */
+/** Finds user ids in the principal records. */
 export const createFindUserId =
   (principals: Principals): FindUserId =>
   async (username, traceContext) =>
     (await principals.get(username, traceContext))?.userId
 
-/** Employees are the auth server's users; the principal `anonymous` is nobody (deal model 1.3). */
+/**
+ * Finds users who may own a deal or get a task: all enabled users of the auth server except `anonymous`
+ * (docs/deal-model.md#assignable-users).
+ */
 export function createFindAssignableUsers(principals: Principals): FindAssignableUsers {
   return async (usernames, traceContext) => {
     const records = await Promise.all(usernames.map((username) => principals.get(username, traceContext)))
     const known = records.filter((record) => record?.enabled && !isAnonymous(record.username))
     return new Map(
-      known.flatMap((record) => (record ? [[foldUsername(record.username), employeeOf(record)] as const] : [])),
+      known.flatMap((record) => (record ? [[foldUsername(record.username), identityOf(record)] as const] : [])),
     )
   }
 }
 
-const employeeOf = ({ username, userId }: PrincipalRecord): Employee => ({ username, userId })
+const identityOf = ({ username, userId }: PrincipalRecord): UserIdentity => ({ username, userId })

@@ -5,8 +5,8 @@ import type { CommandRequest } from './command-context.ts'
 
 /**
  * SHA-256 (base64url) over the content that a command id stands for: use case, deal and parameters as sent and
- * normalised, as canonical JSON (RFC 8785). Neither style nor URL is part of it (deal model 2.2). The id of a new deal
- * may stand in the path or among the parameters.
+ * normalised, as canonical JSON (RFC 8785). Style and URL are no part of it (docs/deal-model.md#fingerprint). The id of
+ * a new deal counts as the deal, whether the client sent it in the path or among the parameters.
  */
 export function fingerprintOf({ bound, dealId }: Pick<CommandRequest, 'bound' | 'dealId'>): string {
   const { id: _dealId, ...params } = bound.params
@@ -15,8 +15,8 @@ export function fingerprintOf({ bound, dealId }: Pick<CommandRequest, 'bound' | 
 }
 
 /**
- * RFC 8785 for values that came from JSON: members sorted by UTF-16 code units, no blanks, numbers as ECMAScript writes
- * them.
+ * RFC 8785 for values that were parsed from JSON: members sorted by UTF-16 code units, no blanks, numbers in the form
+ * of ECMAScript.
  */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

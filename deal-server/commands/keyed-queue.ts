@@ -1,15 +1,15 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
-/** How long a command may wait for those before it on the same deal, in milliseconds. */
+/** How long a command may wait for earlier commands on the same deal, in milliseconds. */
 const maxWaitMs = 5_000
 
-/** Runs work of one key one after another, in order of arrival; work of different keys does not wait for each other. */
+/** Runs the tasks of one key one after another, in order of arrival. Tasks of different keys run independently. */
 export interface KeyedQueue {
-  /** @throws ProblemError `command-in-progress` when the turn does not come within five seconds; `work` is then never run */
+  /** @throws ProblemError `command-in-progress` when `work` cannot start within five seconds; then `work` never runs */
   run<Result>(key: string, work: () => Promise<Result>): Promise<Result>
 }
 
-/** A queue for this process; across processes the version guard of the commit decides. */
+/** Makes a queue for this process. Between processes, the version guard of the commit decides. */
 export function createKeyedQueue(): KeyedQueue {
   const waiting = new Map<string, (() => void)[]>()
 

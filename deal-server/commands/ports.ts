@@ -1,20 +1,20 @@
 /**
- * What a command needs of the store: the deal, and the commands that clients named. Loading is one statement,
- * committing is one statement (`store/deals.ts`).
+ * The port of commands to the store: deals, and commands with a client's id. A load is one statement, a commit is one
+ * statement (`store/deals.ts`).
  */
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import type { Task } from '../domain/task.ts'
 
-/** A command id belongs to the user who chose it; the user's immutable id, not the name. */
+/** Identifies a stored command. A command id belongs to the user who chose it: to the immutable id, not to the name. */
 export interface CommandKey {
   readonly principalId: string
   readonly commandId: string
 }
 
-/** One event as it is kept. */
+/** One event as the store keeps it. */
 export interface EventRecord {
-  /** UUIDv7, for consumers to tell duplicates. */
+  /** UUIDv7, by which consumers recognise duplicates. */
   readonly id: string
   /** Per deal, without gaps, from 1. */
   readonly sequence: number
@@ -22,22 +22,22 @@ export interface EventRecord {
   readonly event: DealEvent
 }
 
-/** What a command came to. It is answered again, unchanged, whenever the same command is sent again. */
+/** The outcome of a command. A repetition of the same command gets the same outcome, unchanged. */
 export type CommandOutcome = SucceededCommand | RefusedCommand
 
-/** A command that was accepted. */
+/** The outcome of an accepted command. */
 export interface SucceededCommand {
   readonly state: 'succeeded'
   /** False: the deal was in the target state already. */
   readonly changed: boolean
-  /** The deal as the command left it. */
+  /** The deal after the command. */
   readonly deal: Deal
   /** The use cases that changed something, in order: several for an update of attributes. */
   readonly useCases: readonly string[]
   readonly events: readonly { readonly id: string; readonly type: string; readonly sequence: number }[]
 }
 
-/** A command that the deal or the facts did not allow. */
+/** The outcome of a command that the deal or the facts did not allow. */
 export interface RefusedCommand {
   readonly state: 'refused'
   readonly code: string
@@ -45,7 +45,7 @@ export interface RefusedCommand {
   readonly members: Readonly<Record<string, unknown>>
 }
 
-/** Who sent a command, how and when. */
+/** The sender of a command, the style and the time, as events keep them. */
 export interface CommitContext {
   readonly key: CommandKey | undefined
   readonly actor: string
@@ -57,7 +57,7 @@ export interface CommitContext {
   readonly at: string
 }
 
-/** A command that its client named, with what came of it. */
+/** A command with a client's id, and its outcome. */
 export interface CommandRecord {
   readonly key: CommandKey
   readonly dealId: string
@@ -65,31 +65,31 @@ export interface CommandRecord {
   readonly params: Readonly<Record<string, unknown>>
   /** SHA-256 (base64url) over use case, deal and parameters as sent. */
   readonly fingerprint: string
-  /** Undefined once the answer has expired; the fingerprint stays. */
+  /** Undefined after the outcome expired; the fingerprint stays. */
   readonly outcome: CommandOutcome | undefined
   readonly style: string
   readonly requestId: string
   readonly requestedBy: string
   readonly requestedAt: string
   readonly expiresAt: string
-  /** SHA-256 (base64url) of the signature of the signed request that sent it; null for any other. */
+  /** SHA-256 (base64url) of the signature of a signed request; null for other requests. */
   readonly signature: string | null
 }
 
-/** What one load finds; undefined is what is not there. */
+/** The result of one load. A member is undefined when the store has no such row. */
 export interface Loaded {
   readonly deal: Deal | undefined
   readonly command: CommandRecord | undefined
-  /** True when the deal was purged: its id stays taken. Looked for on request alone. */
+  /** True when the deal was purged: its id stays taken. Only `forCreation` reads it. */
   readonly purged: boolean
 }
 
-/** Everything one accepted command writes, in one statement: all of it or nothing. */
+/** All that one accepted command writes in one statement: everything or nothing. */
 export interface DealCommit {
-  /** The version the decision was made on; undefined for a new deal. */
+  /** The version that the decision was made on; undefined for a new deal. */
   readonly expectedVersion: number | undefined
   readonly deal: Deal
-  /** The tasks that are new or have changed. */
+  /** The new and the changed tasks. */
   readonly tasks: readonly Task[]
   readonly events: readonly EventRecord[]
   readonly context: CommitContext
@@ -97,21 +97,21 @@ export interface DealCommit {
 }
 
 /**
- * `version-lost`, `deal-exists`: another command came first, load and decide anew. `command-taken`: so did one of the
- * same id, load and replay it. Nothing was written in any of the three.
+ * `version-lost`, `deal-exists`: another command was first; load and decide again. `command-taken`: a command with the
+ * same id was first; load and replay it. In all three cases nothing was written.
  */
 export type CommitResult = 'committed' | 'version-lost' | 'deal-exists' | 'command-taken'
 
-/** Where commands read and write. */
+/** Loads and saves deals and commands. */
 export interface DealRepository {
-  /** `forCreation` asks whether a deal of this id was purged. @throws Unavailable */
+  /** `forCreation` also reads whether a deal of this id was purged. @throws Unavailable */
   load(
     dealId: string | undefined,
     key: CommandKey | undefined,
     options?: { readonly forCreation: boolean },
   ): Promise<Loaded>
-  /** @throws Unavailable; then the command may have been committed all the same, and only its id can tell */
+  /** @throws Unavailable; the commit may still have happened, and only the command id can show it */
   commit(commit: DealCommit): Promise<CommitResult>
-  /** Keeps a command that changes no deal: a refusal, or "it is the state already". @throws Unavailable */
+  /** Stores a command that changes no deal: a refusal or an unchanged outcome. @throws Unavailable */
   keepCommand(command: CommandRecord): Promise<'committed' | 'command-taken'>
 }

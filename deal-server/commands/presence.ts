@@ -3,16 +3,16 @@ import type { Caller } from '../../shared/protocol/authentication/authenticate.t
 import type { Deal } from '../domain/deal.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'
 
-/** True for a deal that is there and not deleted. */
+/** True for a deal that exists and is not deleted. */
 export const isPresent = (deal: Deal | undefined): deal is Deal => deal !== undefined && deal.deletedAt === null
 
 /** The deal, unless it is deleted. */
 export const presentOf = (deal: Deal | undefined): Deal | undefined => (isPresent(deal) ? deal : undefined)
 
-/** True for a caller who may see what is deleted. */
+/** True for a caller who may see deleted deals. */
 export const seesDeleted = ({ rights }: Pick<Caller, 'rights'>): boolean => rights.has(restoreDeal.right)
 
-/** The refusal for a deal that is not there. */
+/** The refusal for a missing deal. A caller who may restore deals gets the times of a deletion. */
 export function noSuchDeal(deal: Deal | undefined, { dealId, caller }: { dealId: string; caller: Caller }) {
   const mayKnow = deal !== undefined && seesDeleted(caller)
   const deletion = mayKnow ? { deletedAt: deal.deletedAt, purgeAt: deal.purgeAt } : {}

@@ -1,9 +1,9 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { AnsweredCommand, CommandContext } from './command-context.ts'
+import type { CommandContext, CommandResult } from './command-context.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { CommandRecord, RefusedCommand } from './ports.ts'
 
-/** A refusal that was stored: the command has not run now. */
+/** A stored refusal: the command did not run now. */
 export class ReplayedRefusal extends ProblemError {
   constructor({ code, detail, members }: Pick<RefusedCommand, 'code' | 'detail' | 'members'>) {
     super(code, detail, { members })
@@ -11,10 +11,10 @@ export class ReplayedRefusal extends ProblemError {
 }
 
 /**
- * The stored outcome of a command that was sent before, whatever has become of the deal since.
+ * The stored outcome of a command that was sent before. Later changes of the deal do not matter.
  * @throws ReplayedRefusal when it was refused; ProblemError `command-id-reused`, `command-expired`
  */
-export function replay(command: CommandRecord, { request }: CommandContext): AnsweredCommand {
+export function replay(command: CommandRecord, { request }: CommandContext): CommandResult {
   const { outcome } = command
   if (command.fingerprint !== fingerprintOf(request)) {
     throw new ProblemError('command-id-reused', 'This command id was used for another command. Choose a new one.', {

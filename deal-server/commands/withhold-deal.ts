@@ -1,20 +1,17 @@
 /**
- * What a caller without the right to read deals learns from a command: that it was carried out or why it was refused,
- * and the version for the next precondition; nothing else of the deal (CONTRACT section 10). The right counts at the
- * time of the answer, so also at the time of a replay.
+ * Hides the deal from callers without the right to read deals. They get success or the reason of the refusal, and the
+ * version for the next precondition, but nothing else of the deal (docs/contract.md#callers-without-dealread). The
+ * right is checked when the response is made, for a replay too.
  */
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
-import type { AnsweredCommand, ShownCommand } from './command-context.ts'
+import type { CommandResult, ShownCommand } from './command-context.ts'
 import { ReplayedRefusal } from './replay.ts'
 
 const mayRead = ({ rights }: Caller): boolean => rights.has(readingRight)
 
-/**
- * The members of a refusal that say nothing of the deal; those of the deletion are there for holders of `deal.restore`
- * alone.
- */
+/** The members of a refusal that tell nothing about the deal. Only holders of `deal.restore` get those of a deletion. */
 const harmlessMembers: ReadonlySet<string> = new Set([
   'requestId',
   'instance',
@@ -30,15 +27,15 @@ const harmlessMembers: ReadonlySet<string> = new Set([
   'purgeAt',
 ])
 
-/** A command's outcome as the caller may see it: styles write answers from this alone. */
-export function shownTo(caller: Caller, { outcome, replayed, record }: AnsweredCommand): ShownCommand {
+/** The part of a command's outcome that the caller may see. Styles encode responses from it alone. */
+export function shownTo(caller: Caller, { outcome, replayed, record }: CommandResult): ShownCommand {
   const { deal, events, changed, useCases } = outcome
   const { id, version, deletedAt } = deal
   const shown = mayRead(caller) ? { deal, events } : undefined
   return { deal: { id, version, deletedAt }, changed, useCases, replayed, record, shown }
 }
 
-/** A refusal, or any other error, as the caller may see it. Details say nothing of the deal to anyone. */
+/** A refusal, or any other error, as the caller may see it. Details never tell anything about the deal. */
 export function refusalTo(caller: Caller, error: unknown): unknown {
   if (!(error instanceof ProblemError) || mayRead(caller)) return error
   const { code, message: detail, headers, retryAfterSeconds, cause } = error

@@ -1,6 +1,6 @@
 /**
- * The deal: its state, and the guards of the transition table (deal model 1.5) that several use cases share. Pure: no
- * clock, no identifiers of its own making, no library.
+ * The deal: its state, and the guards of the transition table (docs/deal-model.md#transitions) that several use cases
+ * share. Pure: uses no clock, makes no identifiers, imports no library.
  */
 import type { Completion, DealEvent } from './events.ts'
 import { largestAmount, type MinorUnits } from './money.ts'
@@ -26,9 +26,9 @@ export interface Deal {
   /** RFC 3339, as all times here. */
   readonly heldAt: string | null
   readonly heldBy: string | null
-  /** Why the price was changed last. */
+  /** The reason of the last change of the price. */
   readonly priceReason: string | null
-  /** Why the completion date was changed last, and what was charged for it. */
+  /** The reason of the last change of the completion date, and its penalty. */
   readonly completionDateReason: string | null
   readonly completionDatePenalty: MinorUnits | null
   readonly cancelReason: string | null
@@ -37,18 +37,18 @@ export interface Deal {
   readonly completion: Completion | null
   /** Sum of all penalties ever charged. */
   readonly penaltyTotal: MinorUnits
-  /** In the order of their making. */
+  /** In the order of their creation. */
   readonly tasks: readonly Task[]
   /** Grows by one per accepted command, from 1. */
   readonly version: number
-  /** How many events it has had, without gaps. */
+  /** The number of events of the deal; they count without gaps. */
   readonly sequence: number
   readonly createdAt: string
   readonly createdBy: string
   readonly updatedAt: string
   readonly updatedBy: string
   readonly deletedAt: string | null
-  /** When a deleted deal is removed for good. */
+  /** The time when a deleted deal is removed for good. */
   readonly purgeAt: string | null
 }
 
@@ -58,22 +58,22 @@ export const requireOpen = (deal: Deal): DealRefusal | undefined =>
     ? undefined
     : refuse('deal-closed', 'The deal is completed or cancelled; only an open deal can be changed.')
 
-/** Refuses what a hold blocks: price, date and completion. */
+/** Refuses the changes that a hold blocks: price, date and completion. */
 const requireNotHeld = (deal: Deal): DealRefusal | undefined =>
   deal.held ? refuse('deal-held', 'The deal is held; unhold it first.') : undefined
 
-/** Open and not held. */
+/** Refuses unless the deal is open and not held. */
 export const requireFree = (deal: Deal): DealRefusal | undefined => requireOpen(deal) ?? requireNotHeld(deal)
 
-/** Refuses a penalty with which the total would pass the bound of amounts. */
+/** Refuses a penalty when the total of all penalties would become larger than an amount can be. */
 export const requirePenaltyFits = (deal: Deal, penalty: MinorUnits): DealRefusal | undefined =>
   deal.penaltyTotal + penalty > largestAmount(deal.currency)
     ? refuse('penalty-limit', 'With this penalty the total of all penalties would be larger than any amount can be.')
     : undefined
 
-/** The tasks still to be done. */
+/** The tasks that are not done or dropped. */
 export const openTasks = (deal: Deal): readonly Task[] => deal.tasks.filter(({ status }) => status === 'open')
 
-/** The events by which a deal that closes lets go of its open tasks. */
+/** The events that drop the open tasks of a deal when it is completed or cancelled. */
 export const dropOpenTasks = (deal: Deal, cause: 'completed' | 'cancelled'): DealEvent[] =>
   openTasks(deal).map(({ id }) => ({ type: 'deal.task-dropped', data: { taskId: id, cause } }))

@@ -1,6 +1,6 @@
 /**
- * What happened to a deal: facts in the past tense, each with just what it takes to fold the deal's state again (deal
- * model 6.1). Amounts are minor units of the deal's currency.
+ * The events of a deal: facts in the past tense. Each has just the data that folding the deal's state needs
+ * (docs/deal-model.md#events). Amounts are minor units of the deal's currency.
  */
 import type { MinorUnits } from './money.ts'
 
@@ -52,14 +52,14 @@ export interface DealEventData {
     readonly title: string
     readonly dueDate: string | null
     readonly assigneeId: string | null
-    /** The user's immutable id; not there in events of before it was kept. */
+    /** The user's immutable id; absent in old events, which were written without ids. */
     readonly assigneeUserId?: string | null
   }
   'deal.task-assigned': {
     readonly taskId: string
     readonly old: string | null
     readonly new: string
-    /** As `assigneeUserId`. */
+    /** Like `assigneeUserId`. */
     readonly newUserId?: string
   }
   'deal.task-unassigned': { readonly taskId: string; readonly old: string; readonly reason: string | null }
@@ -87,7 +87,7 @@ export type DealEvent = {
   [Type in DealEventType]: { readonly type: Type; readonly data: DealEventData[Type] }
 }[DealEventType]
 
-/** Each type there is, once. */
+/** All event types. */
 export const dealEventTypes = Object.keys({
   'deal.created': true,
   'deal.renamed': true,

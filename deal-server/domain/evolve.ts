@@ -1,15 +1,15 @@
-/** What each event makes of a deal: history folded with this gives the stored state. */
+/** Applies events to a deal. The history of a deal, folded with these functions, gives the stored state. */
 import type { Deal } from './deal.ts'
 import type { DealEvent, DealEventData, DealEventType } from './events.ts'
 import type { Task } from './task.ts'
 
-/** When and by whom a command's events happened. */
+/** The time and the actor of a command's events. */
 export interface Occasion {
   readonly at: string
   readonly actor: string
 }
 
-/** The state after the events of one accepted command: version + 1, sequence + one per event. */
+/** The state after the events of one accepted command: version + 1, sequence + 1 for each event. */
 export function applyEvents(deal: Deal | undefined, events: readonly DealEvent[], occasion: Occasion): Deal {
   const state = foldEvents(deal, events, occasion)
   return {
@@ -21,7 +21,7 @@ export function applyEvents(deal: Deal | undefined, events: readonly DealEvent[]
   }
 }
 
-/** The state after some of the events of a command, version and sequence untouched. */
+/** The state after some events of a command. Version and sequence stay. */
 export function foldEvents(deal: Deal | undefined, events: readonly DealEvent[], occasion: Occasion): Deal {
   const state = events.reduce<Deal | undefined>((before, event) => evolve(before, event, occasion), deal)
   if (!state) throw new TypeError('the first event of a deal is its creation')

@@ -1,6 +1,6 @@
 /**
- * Amounts: whole minor units of a currency inside, decimal text at the edge, converted digit by digit and never by
- * multiplication (136.67 * 100 is 13666.999999999998).
+ * Amounts: whole minor units of a currency in the domain, decimal text outside. They are converted digit by digit, never
+ * by multiplication (136.67 * 100 is 13666.999999999998).
  */
 import { exponentOf } from './currency.ts'
 import { type DealRefusal, refuseMember } from './refusal.ts'
@@ -8,40 +8,38 @@ import { type DealRefusal, refuseMember } from './refusal.ts'
 /** Whole minor units of the deal's currency, 0 … 999 999 999 999 999: exact in a double. */
 export type MinorUnits = number
 
-/** Decimal text: no sign, no leading zeros, no exponent, and the decimals that were sent. */
+/** Decimal text without sign, leading zeros and exponent, with the decimals as sent. */
 export type DecimalText = string
 
 const decimalPattern = /^\d{1,12}(\.\d{1,3})?$/
 
 /**
- * The text of an amount sent as JSON number or text; undefined when it is negative, in exponent form, not finite, or
- * has more than twelve digits before or three behind the point.
+ * Reads an amount that was sent as JSON number or text. Returns undefined when the amount is negative, in exponent form
+ * or not finite, or has more than twelve digits before the point or more than three after it.
  */
 export function readDecimal(value: number | string): DecimalText | undefined {
   const text = String(value)
   return decimalPattern.test(text) ? text.replace(/^0+(?=\d)/, '') : undefined
 }
 
-/** One text for all that mean the same amount: `12.3` for `12.30`. */
+/** The shortest text of an amount: `12.3` for `12.30`. */
 export const shortestDecimal = (amount: DecimalText): DecimalText =>
   amount.includes('.') ? amount.replace(/\.?0+$/, '') : amount
 
-/** Minor units of an amount; undefined when it was sent with more decimals than the currency has. */
+/** The minor units of an amount; undefined when the text has more decimals than the currency. */
 export function toMinorUnits(amount: DecimalText, currency: string): MinorUnits | undefined {
   const [whole = '', fraction = ''] = amount.split('.')
   const exponent = exponentOf(currency)
   return fraction.length > exponent ? undefined : Number(whole + fraction.padEnd(exponent, '0'))
 }
 
-/**
- * An amount in the deal's currency, or the refusal of the parameter `name` that has more decimals than the currency.
- */
+/** An amount in the deal's currency, or the refusal of the parameter `name` when it has too many decimals. */
 export function amountIn(currency: string, amount: DecimalText, name: string): MinorUnits | DealRefusal {
   const message = 'The amount has more decimals than the currency of the deal.'
   return toMinorUnits(amount, currency) ?? refuseMember('invalid-value', { name, problem: 'currency-scale', message })
 }
 
-/** With all decimals of the currency: `1234.50`. */
+/** The amount with all decimals of the currency: `1234.50`. */
 export function decimalText(amount: MinorUnits, currency: string): string {
   const exponent = exponentOf(currency)
   if (exponent === 0) return String(amount)
@@ -49,8 +47,8 @@ export function decimalText(amount: MinorUnits, currency: string): string {
   return `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`
 }
 
-/** Major units as a JSON number: 15 significant digits survive a double. */
+/** The amount in major units as a JSON number. A double keeps 15 significant digits exactly. */
 export const majorUnits = (amount: MinorUnits, currency: string): number => Number(decimalText(amount, currency))
 
-/** The largest amount of a currency: 999 999 999 999 and all its decimals. */
+/** The largest amount of a currency: 999 999 999 999, and nines in all decimals. */
 export const largestAmount = (currency: string): MinorUnits => 10 ** (12 + exponentOf(currency)) - 1

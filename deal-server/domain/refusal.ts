@@ -1,6 +1,6 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
-/** Why a deal does not allow a use case. What HTTP makes of each code is decided in `http/problems.ts`. */
+/** The reasons why a deal does not allow a use case. `http/problems.ts` has the HTTP status of each code. */
 export type DealRefusalCode =
   | 'date-out-of-range'
   | 'deal-closed'
@@ -23,11 +23,12 @@ export type DealRefusalCode =
   | 'task-not-found'
   | 'use-case-required'
 
+/** A refusal with one of these codes. */
 export type DealRefusal = ProblemError<DealRefusalCode>
 
 /**
- * A refusal of the domain. `detail` is for the developer of the calling client. It says nothing of the deal beyond the
- * code: callers who may not read deals see it too. What else the deal says goes into `members`.
+ * A refusal of the domain. `detail` is for the developer of the client. It tells nothing about the deal beyond the
+ * code, because callers who may not read deals see it too. Other facts of the deal go into `members`.
  */
 export const refuse = (
   code: DealRefusalCode,
@@ -35,7 +36,7 @@ export const refuse = (
   members: Readonly<Record<string, unknown>> = {},
 ): DealRefusal => new ProblemError(code, detail, { members })
 
-/** A refusal because of one parameter: its name, what is wrong with it, and a sentence. */
+/** A refusal because of one parameter: its name, the code of the problem, and a sentence. */
 export const refuseMember = (
   code: DealRefusalCode,
   member: { readonly name: string; readonly problem: string; readonly message: string },
@@ -45,6 +46,6 @@ export const refuseMember = (
   return refuse(code, `${pointer}: ${member.message}`, { errors })
 }
 
-/** Tells a refusal from what is decided otherwise. */
+/** True for a refusal. */
 export const isRefusal = <Value>(decision: Value | DealRefusal): decision is DealRefusal =>
   decision instanceof ProblemError

@@ -1,6 +1,7 @@
-/** A task of a deal: a child entity that only the deal's own use cases change. */
+/** A task of a deal: a child entity. Only use cases of its deal change it. */
 import { type DealRefusal, refuse } from './refusal.ts'
 
+/** The state of a task. */
 export interface Task {
   /** UUID in lower case, unique within its deal. */
   readonly id: string
@@ -9,7 +10,7 @@ export interface Task {
   readonly dueDate: string | null
   /** User name. */
   readonly assigneeId: string | null
-  /** The immutable id of that user; null also for a task that was assigned before ids were kept. */
+  /** The immutable id of that user; null also for an old task, which was assigned without an id. */
   readonly assigneeUserId: string | null
   readonly status: 'open' | 'done' | 'dropped'
   readonly result: string | null
@@ -19,15 +20,15 @@ export interface Task {
   readonly doneAt: string | null
 }
 
-/** A task as clients read it: without the id of its user. */
+/** A task as clients read it: without the id of its assignee. */
 export const shownTask = ({ assigneeUserId: _, ...shown }: Task): Omit<Task, 'assigneeUserId'> => shown
 
-/** At most so many open tasks a deal may have. */
+/** The largest number of open tasks of a deal. */
 export const maxOpenTasks = 200
-/** At most so many tasks a deal may have in all. */
+/** The largest number of tasks of a deal in all. */
 export const maxTasks = 1_000
 
-/** The task of this id, or why there is none to work on: unknown, done or dropped. */
+/** The open task of this id, or the refusal when the task is unknown, done or dropped. */
 export function findOpenTask(tasks: readonly Task[], taskId: string): Task | DealRefusal {
   const task = tasks.find(({ id }) => id === taskId)
   if (!task) return refuse('task-not-found', 'The deal has no task of this id.')

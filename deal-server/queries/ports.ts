@@ -1,34 +1,34 @@
-/** What queries need of the store: one deal or command, and pages of lists (`store/deals.ts`). */
+/** The port of queries to the store: one deal or command, and pages of lists (`store/deals.ts`). */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { CommandRecord, DealRepository } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { MinorUnits } from '../domain/money.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 
-/** Which deals a list shows: those that meet every condition that is there. Bounds are inclusive. */
+/** The filter of a list: a deal must meet every condition that is set. Bounds are inclusive. */
 export interface DealFilter {
   readonly status?: Deal['status'] | undefined
   readonly held?: boolean | undefined
-  /** A user name in whatever ASCII case. */
+  /** A user name; ASCII case is ignored. */
   readonly ownerId?: string | undefined
   readonly currency?: string | undefined
-  /** Minor units of `currency`, which is there too. */
+  /** Minor units of `currency`, which is then set too. */
   readonly priceMin?: MinorUnits | undefined
   readonly priceMax?: MinorUnits | undefined
   /** `YYYY-MM-DD`. */
   readonly completionFrom?: string | undefined
   readonly completionTo?: string | undefined
-  /** Part of the name, in whatever case. */
+  /** Part of the name; case is ignored. */
   readonly q?: string | undefined
 }
 
-/** What deals can be listed by. */
+/** The keys by which lists of deals can be sorted. */
 export const dealSortKeys = ['createdAt', 'updatedAt', 'name', 'price', 'completionDate', 'status', 'ownerId'] as const
 
-/** One of them. */
+/** One of these keys. */
 export type DealSortKey = (typeof dealSortKeys)[number]
 
-/** Ties are in the order of ids, in the same direction; deals without a value come last in either. */
+/** The order of a list. Ties are sorted by id in the same direction; deals without a value always come last. */
 export interface DealSort {
   readonly by: DealSortKey
   readonly descending: boolean
@@ -52,26 +52,25 @@ export interface AssignedTask {
   readonly assignedAt: string
 }
 
-/** Whose tasks are asked for. */
+/** The user whose tasks are listed. */
 export interface Assignee {
   readonly username: string
-  /** Of the user who has that name now; undefined when nobody has it: then all count who ever had it. */
+  /** The id of the user who has this name now. Undefined without one: then all users who ever had it count. */
   readonly userId: string | undefined
 }
 
-/** Where queries read. */
+/** Reads for queries. */
 export interface DealReader extends Pick<DealRepository, 'load'> {
   /**
-   * Deals that are not deleted, without their tasks. A walk over all pages, each begun where the one before ended,
-   * gives every deal that is among them from its first page to its last exactly once, at the place that it had when the
-   * walk began, whatever is changed meanwhile; what it shows is the deal as it is now.
+   * Lists deals that are not deleted, without tasks. A deal that matches during the whole walk over the pages appears
+   * exactly once, at its position when the walk began, with its current values.
    * @throws Unavailable
    */
   list(list: DealList): Promise<Page<Deal>>
-  /** The named commands of a deal, whoever sent them, oldest first. @throws Unavailable */
+  /** The commands of a deal that have an id, of all users, oldest first. @throws Unavailable */
   listCommands(dealId: string, page: PageRequest): Promise<Page<CommandRecord>>
-  /** What happened to a deal, oldest first; also when it is deleted. @throws Unavailable */
+  /** The events of a deal, oldest first, also of a deleted deal. @throws Unavailable */
   history(dealId: string, page: PageRequest): Promise<Page<StoredEvent>>
-  /** The open tasks of a user, the most urgent first, those without a date last. @throws Unavailable */
+  /** The open tasks of a user, the most urgent first, tasks without a date last. @throws Unavailable */
   assignedTasks(assignee: Assignee, page: PageRequest): Promise<Page<AssignedTask>>
 }

@@ -1,26 +1,26 @@
-/** Whether a caller may read a deal, or its past: a deleted deal is there for those who may restore it. */
+/** Decides whether a caller may read a deal or its past. Only callers who may restore deals see deleted deals. */
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { isPresent, noSuchDeal, seesDeleted } from '../commands/presence.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealReader } from './ports.ts'
 
-/** The deal that was asked for, and by whom. */
-interface Asked {
+/** The requested deal and the caller. */
+interface DealRead {
   readonly dealId: string
   readonly caller: Caller
 }
 
-/** @throws ProblemError `not-found`; a caller who may restore a deleted deal learns that it was deleted */
-export function requirePresent(deal: Deal | undefined, asked: Asked): Deal {
+/** @throws ProblemError `not-found`; it shows the deletion to a caller who may restore the deal */
+export function requirePresent(deal: Deal | undefined, read: DealRead): Deal {
   if (isPresent(deal)) return deal
-  throw noSuchDeal(deal, asked)
+  throw noSuchDeal(deal, read)
 }
 
 /**
- * Whether the caller may read the history and the commands of a deal: of a deleted or purged one, with the right to
- * restore deals.
+ * True when the caller may read the history and the commands of a deal. Those of a deleted or purged deal need the
+ * right to restore deals.
  */
-export async function mayReadPast(reader: Pick<DealReader, 'load'>, { dealId, caller }: Asked): Promise<boolean> {
+export async function mayReadPast(reader: Pick<DealReader, 'load'>, { dealId, caller }: DealRead): Promise<boolean> {
   if (seesDeleted(caller)) return true
   const { deal, purged } = await reader.load(dealId, undefined, { forCreation: true })
   return deal === undefined ? !purged : isPresent(deal)

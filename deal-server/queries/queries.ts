@@ -1,12 +1,11 @@
-/** The shape of a query, and the table of all of them. A query reads from the store and changes nothing. */
-
+/** The form of a query, and all queries. A query reads from the store and changes nothing. */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
 import type { AssignedTask, Assignee, DealList, DealReader } from './ports.ts'
 
-/** A read, for all styles: `right` is what it needs. */
+/** A query, for all styles. A caller needs its `right`. */
 export interface Query<Parameters, Result> {
   readonly kind: 'query'
   readonly name: string
@@ -15,7 +14,7 @@ export interface Query<Parameters, Result> {
   run(parameters: Parameters, reader: DealReader): Promise<Result>
 }
 
-/** One deal, also a deleted one; undefined when there is none. */
+/** One deal, also a deleted deal; undefined without such a deal. */
 export const dealQuery: Query<{ id: string }, Deal | undefined> = {
   kind: 'query',
   name: 'Deal',
@@ -24,7 +23,7 @@ export const dealQuery: Query<{ id: string }, Deal | undefined> = {
   run: async ({ id }, reader) => (await reader.load(id, undefined)).deal,
 }
 
-/** Deals by filter, in an order, a page at a time. */
+/** A page of deals by filter, in an order. */
 export const dealsQuery: Query<DealList, Page<Deal>> = {
   kind: 'query',
   name: 'Deals',
@@ -33,7 +32,7 @@ export const dealsQuery: Query<DealList, Page<Deal>> = {
   run: (list, reader) => reader.list(list),
 }
 
-/** The open tasks of an employee; one's own without a right. */
+/** The open tasks of a user. Users need no right for their own tasks. */
 export const assignedTaskQuery: Query<{ assignee: Assignee; page: PageRequest }, Page<AssignedTask>> = {
   kind: 'query',
   name: 'AssignedTask',
@@ -42,7 +41,7 @@ export const assignedTaskQuery: Query<{ assignee: Assignee; page: PageRequest },
   run: ({ assignee, page }, reader) => reader.assignedTasks(assignee, page),
 }
 
-/** What happened to a deal. */
+/** The events of a deal. */
 export const dealHistoryQuery: Query<{ dealId: string; page: PageRequest }, Page<StoredEvent>> = {
   kind: 'query',
   name: 'DealHistory',

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { type Deal, openTasks, requireOpen } from '../domain/deal.ts'
 import { type DealRefusal, isRefusal, refuse } from '../domain/refusal.ts'
 import { maxOpenTasks, maxTasks } from '../domain/task.ts'
-import { employeeOf, isSameUser } from './assignable-users.ts'
+import { assignableUserOf, isSameUser } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { calendarDate, nameText, username, uuid } from './parameters.ts'
 
-/** Adds a task. A client that chooses `taskId` may retry: the same task again changes nothing. */
+/** Adds a task. A client that chooses `taskId` can retry: the same task again changes nothing. */
 export const addTask = defineDealCommand({
   name: 'AddTask',
   summary: 'Add a task to a deal',
@@ -31,7 +31,7 @@ export const addTask = defineDealCommand({
       const isSame = known.title === title && known.dueDate === dueDate && isSameUser(known.assigneeId, named)
       return isSame ? [] : refuse('task-exists', 'The deal has another task of this id.')
     }
-    const assignee = named === null ? null : employeeOf(named, 'assigneeId', context)
+    const assignee = named === null ? null : assignableUserOf(named, 'assigneeId', context)
     if (isRefusal(assignee)) return assignee
     const given = { assigneeId: assignee?.username ?? null, assigneeUserId: assignee?.userId ?? null }
     return [{ type: 'deal.task-added', data: { taskId: taskId ?? context.newId(), title, dueDate, ...given } }]

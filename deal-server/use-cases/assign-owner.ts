@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
-import { employeeOf, isSameUser } from './assignable-users.ts'
+import { assignableUserOf, isSameUser } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { username } from './parameters.ts'
 
@@ -18,9 +18,9 @@ export const assignOwner = defineDealCommand({
   guard: requireOpen,
   assignableUsers: ({ employeeId }) => [employeeId],
   decide: (deal, { employeeId }, context) => {
-    // Also one who has been disabled since.
+    // Also true for an owner who was disabled later.
     if (isSameUser(deal.ownerId, employeeId)) return []
-    const owner = employeeOf(employeeId, 'employeeId', context)
+    const owner = assignableUserOf(employeeId, 'employeeId', context)
     return isRefusal(owner)
       ? owner
       : [{ type: 'deal.owner-assigned', data: { old: deal.ownerId, new: owner.username } }]

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { findOpenTask } from '../domain/task.ts'
-import { employeeOf, isAssignee, isSameUser } from './assignable-users.ts'
+import { assignableUserOf, isAssignee, isSameUser } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { username, uuid } from './parameters.ts'
 
-/** Gives an open task to an enabled user, whoever had it before. */
+/** Gives an open task to an enabled user, whether or not it has an assignee. */
 export const assignTask = defineDealCommand({
   name: 'AssignTask',
   summary: 'Assign a task of a deal',
@@ -20,8 +20,8 @@ export const assignTask = defineDealCommand({
   decide: (deal, { taskId, employeeId }, context) => {
     const task = findOpenTask(deal.tasks, taskId)
     if (isRefusal(task)) return task
-    const assignee = employeeOf(employeeId, 'employeeId', context)
-    // Also to one who has been disabled since; not to another one who has the name now.
+    const assignee = assignableUserOf(employeeId, 'employeeId', context)
+    // An assignee who was disabled later stays. Another user who has the name now is no longer the assignee.
     if (isRefusal(assignee)) return isSameUser(task.assigneeId, employeeId) ? [] : assignee
     if (isAssignee(task, assignee)) return []
     const { username, userId } = assignee

@@ -6,9 +6,7 @@ import { isRefusal } from '../domain/refusal.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { amount, reasonText } from './parameters.ts'
 
-/**
- * Cancels an open deal, held or not: the hold is cleared, open tasks are dropped, the penalty (0 for none) is charged.
- */
+/** Cancels an open deal, held or not: clears the hold, drops open tasks and charges the penalty (0 for none). */
 export const cancelDeal = defineDealCommand({
   name: 'CancelDeal',
   summary: 'Cancel a deal',

@@ -7,8 +7,8 @@ import { defineDealCommand } from './define-use-case.ts'
 import { amount, calendarDate, reasonText } from './parameters.ts'
 
 /**
- * Changes or clears the completion date of a deal that is open and not held, and charges a penalty (0 for none). Date,
- * penalty and reason as they are: nothing changes, and nothing is charged again.
+ * Changes or clears the completion date of a deal that is open and not held, and charges a penalty (0 for none). With
+ * the stored date, penalty and reason nothing changes, and nothing is charged again.
  */
 export const changeCompletionDate = defineDealCommand({
   name: 'ChangeCompletionDate',

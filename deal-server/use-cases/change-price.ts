@@ -5,7 +5,7 @@ import { isRefusal } from '../domain/refusal.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { amount, reasonText } from './parameters.ts'
 
-/** Changes the price of a deal that is open and not held. Price and reason as they are: nothing changes. */
+/** Changes the price of a deal that is open and not held. With the stored price and reason nothing changes. */
 export const changePrice = defineDealCommand({
   name: 'ChangePrice',
   summary: 'Change the price of a deal',

@@ -14,7 +14,7 @@ const params = z.strictObject({
   openTasks: z.enum(['refuse', 'drop']).optional(),
 })
 
-/** Completes a deal that is open and not held. Open tasks refuse it, or are dropped. */
+/** Completes a deal that is open and not held. With open tasks it is refused, unless the caller drops them. */
 export const completeDeal = defineDealCommand({
   name: 'CompleteDeal',
   summary: 'Complete a deal',
@@ -51,7 +51,7 @@ export const completeDeal = defineDealCommand({
   },
 })
 
-/** True for a deal that was completed in just this way; what was left out counts as equal. */
+/** True for a deal that was completed with these parameters. Omitted parameters count as equal. */
 export function isCompletedAs({ completion, currency }: Deal, given: z.output<typeof params>): boolean {
   if (!completion) return false
   const differs = <Value>(value: Value | undefined, present: Value) => value !== undefined && value !== present
@@ -64,7 +64,7 @@ export function isCompletedAs({ completion, currency }: Deal, given: z.output<ty
   )
 }
 
-/** Somewhere on earth it may be tomorrow already: UTC+14. */
+/** The first time zone on earth, UTC+14, has the latest date. */
 const furthestZoneMs = 14 * 60 * 60 * 1000
 
 function requirePast(completedOn: string | undefined, now: string): DealRefusal | undefined {
@@ -74,9 +74,9 @@ function requirePast(completedOn: string | undefined, now: string): DealRefusal 
   return refuseMember('date-out-of-range', { name: 'completedOn', problem: 'date-out-of-range', message })
 }
 
-function requireTasksDone(deal: Deal, whatOfThem: 'refuse' | 'drop' = 'refuse'): DealRefusal | undefined {
+function requireTasksDone(deal: Deal, onOpenTasks: 'refuse' | 'drop' = 'refuse'): DealRefusal | undefined {
   const open = openTasks(deal).length
-  if (open === 0 || whatOfThem === 'drop') return undefined
+  if (open === 0 || onOpenTasks === 'drop') return undefined
   const detail = 'The deal has open tasks; complete them, or send openTasks: "drop".'
   return refuse('open-tasks', detail, { openTasks: open })
 }

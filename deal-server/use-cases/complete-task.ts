@@ -6,7 +6,7 @@ import { isAssignee } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { resultText, uuid } from './parameters.ts'
 
-/** Completes a task. Its assignee may do so without the right. */
+/** Completes a task. Its assignee needs no right. */
 export const completeTask = defineDealCommand({
   name: 'CompleteTask',
   summary: 'Complete a task of a deal',

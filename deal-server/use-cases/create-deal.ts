@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { amountIn } from '../domain/money.ts'
 import { isRefusal, refuse } from '../domain/refusal.ts'
-import { employeeOf } from './assignable-users.ts'
+import { assignableUserOf } from './assignable-users.ts'
 import { defineCreation } from './define-use-case.ts'
 import { amount, calendarDate, currency, descriptionText, nameText, username, uuid } from './parameters.ts'
 
-/** Makes a deal, open and not held. A client that chooses `id` may retry without making a second one. */
+/** Creates a deal, open and not held. A client that chooses `id` can retry: no second deal is created. */
 export const createDeal = defineCreation({
   name: 'CreateDeal',
   summary: 'Create a deal',
@@ -30,7 +30,7 @@ export const createDeal = defineCreation({
     const price = amountIn(code, params.price, 'price')
     if (isRefusal(price)) return price
     const owner =
-      params.ownerId === undefined ? { username: context.actor } : employeeOf(params.ownerId, 'ownerId', context)
+      params.ownerId === undefined ? { username: context.actor } : assignableUserOf(params.ownerId, 'ownerId', context)
     if (isRefusal(owner)) return owner
     const { username: ownerId } = owner
     const { name, description = null, completionDate = null } = params

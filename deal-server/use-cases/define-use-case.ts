@@ -1,6 +1,6 @@
 /**
- * The shape of a command. Each is defined once, in a file of its own; all styles, the documentation and every check
- * read that one definition. A use case knows the domain and nothing of HTTP, SQL or the cache.
+ * The form of a command. Each command has one definition, in its own file. All styles, the documentation and every
+ * check read that definition. A use case knows the domain, but no HTTP, no SQL and no cache.
  */
 import type { z } from 'zod'
 import { checkValue } from '../../shared/platform/http/content/check-value.ts'
@@ -9,42 +9,42 @@ import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
 
-/** The right to read deals. Without it a caller learns of a deal only what its own commands tell. */
+/** The right to read deals. A caller without it sees only the outcomes of its own commands. */
 export const readingRight = 'deal.read'
 
-/** An enabled user of the auth server. */
-export interface Employee {
-  /** As created. */
+/** A user by name and immutable id. */
+export interface UserIdentity {
+  /** In the spelling of its creation. */
   readonly username: string
-  /** Immutable: two users of one name one after the other are two ids. */
+  /** Immutable: when a name is used again for a new user, that user has another id. */
   readonly userId: string
 }
 
-/** What the decision may know besides deal and parameters: all of it handed in, so that the decision stays pure. */
+/** The facts of a decision besides deal and parameters. They are passed in, so that the decision stays pure. */
 export interface DecisionContext {
   /** RFC 3339. */
   readonly now: string
   /** The caller's user name. */
   readonly actor: string
-  /** For ids that the client left to the server. */
+  /** Makes the ids that the client did not choose. */
   readonly newId: () => string
   readonly defaultCurrency: string
-  /** Folded user name → the user, for every name the command mentions that is an enabled user's. */
-  readonly assignableUsers: ReadonlyMap<string, Employee>
+  /** Folded user name → the user, for each name in the command that belongs to an enabled user. */
+  readonly assignableUsers: ReadonlyMap<string, UserIdentity>
   /** The id of the deal that a creation makes. */
   readonly dealId: string
-  /** True when that id is, or was, a deal's. */
+  /** True when a deal with that id exists or existed. */
   readonly isTaken?: boolean
 }
 
-/** The events of an accepted command (none: it is the state already), or why it is refused. */
+/** The events of an accepted command, none when the state is reached already; or the refusal. */
 export type Decision = readonly DealEvent[] | DealRefusal
 
-/** The events of each use case that a command came to, in order; only those that change something. */
+/** The events of each use case that a command runs, in order. Use cases that change nothing are left out. */
 export type Steps = readonly { readonly useCase: string; readonly events: readonly DealEvent[] }[]
 
-/** Who asks, as far as a right can hang on it. */
-export interface Asking extends AccountUser, Employee {
+/** The facts of a caller on which rights can depend. */
+export interface CommandCaller extends AccountUser, UserIdentity {
   readonly rights: ReadonlySet<string>
 }
 
@@ -57,104 +57,96 @@ interface CommandBase {
   readonly verb: string
   /** Last path segment in the state-named style: `holded`. */
   readonly stateName: string
-  /**
-   * The parameter that names what the command makes within the deal: a PUT needs it, or an id of its own, to be
-   * repeatable.
-   */
+  /** The parameter with the id of a new task. A PUT needs this parameter or a command id, to be repeatable. */
   readonly makes?: string
-  /** Why the deal's state or the facts may refuse it, for the documentation; values out of bounds are understood. */
+  /** The refusals by the deal's state or the facts, for the documentation. Values out of bounds are not listed. */
   readonly refusals: readonly DealRefusalCode[]
 }
 
 interface Definition<Schema extends z.ZodType> extends CommandBase {
   readonly params: Schema
-  /** Rights needed besides `right`, because of the parameters. */
+  /** More rights than `right`, which these parameters need. */
   additionalRights?(params: z.output<Schema>): readonly string[]
-  /** User names in the parameters that must be those of enabled users. */
+  /** User names in the parameters that must belong to enabled users. */
   assignableUsers?(params: z.output<Schema>): readonly string[]
 }
 
 interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Schema> {
-  /**
-   * Refuses by the deal's state alone, whatever the parameters. Asked before `decide`; what `allowed` lists is read
-   * from it too.
-   */
+  /** Refuses by the deal's state alone. Runs before `decide`; the list `allowed` uses it too. */
   guard?(deal: Deal): DealRefusal | undefined
-  /** The same for want of room. Asked after `decide`: a repetition that changes nothing needs no room. */
+  /** Refuses when the deal is full. Runs after `decide`: a repetition that changes nothing needs no room. */
   limit?(deal: Deal): DealRefusal | undefined
-  /** True when the deal is as the command would make it: then nothing changes, and the guard is not asked. */
+  /** True when the deal is already in the target state: then nothing changes, and the guard does not run. */
   isDone?(deal: Deal, params: z.output<Schema>): boolean
-  /** The events, for a deal that the guard lets pass. */
+  /** The events, for a deal that the guard accepts. */
   decide(deal: Deal, params: z.output<Schema>, context: DecisionContext): Decision
-  /**
-   * Set where a changed attribute of the deal can stand for the command: its parameter → the attribute that the
-   * parameter is taken from.
-   */
+  /** Set when the attribute update can run the command: parameter → the attribute that gives its value. */
   readonly attributes?: { readonly [Parameter in keyof z.input<Schema>]?: string }
   /**
-   * Who may do it even without the right, by a credential that acts for its user: with these parameters, or, without
-   * any, with some.
+   * True for a user who may run the command without the right, with a credential that acts for its user. Without
+   * `params`: with any parameters.
    */
-  allowedWithoutRight?(deal: Deal, user: Employee, params?: z.output<Schema>): boolean
-  /** True for the one command on a deleted deal. */
+  allowedWithoutRight?(deal: Deal, user: UserIdentity, params?: z.output<Schema>): boolean
+  /** True for the only command that accepts a deleted deal. */
   readonly onDeleted?: boolean
 }
 
 interface CreationDefinition<Schema extends z.ZodType> extends Definition<Schema> {
-  /** The id that the client chose, if it did. */
+  /** The id that the client chose; undefined when the server chooses it. */
   dealId(params: z.output<Schema>): string | undefined
   decide(existing: Deal | undefined, params: z.output<Schema>, context: DecisionContext): Decision
 }
 
-/** A command with its parameters: checked, and ready to be decided. */
+/** A command with checked parameters, ready for the decision. */
 export interface BoundCommand {
   readonly name: string
-  /** `collection`: it makes a deal; `deal`: it needs one. */
+  /** `collection`: the command makes a deal; `deal`: it needs a deal. */
   readonly target: 'collection' | 'deal'
   /** See `Command`. */
   readonly makes: string | undefined
-  /** Where in the body the parameters stand, as a pointer. */
+  /** The place of the parameters in the body, as a JSON pointer. */
   readonly at: string
   /**
-   * As sent, normalised, before defaults and generated ids: what the fingerprint covers and the command resource shows.
+   * The parameters as sent, normalised, before defaults and generated ids. The fingerprint covers them, and the command
+   * resource shows them.
    */
   readonly params: Readonly<Record<string, unknown>>
-  /** For a creation, the id that the client chose. */
+  /** The id that the client chose for a new deal. */
   readonly chosenDealId: string | undefined
   readonly onDeleted: boolean
-  /** Rights needed whatever the deal is. */
+  /** The rights that the command needs for every deal. */
   readonly rights: readonly string[]
   /**
-   * Rights that the caller lacks for this deal; where it is set, `rights` is empty. `ran`: what the command came to, if
-   * it is known already.
+   * The rights that the caller lacks for this deal. When it is set, `rights` is empty. `ran`: the use cases of a stored
+   * outcome.
    */
   readonly missingRights:
-    | ((deal: Deal | undefined, asking: Asking, ran?: readonly string[]) => readonly string[])
+    | ((deal: Deal | undefined, caller: CommandCaller, ran?: readonly string[]) => readonly string[])
     | undefined
   assignableUsers(deal: Deal | undefined): readonly string[]
-  /** True when nothing would differ: then no precondition is looked at. */
+  /** True when the command would change nothing: then preconditions are not checked. */
   isFulfilledBy(deal: Deal): boolean
   decide(deal: Deal | undefined, context: DecisionContext): Steps | DealRefusal
 }
 
-/** A command as styles and documentation see it. */
+/** A command as styles and documentation use it. */
 export interface Command extends CommandBase {
   readonly target: 'collection' | 'deal'
   readonly params: z.ZodType
   readonly onDeleted: boolean
-  /** Why the deal's state refuses the command, with any parameters that would change something. */
+  /** The refusal by the deal's state, for all parameters that would change something. */
   guard(deal: Deal): DealRefusal | undefined
-  /** Where attributes can stand for the command: parameter → attribute. */
+  /** Set when the attribute update can run the command: parameter → attribute. */
   readonly attributes?: Readonly<Record<string, string | undefined>>
-  /** Who may do it even without the right, with some parameters or other. */
-  allowedWithoutRight?(deal: Deal, user: Employee): boolean
-  /** Checks parameters that stand at `at` in the body. @throws ProblemError `invalid-body`, `invalid-value` */
+  /** True for a user who may run the command without the right, with any parameters. */
+  allowedWithoutRight?(deal: Deal, user: UserIdentity): boolean
+  /** Checks the parameters, which are at `at` in the body. @throws ProblemError `invalid-body`, `invalid-value` */
   bind(params: unknown, at: string): BoundCommand
 }
 
 type Params = Record<string, unknown>
 
-/** A command on an existing deal. */
+/** Defines a command on an existing deal. */
 export function defineDealCommand<Schema extends z.ZodType<Params>>(
   definition: DealCommandDefinition<Schema>,
 ): Command {
@@ -173,9 +165,9 @@ export function defineDealCommand<Schema extends z.ZodType<Params>>(
         chosenDealId: undefined,
         ...(allowedWithoutRight && {
           rights: [],
-          missingRights: (deal: Deal | undefined, asking: Asking) => {
-            const { rights } = asking
-            const mayOwn = deal !== undefined && actsForItsUser(asking) && allowedWithoutRight(deal, asking, params)
+          missingRights: (deal: Deal | undefined, caller: CommandCaller) => {
+            const { rights } = caller
+            const mayOwn = deal !== undefined && actsForItsUser(caller) && allowedWithoutRight(deal, caller, params)
             const may = rights.has(right) || mayOwn
             return may || (deal === undefined && rights.has(readingRight)) ? [] : [right]
           },
@@ -189,7 +181,7 @@ export function defineDealCommand<Schema extends z.ZodType<Params>>(
   }
 }
 
-/** The decision between its guards: no definition can forget to ask them, and none disagrees with `allowed`. */
+/** The decision with its guards. They run here, so that no definition forgets them or disagrees with `allowed`. */
 function guarded<Schema extends z.ZodType>(
   { guard, limit, isDone, decide }: DealCommandDefinition<Schema>,
   deal: Deal,
@@ -203,7 +195,7 @@ function guarded<Schema extends z.ZodType>(
   return (changes ? limit?.(deal) : undefined) ?? decision
 }
 
-/** The command that makes a deal. */
+/** Defines a command that makes a deal. */
 export function defineCreation<Schema extends z.ZodType<Params>>(definition: CreationDefinition<Schema>): Command {
   const { name, decide } = definition
   return {

@@ -9,7 +9,7 @@ const restorableForMs = 30 * 24 * 60 * 60 * 1000
 const requireNotCompleted = (deal: Deal) =>
   deal.status === 'completed' ? refuse('deal-completed', 'A completed deal cannot be deleted.') : undefined
 
-/** Deletes a deal: it is gone for every reader, can be restored for 30 days, and its id is never used again. */
+/** Deletes a deal: readers no longer see it, it can be restored for 30 days, and its id is never used again. */
 export const deleteDeal = defineDealCommand({
   name: 'DeleteDeal',
   summary: 'Delete a deal',

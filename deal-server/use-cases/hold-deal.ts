@@ -3,7 +3,7 @@ import { requireOpen } from '../domain/deal.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { reasonCode, reasonText } from './parameters.ts'
 
-/** Holds a deal; on a held one, replaces the reason. Reason and code are compared as a pair. */
+/** Holds a deal, or replaces the reason of a held deal. Reason and code are compared as a pair. */
 export const holdDeal = defineDealCommand({
   name: 'HoldDeal',
   summary: 'Hold a deal, so that price and date stay and it cannot be completed',

@@ -1,4 +1,4 @@
-/** The table of contents: every command of the deal server, one line each. Queries stand in `queries.ts`. */
+/** All commands of the deal server. Queries are in `queries/queries.ts`. */
 import { addTask } from './add-task.ts'
 import { assignOwner } from './assign-owner.ts'
 import { assignTask } from './assign-task.ts'
@@ -17,7 +17,7 @@ import { restoreDeal } from './restore-deal.ts'
 import { unassignTask } from './unassign-task.ts'
 import { unholdDeal } from './unhold-deal.ts'
 
-/** What stands here is served in every style, and documented. */
+/** Every style and the documentation serve the commands in this list. */
 export const commands: readonly Command[] = [
   createDeal,
   deleteDeal,
@@ -42,6 +42,6 @@ const byName: ReadonlyMap<string, Command> = new Map(commands.map((command) => [
 /** The names of all commands, in order. */
 export const commandNames: readonly string[] = [...byName.keys()]
 
-/** The command of this name. Callers may append `UseCase` to a name; answers never do. */
+/** The command of this name. Requests may append `UseCase` to a name; responses never do. */
 export const commandNamed = (name: string): Command | undefined =>
   byName.get(name) ?? byName.get(name.replace(/UseCase$/, ''))

@@ -1,6 +1,6 @@
 /**
- * The kinds of parameters that use cases are made of: their bounds stand in the deal model 1.2. What a use case cannot
- * do without has an example, of which the documentation makes bodies to try.
+ * The schemas of parameters. Their bounds are those of docs/deal-model.md#fields. Required parameters have an example,
+ * from which the documentation makes sample bodies.
  */
 import { z } from 'zod'
 import { usernamePattern } from '../../shared/protocol/principal/record.ts'
@@ -8,7 +8,7 @@ import { currencyExponents } from '../domain/currency.ts'
 import { readDecimal } from '../domain/money.ts'
 
 const controlCharacters = /\p{Cc}/u
-/** Line breaks and tabs are welcome in longer texts; no other control character is. */
+/** Longer texts may have line breaks and tabs, but no other control character. */
 const unprintable = /[^\P{Cc}\n\r\t]/u
 const loneSurrogate = /\p{Cs}/u
 
@@ -19,7 +19,7 @@ interface TextBounds {
   readonly multiline: boolean
 }
 
-/** Text in NFC without blanks around it, its length counted in code points. */
+/** A text in NFC without blanks around it. Its length counts code points. */
 const text = ({ min, max, multiline }: TextBounds, description: string) =>
   z
     .string()
@@ -36,7 +36,7 @@ const text = ({ min, max, multiline }: TextBounds, description: string) =>
     })
     .meta({ description, minLength: min, maxLength: max })
 
-/** The kind of fault in a value, however deep in it, that PostgreSQL could not keep. */
+/** The first fault in a value, at any depth, that PostgreSQL cannot store. */
 function faultIn(value: unknown): 'control-character' | 'lone-surrogate' | undefined {
   if (typeof value === 'string') {
     if (value.includes('\0')) return 'control-character'
@@ -67,7 +67,7 @@ export const nameText = text({ min: 1, max: 200, multiline: false }, 'name, 1 to
   examples: ['deal123'],
 })
 
-/** What to look for in names: 1–200 characters, blanks around it included. */
+/** Text to search in names: 1–200 characters, with the blanks around it. */
 export const partOfName = z
   .string()
   .transform((value) => value.normalize('NFC'))
@@ -81,7 +81,7 @@ export const partOfName = z
   })
   .meta({ description: 'part of the name, in whatever case', minLength: 1, maxLength: 200 })
 
-/** Why something is done: 1–1000 characters. */
+/** The reason of a change: 1–1000 characters. */
 export const reasonText = text({ min: 1, max: 1000, multiline: true }, 'reason, 1 to 1000 characters').meta({
   examples: ['test'],
 })
@@ -89,7 +89,7 @@ export const reasonText = text({ min: 1, max: 1000, multiline: true }, 'reason, 
 /** A description: up to 4000 characters. */
 export const descriptionText = text({ min: 0, max: 4000, multiline: true }, 'free text, up to 4000 characters')
 
-/** What came of a task: up to 1000 characters. */
+/** The result of a task: up to 1000 characters. */
 export const resultText = text({ min: 0, max: 1000, multiline: true }, 'result, up to 1000 characters')
 
 /** A comment: up to 1000 characters. */
@@ -98,13 +98,13 @@ export const commentText = text({ min: 0, max: 1000, multiline: true }, 'comment
 /** The number of a document: up to 64 characters. */
 export const documentNumberText = text({ min: 0, max: 64, multiline: false }, 'document number, up to 64 characters')
 
-/** A machine-readable reason: a slug of 1–40. */
-export const reasonCode = z.string().regex(/^[a-z0-9-]{1,40}$/, 'Expected 1 to 40 of a-z, 0-9 and -')
+/** A machine-readable reason: 1–40 characters. */
+export const reasonCode = z.string().regex(/^[a-z0-9-]{1,40}$/, 'Expected 1 to 40 of a-z, 0-9 and -.')
 
-/** A UUID in any case; given in lower case. */
+/** A UUID in any case; the output is in lower case. */
 export const uuid = z
   .string()
-  .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, 'Expected a UUID')
+  .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, 'Expected a UUID.')
   .transform((value) => value.toLowerCase())
   .meta({ examples: ['0198c0de-0000-4000-8000-000000000001'] })
 
@@ -118,8 +118,8 @@ export const currency = z
   .meta({ description: 'ISO 4217 code', pattern: '^[A-Z]{3}$' })
 
 /**
- * An amount in major units, as JSON number or, lossless, as text; given as decimal text. Whether the currency has that
- * many decimals is decided beside the deal.
+ * An amount in major units, as JSON number or as text, which loses nothing. The output is decimal text. The decision
+ * checks the number of decimals, because it depends on the deal's currency.
  */
 export const amount = z
   .union([z.number(), z.string()])
@@ -142,7 +142,7 @@ export const amount = z
     examples: [1234],
   })
 
-/** A date that exists, `YYYY-MM-DD`, from 2000 to 2199. */
+/** A valid date, `YYYY-MM-DD`, from 2000 to 2199. */
 export const calendarDate = z
   .string()
   .refine(isCalendarDate, {
@@ -160,5 +160,5 @@ function isCalendarDate(value: string): boolean {
 /** A user name as the auth server allows them. */
 export const username = z
   .string()
-  .regex(usernamePattern, 'Expected a user name')
+  .regex(usernamePattern, 'Expected a user name.')
   .meta({ examples: ['alice'] })

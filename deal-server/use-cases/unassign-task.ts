@@ -5,7 +5,7 @@ import { findOpenTask } from '../domain/task.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { reasonText, uuid } from './parameters.ts'
 
-/** Takes an open task from whoever has it; one that nobody has stays as it is. */
+/** Removes the assignee of an open task. A task without an assignee stays as it is. */
 export const unassignTask = defineDealCommand({
   name: 'UnassignTask',
   summary: 'Unassign a task of a deal',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { requireOpen } from '../domain/deal.ts'
 import { defineDealCommand } from './define-use-case.ts'
 
-/** Lets a held deal go on; a deal that is not held stays as it is. */
+/** Ends the hold of a deal. A deal that is not held stays as it is. */
 export const unholdDeal = defineDealCommand({
   name: 'UnholdDeal',
   summary: 'End the hold of a deal',

@@ -1,7 +1,4 @@
-/**
- * The members of a deal's representation as an update may send them: those that change something, and those that are
- * passed over.
- */
+/** The members that an attribute update may send: members that change something, and members that are ignored. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Deal } from '../../domain/deal.ts'
@@ -22,10 +19,10 @@ import {
 
 const reason = reasonText.nullable().optional()
 const penalty = amount.nullable().optional()
-/** Kept by the server: ignored, never compared, so that a blind retry of the same PUT succeeds. */
+/** Set by the server: ignored and never compared, so that a repetition of the same PUT succeeds. */
 const ignored = anyValue.optional()
 
-/** What a client may send of a deal it has read, as a whole or in part (deal model 3.4). */
+/** The representation of a deal as clients may send it, whole or in part (docs/deal-model.md#attribute-differences). */
 export const attributesSchema = z
   .strictObject({
     name: nameText.optional(),
@@ -74,13 +71,13 @@ export const attributesSchema = z
   })
   .readonly()
 
-/** The attributes as checked; what was not sent is absent. */
+/** The checked attributes, without those that were not sent. */
 export type Attributes = z.output<typeof attributesSchema>
 
 /** True for the name of an attribute. */
 export const isAttribute = (name: string): boolean => Object.hasOwn(attributesSchema.unwrap().shape, name)
 
-/** The members that every PUT sends. All others are unchanged when they are absent. */
+/** The members that every PUT must send. All others are unchanged when they are absent. */
 export const requiredAttributes = ['name', 'price', 'held'] as const
 
 /** The refusal of a PUT without a required member, or of one that holds a deal with the reason `null`. */
@@ -90,7 +87,7 @@ export function missingAttributes(attributes: Attributes): DealRefusal | undefin
   return missing.length === 0 ? undefined : incomplete(missing)
 }
 
-/** The refusal of a PUT that newly holds a deal and says no reason. */
+/** The refusal of a PUT that newly holds a deal without a reason. */
 export function missingHoldReason({ held, holdReason, status }: Attributes, deal: Deal): DealRefusal | undefined {
   const isNewHold = held === true && !deal.held && status !== 'cancelled'
   return isNewHold && holdReason === undefined && deal.holdReason === null ? incomplete(['holdReason']) : undefined
@@ -102,7 +99,7 @@ function incomplete(missing: readonly string[]): DealRefusal {
   return refuse('incomplete-representation', `A PUT needs the members: ${missing.join(', ')}.`, { errors })
 }
 
-/** The refusal of a change that attributes cannot express, or that nothing can. */
+/** The refusal of a change that needs a use case, or that no use case can make. */
 export function unsupportedChange(attributes: Attributes, deal: Deal): DealRefusal | undefined {
   const readOnly = (name: string) =>
     refuseMember('read-only-attribute', { name, problem: 'read-only', message: 'This attribute cannot be changed.' })
@@ -116,7 +113,7 @@ export function unsupportedChange(attributes: Attributes, deal: Deal): DealRefus
     : needs('tasks', 'AddTask, AssignTask, UnassignTask or CompleteTask')
 }
 
-/** True for the tasks as they are, or as they were before the deal was closed, which drops those that are open. */
+/** True for the stored tasks, also as they were before the deal was closed: closing drops open tasks. */
 function isTasksOf(tasks: unknown, deal: Deal): boolean {
   if (!Array.isArray(tasks) || tasks.length !== deal.tasks.length) return false
   return deal.tasks.map(shownTask).every((task, index) => {

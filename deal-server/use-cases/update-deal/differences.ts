@@ -1,6 +1,6 @@
 /**
- * What a representation differs in from the stored deal, as the use cases that would make it so, in the order in which
- * they run: Reopen, Unhold, Rename, AssignOwner, ChangePrice, ChangeCompletionDate, Hold, Complete or Cancel.
+ * Finds the differences between a sent representation and the stored deal, as use cases that make the deal equal. They
+ * run in this order: Reopen, Unhold, Rename, AssignOwner, ChangePrice, ChangeCompletionDate, Hold, Complete or Cancel.
  */
 import type { Deal } from '../../domain/deal.ts'
 import { decimalText, type MinorUnits, toMinorUnits } from '../../domain/money.ts'
@@ -18,22 +18,22 @@ import { reopenDeal } from '../reopen-deal.ts'
 import { unholdDeal } from '../unhold-deal.ts'
 import type { Attributes } from './attributes.ts'
 
-/** One use case that an update comes to. */
+/** One use case that an update runs. */
 export interface AttributeChange {
   readonly command: Command
   readonly params: Readonly<Record<string, unknown>>
 }
 
-/** All that a representation differs in. */
+/** All differences of a representation. */
 export interface Differences {
   readonly changes: readonly AttributeChange[]
-  /** Why a difference cannot be made a use case; then none is. */
+  /** Set when no use case can make one of the differences; then no use case runs. */
   readonly refusal: DealRefusal | undefined
-  /** The use cases that are asked for, also where one of them is refused. */
+  /** The use cases that the differences ask for, also when one of them is refused. */
   readonly involved: readonly Command[]
 }
 
-/** A difference that is refused, and the use case that it asks for; undefined where that is none. */
+/** A refused difference, and the use case that it asks for, if any. */
 interface RefusedChange {
   readonly command: Command | undefined
   readonly refusal: DealRefusal
@@ -41,7 +41,7 @@ interface RefusedChange {
 
 type Found = AttributeChange | RefusedChange | undefined
 
-/** The changes in order, with the first reason why they cannot be told. */
+/** The changes in order, and the first refusal. */
 export function differences(attributes: Attributes, deal: Deal): Differences {
   const found = [reopening, unholding, renaming, assigning, pricing, dating, holding, closing].flatMap(
     (find) => find(attributes, deal) ?? [],
@@ -66,14 +66,14 @@ const inconsistent = (command: Command | undefined, name: string, message: strin
   refusal: refuseMember('inconsistent-attributes', { name, problem: 'inconsistent-attributes', message }),
 })
 
-/** A reason that is there and not the one of the change before: a stale client must not reuse that unnoticed. */
+/** True for a reason that differs from the stored reason: a stale client must not reuse that one unnoticed. */
 const isFresh = (reason: string | null | undefined, stored: string | null): reason is string =>
   typeof reason === 'string' && reason !== stored
 
 const isAmount = (sent: string, stored: MinorUnits, currency: string): boolean =>
   toMinorUnits(sent, currency) === stored
 
-/** Of an earlier state of the deal: sent again after it was applied, it still has the hold that it ended. */
+/** True for an earlier version of the deal. A PUT that is sent again may still have a hold that ended since. */
 const isStale = ({ version }: Attributes, deal: Deal): boolean => version !== undefined && version < deal.version
 
 function reopening({ status, reopenReason }: Attributes, deal: Deal): Found {
@@ -147,7 +147,7 @@ function closing(attributes: Attributes, deal: Deal): Found {
   return { command: cancelDeal, params: { penaltyAmount: penalty, reason } }
 }
 
-/** A deal that is closed already, and nothing else is said of how; what is left out counts as equal. */
+/** True for a closed deal when the attributes do not differ from how it was closed. Absent attributes count as equal. */
 function isClosedAs({ completion, cancelPenalty, cancelReason }: Attributes, deal: Deal): boolean {
   if (deal.status === 'completed') return completion == null || isCompletedAs(deal, completion)
   const samePenalty = cancelPenalty == null || isAmount(cancelPenalty, deal.cancelPenalty ?? 0, deal.currency)

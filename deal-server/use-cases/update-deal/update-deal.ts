@@ -1,6 +1,7 @@
 /**
- * The attribute update: a representation of the deal, compared with the stored one; each difference is a use case (deal
- * model 3.4). Attributes are never written: only use cases run, in one fixed order, all or none.
+ * The attribute update: compares a representation of the deal with the stored deal. Each difference is a use case
+ * (docs/deal-model.md#attribute-differences). Attributes are never written: only use cases run, in one fixed order, all
+ * or none.
  */
 import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
 import type { MemberError } from '../../../shared/platform/problems/problem-document.ts'
@@ -10,9 +11,9 @@ import { foldEvents } from '../../domain/evolve.ts'
 import { type DealRefusal, isRefusal, refuseMember } from '../../domain/refusal.ts'
 import { assignOwner } from '../assign-owner.ts'
 import {
-  type Asking,
   type BoundCommand,
   type Command,
+  type CommandCaller,
   type DecisionContext,
   readingRight,
   type Steps,
@@ -30,15 +31,15 @@ import { type AttributeChange, type Differences, differences } from './differenc
 /** The use cases that attributes can express. */
 export const attributeCommands: readonly Command[] = commands.filter(({ attributes }) => attributes !== undefined)
 
-/** How an update is read. */
+/** Options of an update. */
 export interface AttributeUpdateOptions {
   readonly dealId: string
-  /** A PUT: the required members must be there. */
+  /** True for a PUT: all required members must be present. */
   readonly whole: boolean
 }
 
 /**
- * The update, ready to be decided, and the version it was made for, if it says so.
+ * The update, ready for the decision, and the member `version`, if there is one.
  * @throws ProblemError `invalid-body`, `invalid-value`, `incomplete-representation`, `use-case-required`
  */
 export function bindAttributeUpdate(
@@ -56,7 +57,7 @@ export function bindAttributeUpdate(
   return { bound: boundUpdate(attributes, find), version: attributes.version }
 }
 
-/** Right, precondition and decision all ask for the differences from one and the same deal. */
+/** Remembers the last result: right, precondition and decision need the differences from the same deal. */
 function rememberLast<Result>(find: (deal: Deal) => Result): (deal: Deal) => Result {
   let last: { deal: Deal; result: Result } | undefined
   return (deal) => {
@@ -76,9 +77,9 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
   chosenDealId: undefined,
   onDeleted: false,
   rights: [],
-  missingRights: (deal, asking, ran) => {
+  missingRights: (deal, caller, ran) => {
     const didRun = ran?.flatMap((useCase) => attributeCommands.filter(({ name }) => name === useCase))
-    return missingRights(asking, didRun ?? (deal ? find(deal).involved : []))
+    return missingRights(caller, didRun ?? (deal ? find(deal).involved : []))
   },
   assignableUsers: (deal) =>
     deal && attributes.ownerId !== undefined && find(deal).involved.includes(assignOwner) ? [attributes.ownerId] : [],
@@ -97,13 +98,13 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
  * Needs the right of each use case that the update comes to, or came to when it ran. A caller without the right to read
  * deals and without any right that attributes can ask for gets the same refusal for every deal, existing or not.
  */
-function missingRights({ rights }: Asking, involved: readonly Command[]): readonly string[] {
+function missingRights({ rights }: CommandCaller, involved: readonly Command[]): readonly string[] {
   const possible = attributeCommands.map(({ right }) => right)
   if (![readingRight, ...possible].some((right) => rights.has(right))) return [readingRight]
   return [...new Set(involved.map(({ right }) => right))].filter((right) => !rights.has(right))
 }
 
-/** Each decision sees what the ones before it have made of the deal. */
+/** Runs the use cases. Each decision sees the deal as the use cases before it changed it. */
 function runInOrder(deal: Deal, changes: readonly AttributeChange[], context: DecisionContext): Steps | DealRefusal {
   const occasion = { at: context.now, actor: context.actor }
   const steps: { useCase: string; events: readonly DealEvent[] }[] = []
@@ -119,7 +120,7 @@ function runInOrder(deal: Deal, changes: readonly AttributeChange[], context: De
   return steps
 }
 
-/** A refusal of one use case as the sender of attributes understands it: the member at fault is the attribute. */
+/** Translates a refusal of one use case for the sender of attributes: the pointer names the attribute. */
 function refusalOfAttribute({ attributes }: Command, refusal: DealRefusal): DealRefusal {
   const [error] = (refusal.members.errors ?? []) as readonly MemberError[]
   const attribute = error && attributes?.[error.pointer.slice(1)]
