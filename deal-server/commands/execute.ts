@@ -119,7 +119,9 @@ function load(repository: DealRepository, { request, dealId, key }: CommandConte
   return repository.load(dealId, key, { forCreation: isChosen && request.bound.target === 'collection' })
 }
 
-/** Checks the rights of the few commands whose rights depend on the deal or, for a replay, on the use cases that ran. */
+/**
+ * Checks the rights of the few commands whose rights depend on the deal or, for a replay, on the use cases that ran.
+ */
 function requireRightsOn(
   deal: Deal | undefined,
   command: CommandRecord | undefined,

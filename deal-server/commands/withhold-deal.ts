@@ -11,7 +11,9 @@ import { ReplayedRefusal } from './replay.ts'
 
 const mayRead = ({ rights }: Caller): boolean => rights.has(readingRight)
 
-/** The members of a refusal that tell nothing about the deal. Only holders of `deal.restore` get those of a deletion. */
+/**
+ * The members of a refusal that tell nothing about the deal. Only holders of `deal.restore` get those of a deletion.
+ */
 const harmlessMembers: ReadonlySet<string> = new Set([
   'requestId',
   'instance',

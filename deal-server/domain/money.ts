@@ -1,6 +1,6 @@
 /**
- * Amounts: whole minor units of a currency in the domain, decimal text outside. They are converted digit by digit, never
- * by multiplication (136.67 * 100 is 13666.999999999998).
+ * Amounts: whole minor units of a currency in the domain, decimal text outside. They are converted digit by digit,
+ * never by multiplication (136.67 * 100 is 13666.999999999998).
  */
 import { exponentOf } from './currency.ts'
 import { type DealRefusal, refuseMember } from './refusal.ts'

@@ -1,7 +1,7 @@
 /**
  * The events of all deals in one order, as their readers see them. The order is that of the writing transactions, then of positions:
  * an event shows once every transaction that is older than its own has ended, so nothing ever appears before what was shown
- * (deal model 6.3). The store fulfils this (`store/event-log.ts`).
+ * (docs/deal-model.md#event-order). The store fulfils this (`store/event-log.ts`).
  */
 
 /** An event as it was stored. Amounts in `data` are minor units of `currency`. */

@@ -1,8 +1,7 @@
 /**
- * The HTTP surface of the deal server: every style over the one pipeline. Knows neither how callers prove who they are
- * nor what stores the deals.
+ * The HTTP interface of the deal server: every style over one pipeline. It knows neither how callers authenticate nor
+ * where deals are stored.
  */
-
 import type { Cors } from '../../shared/platform/http/cors.ts'
 import type { Cursors } from '../../shared/platform/http/pagination/cursors.ts'
 import { createLists } from '../../shared/platform/http/pagination/lists.ts'
@@ -20,19 +19,19 @@ import { createPipeline, type PipelinePorts } from './pipeline.ts'
 import { createDealProblems } from './problems.ts'
 import { styleRoutes } from './styles/index.ts'
 
-/** What the surface rests on. */
+/** The parts that the app uses. */
 export interface DealAppPorts extends PipelinePorts {
-  /** Routes that need no caller. */
+  /** Routes without authentication. */
   readonly openRoutes: readonly Route[]
   readonly cursors: Cursors
   readonly ids: IdSource
   readonly log: Log
-  /** Told of every request when it is answered. */
+  /** Called for every request after its response. */
   readonly observe?: AppOptions['observe']
   readonly cors?: Cors
 }
 
-/** Of the settings, what the surface reads. */
+/** The settings that the app uses. */
 export interface DealAppSettings {
   readonly publicOrigin: string
   readonly schemes: readonly SchemeName[]
@@ -41,7 +40,7 @@ export interface DealAppSettings {
   readonly transport: TransportSettings
 }
 
-/** The app; it does not listen. */
+/** Makes the app; it does not listen yet. */
 export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
   const { clock, ids, log, openRoutes } = ports
   const pipeline = createPipeline(ports)
@@ -49,7 +48,7 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
   const ofStyles = styleRoutes(commands, {
     requirePrecondition: settings.requirePrecondition,
     lists: createLists({ origin: settings.publicOrigin, cursors: ports.cursors }),
-    // A stored refusal brings its own request id.
+    // A stored refusal has its own request id.
     renderProblem: (refusal) => problemDocument(problems, refusal, { origin: settings.publicOrigin, requestId: '' }),
   })
   const served = ofStyles.map((route): Route => ({ ...route, handle: (request) => pipeline(request, route) }))

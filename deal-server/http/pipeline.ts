@@ -1,7 +1,7 @@
 /**
- * The one way through the deal server, for every style, scheme and use case, in the order that CONTRACT section 4
- * promises. A style fills `decode` and `encode`, a scheme `authenticate`; commands go on in `commands/execute.ts`.
- * Nothing can step around the rest.
+ * The pipeline of every request, for all styles, schemes and use cases, in the order of
+ * docs/contract.md#order-of-checks. A style implements `decode` and `encode`, a scheme implements `authenticate`.
+ * Commands continue in `commands/execute.ts`. No style and no scheme can bypass a step.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
@@ -33,7 +33,7 @@ import type {
 } from './requests/invocation.ts'
 import { requirePreconditions } from './requests/preconditions.ts'
 
-/** What the pipeline rests on. */
+/** The parts that the pipeline uses. */
 export interface PipelinePorts {
   readonly authenticate: Authenticate
   readonly recheck: Recheck
@@ -44,10 +44,10 @@ export interface PipelinePorts {
   readonly clock: Clock
 }
 
-/** @throws ProblemError, Unavailable: what becomes a problem document */
+/** Handles a request of a style. @throws ProblemError, Unavailable: they become problem documents */
 export type Pipeline = (request: HttpRequest, route: StyleRoute) => Promise<HttpResponse>
 
-/** The way of every request that needs a caller. */
+/** Makes the pipeline of all requests that need a caller. */
 export function createPipeline(ports: PipelinePorts): Pipeline {
   return async (request, route) => {
     await request.readBody() // limits: 413
@@ -59,21 +59,18 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     if (invocation.kind === 'query') return answerQuery(ports, caller, invocation)
     if (invocation.kind === 'stream') return openStream(ports, caller, invocation)
     requireRights(caller, invocation.bound.rights) // right: 403
-    return carryOut(ports, received, invocation)
+    return runCommand(ports, received, invocation)
   }
 }
 
-/** A request on its way. */
+/** An authenticated request. */
 interface Received {
   readonly request: HttpRequest
   readonly caller: Caller
   readonly route: StyleRoute
 }
 
-/**
- * A used signature is refused for that before anything else: only the very command that it was used for can be read
- * again.
- */
+/** Decodes a request. When it fails and the signature was used before, the reused signature is the refusal. */
 async function decode({ clock }: PipelinePorts, { request, caller, route }: Received): Promise<Invocation> {
   try {
     return await route.decode(request)
@@ -94,7 +91,7 @@ function openStream(
   stream: StreamInvocation,
 ): Promise<HttpResponse> {
   const { rights } = stream
-  requireRights(caller, rights) // right: 403; and again while the answer goes on
+  requireRights(caller, rights) // right: 403; checked again while the stream is open
   const mayRead = async () => {
     const now = await recheck(caller)
     requireRights(now, rights)
@@ -104,10 +101,10 @@ function openStream(
 }
 
 /**
- * right by the deal (403) → replay → existence (404) → precondition (412, 428) → decision (409, 422) → commit, then
- * encode.
+ * Runs a command and encodes its outcome: right by the deal (403) → replay → existence (404) → precondition (412, 428)
+ * → decision (409, 422) → commit → encode.
  */
-async function carryOut(
+async function runCommand(
   { executeCommand }: PipelinePorts,
   received: Received,
   invocation: CommandInvocation,

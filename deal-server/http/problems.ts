@@ -1,5 +1,4 @@
-/** Every code this server answers with, and its status. A domain code without an entry does not compile. */
-
+/** All problem codes of this server, and their statuses. A domain code without an entry does not compile. */
 import type { ProblemEntry } from '../../shared/platform/problems/problem-document.ts'
 import { type SharedProblemCode, sharedProblems } from '../../shared/protocol/problems/both-servers.ts'
 import { dealProblems } from '../../shared/protocol/problems/deal-server.ts'
@@ -21,7 +20,7 @@ type DealProblemCode =
 
 const table = { ...sharedProblems, ...dealProblems } satisfies Record<DealProblemCode | SharedProblemCode, ProblemEntry>
 
-/** The table, with the status the operator chose for expired tokens (EXPIRED_TOKEN_STATUS). */
+/** The table, with the operator's status for expired tokens (EXPIRED_TOKEN_STATUS). */
 export const createDealProblems = (
   expiredTokenStatus: number,
 ): Record<DealProblemCode | SharedProblemCode, ProblemEntry> => ({

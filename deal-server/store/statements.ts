@@ -1,7 +1,7 @@
 /**
  * The hot statements: each is prepared once and runs for a whole batch, which comes as one JSON text.
  *
- * The parts of a statement share one snapshot, and "0 rows" rolls nothing back (deal model 2.2): so the deal's guarded update or insert
+ * The parts of a statement share one snapshot, and "0 rows" rolls nothing back (docs/deal-model.md#write-path): so the deal's guarded update or insert
  * comes first, and command row and events are inserted from what it returned. A lost version then writes nothing; a taken command id
  * raises 23505 and undoes the whole statement. Deals are locked in the order of their ids first, so that two batches cannot
  * wait for each other.

@@ -1,5 +1,4 @@
-/** How the operations that send commands are described. Each description stands beside its route. */
-
+/** Builds the descriptions of the operations that send commands. Each route has its description beside it. */
 import type { DescribedBody, DescribedResponse, Operation } from '../../../shared/platform/http/operation.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { bodyProblems } from '../../../shared/platform/openapi/problem-responses.ts'
@@ -9,10 +8,10 @@ import { commandParameters } from '../requests/command-options.ts'
 import { needsBody, parametersName } from './command-schemas.ts'
 import { idOfDeal } from './parameters.ts'
 
-/** The header fields in which every style tells of an outcome. */
+/** The header fields that describe an outcome, in every style. */
 export const outcomeFields = ['ETag', 'Deal-Changed', 'Idempotent-Replayed', 'Deal-Validated-Only'] as const
 
-/** The same, where the answer is the deal. */
+/** The same, for responses with the deal. */
 export const dealFields = [...outcomeFields, 'Preference-Applied'] as const
 
 /** 200 with the deal. */
@@ -33,7 +32,7 @@ export const withoutBody: DescribedResponse = {
 
 const deleted: DescribedResponse = { description: 'The deal is deleted.', headers: outcomeFields }
 
-/** Codes of the problems that a command of any kind may be answered with. */
+/** The problem codes that every command can get. */
 const problemsOfAll = [
   ...callerProblems,
   ...bodyProblems,
@@ -47,19 +46,19 @@ const problemsOfAll = [
   'command-expired',
 ]
 
-/** What any of `involved` may be refused for. */
+/** The problem codes of these commands. */
 export const commandProblems = (involved: readonly Command[]): readonly string[] => [
   ...problemsOfAll,
   ...involved.flatMap(({ refusals }) => refusals),
 ]
 
-/** What every command reads besides its body. */
+/** The query parameters and header fields that every command reads. */
 export const commandInput = {
   query: commandParameters,
   headers: ['IdempotencyKey', 'IfMatch', 'IfNoneMatch'],
 } as const
 
-/** The same, where the answer is the deal. */
+/** The same, for responses with the deal. */
 export const dealCommandInput = { ...commandInput, headers: [...commandInput.headers, 'Prefer'] } as const
 
 /** A command whose parameters are the body. */
@@ -70,7 +69,7 @@ export interface CommandPath {
   readonly description?: string
 }
 
-/** A command that is answered with the deal. */
+/** Describes a command whose response is the deal. */
 export const describeCommand = ({ command, ...path }: CommandPath): Operation => ({
   ...path,
   ...dealCommandInput,
@@ -81,7 +80,7 @@ export const describeCommand = ({ command, ...path }: CommandPath): Operation =>
   problems: commandProblems([command]),
 })
 
-/** The same, where something new comes of it: 201. */
+/** Describes a command that adds something to the deal: 201. */
 export const describeAddition = (path: CommandPath): Operation => {
   const operation = describeCommand(path)
   const added = { ...theDeal, description: 'The deal with what was added to it.' }
@@ -100,7 +99,7 @@ function answersOf({ name, target }: Command): Operation['responses'] {
 
 const repeatable = 'A PUT can be repeated: it needs `taskId` or `Idempotency-Key`.'
 
-/** Styles 1 and 2: each command under its own segment. */
+/** Describes a command in styles 1 and 2: each command has its own path segment. */
 export const describeSubResource = (
   command: Command,
   method: string,

@@ -1,5 +1,4 @@
-/** What commands are sent as: their parameters, and bodies that name one. */
-
+/** The schemas of commands in requests: their parameters, and bodies that name a command. */
 import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
@@ -9,9 +8,9 @@ import { uuid } from '../../use-cases/parameters.ts'
 import { attributesSchema, requiredAttributes } from '../../use-cases/update-deal/attributes.ts'
 
 const dealId: JsonSchema = { ...jsonSchemaOf(uuid), description: 'The id of the deal.' }
-const repeatedId: JsonSchema = { ...dealId, description: 'The id of the deal in the path, if it is to be repeated.' }
+const repeatedId: JsonSchema = { ...dealId, description: 'The id of the deal in the path; it may be repeated here.' }
 
-/** The name of the component schema of a command's parameters. */
+/** The name of the component schema for the parameters of a command. */
 export const parametersName = ({ name }: Command): string => `${name}Parameters`
 const actionName = ({ name }: Command): string => `${name}Action`
 
@@ -25,16 +24,16 @@ function parametersOf({ params }: Command): ObjectSchema {
   return { ...schema, properties: { ...(schema.properties as ObjectSchema['properties']) } }
 }
 
-/** True when a body cannot be left out. */
+/** True when the command needs a body. */
 export const needsBody = (command: Command): boolean => (parametersOf(command).required ?? []).length > 0
 
-/** What can be sent as it is: the parameters that cannot be left out, each as the example of its kind. */
+/** Parameters that a reader can send as they are: the required ones, each with its example. */
 function exampleOf(command: Command): JsonSchema {
   const { properties, required = [] } = parametersOf(command)
   return Object.fromEntries(required.map((name) => [name, firstExample(properties[name])]))
 }
 
-/** Of a schema or, where null is allowed too, of what else is. */
+/** The first example of a schema. For a schema that also allows null: of its other form. */
 function firstExample(schema: JsonSchema | undefined): unknown {
   const { examples, anyOf } = { ...schema } as { examples?: readonly unknown[]; anyOf?: readonly JsonSchema[] }
   return examples ? examples[0] : anyOf && firstExample(anyOf[0])
@@ -51,7 +50,7 @@ function withRepeatedId(command: Command): JsonSchema {
   }
 }
 
-/** The arguments of a command controller: the parameters, and the deal by `id` or `deal`. */
+/** The arguments of a command controller: the parameters, and the id of the deal as `id` or `deal`. */
 export function controllerArguments(command: Command): JsonSchema {
   const { properties, ...schema } = parametersOf(command)
   const named = { ...schema, properties: { id: dealId, deal: dealId, ...properties } }
@@ -83,20 +82,23 @@ const actionBody = (members: Readonly<Record<string, JsonSchema>>, required: rea
 
 const needsNoDeal = commands.filter(({ target }) => target === 'collection').map(({ name }) => name)
 
-/** Style 5: the deal stands in the body, but for a deal that is to be made. */
+/** Style 5: the body names the deal; a creation needs no deal. */
 export const globalCommandBody: JsonSchema = {
   ...actionBody({ deal: dealId }),
   anyOf: [{ required: ['deal'] }, { properties: { action: { enum: needsNoDeal } } }],
   examples: [{ deal: firstExample(dealId), ...actionExample }],
 }
 
-/** Style 6. */
+/** Style 6: the path names the deal. */
 export const dealCommandBody: JsonSchema = {
   ...actionBody({ id: repeatedId, deal: repeatedId }),
   examples: [actionExample],
 }
 
-/** Styles 3 and 4 on one path: told apart by the member `action`, which is never an attribute (deal model 3.4). */
+/**
+ * Styles 3 and 4 on one path. Only style 3 has the member `action`, which is never an attribute
+ * (docs/contract.md#styles).
+ */
 export const dealUpdateBody: JsonSchema = {
   oneOf: [
     { title: 'Single update', ...actionBody({ id: repeatedId }) },
@@ -110,7 +112,7 @@ export const dealUpdateBody: JsonSchema = {
   examples: [actionExample],
 }
 
-/** The component schemas of what is sent. */
+/** The component schemas of requests. */
 export const commandSchemas = (): Record<string, JsonSchema> => ({
   Action: {
     description: 'A use case by its name, and its parameters.',
@@ -120,7 +122,8 @@ export const commandSchemas = (): Record<string, JsonSchema> => ({
   ...Object.fromEntries(commands.map((command) => [parametersName(command), withRepeatedId(command)])),
   DealAttributes: {
     description:
-      'The attributes of a deal, and the reasons and penalties of their changes. What the server keeps is accepted and ignored.',
+      'The attributes of a deal, and the reasons and penalties of their changes. ' +
+      'Members that the server sets are accepted and ignored.',
     ...jsonSchemaOf(attributesSchema),
     examples: [{ held: true, holdReason: 'test' }],
   },

@@ -1,5 +1,4 @@
-/** The component schemas and request header fields of the document. */
-
+/** The component schemas and response header fields of the OpenAPI document. */
 import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
 import { header } from '../../../shared/platform/openapi/header-components.ts'
 import { componentSchemas, ref } from '../../../shared/platform/openapi/json-schema.ts'
@@ -11,7 +10,7 @@ import * as responses from './response-schemas.ts'
 const text = { type: 'string' } as const
 const texts = { type: 'array', items: text } as const
 
-/** Facts beside some problems (deal model 1.6). */
+/** Members that some problems have (docs/deal-model.md#refusals). */
 const problemMembers: Readonly<Record<string, JsonSchema>> = {
   dealId: text,
   commandId: text,
@@ -53,7 +52,7 @@ export function dealComponents(problems: ProblemTable): Readonly<Record<string, 
       properties: { ...(RefusedCommand?.properties as JsonSchema), problem: ref('Problem') },
     },
     CommandResource: {
-      description: 'A command: what was asked, by whom, and what came of it.',
+      description: 'A command: the request, its sender, and its outcome.',
       oneOf: ['SucceededCommand', 'RefusedCommand', 'ExpiredCommand'].map(ref),
     },
     DealPage: page('ListedDeal'),
@@ -64,16 +63,16 @@ export function dealComponents(problems: ProblemTable): Readonly<Record<string, 
   }
 }
 
-/** Header fields of answers, by their names. */
+/** Header fields of responses, by their names. */
 export const responseHeaders: Readonly<Record<string, JsonSchema>> = {
   'Deal-Changed': header('`false`: the deal was in the target state already.', { enum: ['true', 'false'] }),
-  'Deal-Use-Cases': header('The use cases that the update came to, in order.'),
+  'Deal-Use-Cases': header('The use cases that the update ran, in order.'),
   'Deal-Validated-Only': header('Nothing was written.', { enum: ['true'] }),
   'Idempotent-Replayed': header('The command ran before; this is its stored outcome.', { enum: ['true'] }),
   'Preference-Applied': header('The preference that was honoured (RFC 7240).', { enum: ['return=minimal'] }),
 }
 
-/** What refused commands carry in header fields. */
+/** The header fields of problem responses, by status. */
 export const problemHeaders: HeadersByStatus = {
   ...Object.fromEntries([400, 401, 403, 404, 410, 415, 428, 503].map((status) => [status, ['Deal-Validated-Only']])),
   409: ['Deal-Validated-Only', 'Idempotent-Replayed', 'Retry-After'],

@@ -8,28 +8,28 @@ import { dealComponents, problemHeaders, responseHeaders } from './components.ts
 import { requestHeaders } from './parameters.ts'
 
 const tags = {
-  resource: 'Deals as a collection that is posted to, read, listed and deleted from.',
+  resource: 'Deals as a collection: create, read, list and delete.',
   'action-sub-resource': 'A verb below the deal, by PUT or POST.',
-  'state-named-sub-resource': 'The state that is wanted below the deal.',
+  'state-named-sub-resource': 'The wanted state below the deal, by PUT.',
   'deal-update': 'PUT or PATCH of the deal: a use case by its name, or the deal as it should be.',
-  'global-command-collection': 'Commands as resources that the client names.',
+  'global-command-collection': 'Commands as resources; the client chooses their ids.',
   'per-deal-command-collection': 'The same, below the deal.',
-  'command-controller': 'Each command by its name, answered without a body.',
-  'query-controller': 'Records by their kind, answered with a list.',
+  'command-controller': 'Each command by its name; the response has no body.',
+  'query-controller': 'Records by their kind; the response is a list.',
   ...documentationTag,
-  operation: 'For those who run the server.',
+  operation: 'For operators.',
 }
 
-const description = `Every use case can be called in each of seven styles, whichever a client prefers: they share one meaning and one store
-of commands. All paths are served with and without a trailing slash; HEAD wherever GET is; OPTIONS everywhere. Failures are problem
-documents (RFC 9457).`
+const description = `Clients can call every use case in each of seven styles. All styles have one meaning and one
+store of commands. All paths work with and without a trailing slash; HEAD works wherever GET does; OPTIONS works
+everywhere. Failures are problem documents (RFC 9457).`
 
 interface Documented {
-  /** All that is served besides. */
+  /** All other routes. */
   readonly routes: readonly Route[]
   readonly problems: ProblemTable
   readonly origin: string
-  /** The enabled ones. */
+  /** The enabled schemes. */
   readonly schemes: readonly SchemeName[]
 }
 

@@ -1,4 +1,4 @@
-/** The parameters of requests in paths and header fields. */
+/** The path parameters and header fields of requests. */
 import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
 
 /** The id of a deal in a path; upper case is accepted. */
@@ -19,11 +19,12 @@ const field = (name: string, description: string, schema: JsonSchema = { type: '
 export const requestHeaders: Readonly<Record<string, JsonSchema>> = {
   IdempotencyKey: field(
     'Idempotency-Key',
-    "The client's own id for the command, with or without quotes. Sent again with the same content, it is answered as before and happens once.",
+    "The client's own id for the command, with or without quotes. " +
+      'The same request sent again gets the same response, and the command runs once.',
     { type: 'string', pattern: '^"?[A-Za-z0-9._~-]{1,128}"?$' },
   ),
-  IfMatch: field('If-Match', 'Entity tags of the deal, or `*`: refused with 412 when it is at another version.'),
-  IfNoneMatch: field('If-None-Match', 'Entity tags, or `*`: a read is answered with 304, a command refused with 412.'),
-  LastEventId: field('Last-Event-ID', 'The position of the last event that was received: the stream goes on after it.'),
+  IfMatch: field('If-Match', 'Entity tags of the deal, or `*`: 412 when the deal has another version.'),
+  IfNoneMatch: field('If-None-Match', 'Entity tags, or `*`: when one matches, a read gets 304 and a command 412.'),
+  LastEventId: field('Last-Event-ID', 'The position of the last received event: the stream continues after it.'),
   Prefer: field('Prefer', '`return=minimal`: no body (RFC 7240).'),
 }

@@ -1,15 +1,15 @@
-/** How the operations that read are described. Each description stands beside its route. */
+/** Builds the descriptions of the operations that read. Each route has its description beside it. */
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { DescribedResponse, Operation } from '../../../shared/platform/http/operation.ts'
 import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 
 interface Read extends Omit<Operation, 'responses' | 'problems' | 'headers'> {
   readonly success: DescribedResponse
-  /** True where the answer has an entity tag. */
+  /** True when the response has an entity tag. */
   readonly isTagged?: boolean
 }
 
-/** An operation that needs a caller and changes nothing. */
+/** Describes an operation that needs a caller and changes nothing. */
 export function describeRead({ success, isTagged, ...operation }: Read): Operation {
   const problems = [...callerProblems, 'invalid-parameter', 'missing-right', 'not-found']
   if (!isTagged) return { ...operation, responses: { 200: success }, problems }
@@ -19,7 +19,7 @@ export function describeRead({ success, isTagged, ...operation }: Read): Operati
     headers: ['IfMatch', 'IfNoneMatch'],
     responses: {
       200: { ...success, headers },
-      304: { description: 'It is still what `If-None-Match` names.', headers },
+      304: { description: 'Unchanged: `If-None-Match` names the current version.', headers },
     },
     problems: [...problems, 'precondition-failed'],
   }
@@ -27,7 +27,7 @@ export function describeRead({ success, isTagged, ...operation }: Read): Operati
 
 type ReadList = Omit<Read, 'query'> & { readonly query?: NonNullable<Operation['query']> }
 
-/** A read that is answered a page at a time; without `query` it has no parameters but the page's. */
+/** Describes a list in pages. Without `query` it has only the parameters of pages. */
 export function describeList({ query = pageParameters, success, ...list }: ReadList): Operation {
   const described = describeRead({ ...list, query, success: { ...success, headers: ['Link'] } })
   return { ...described, problems: [...described.problems, 'invalid-cursor'] }

@@ -1,4 +1,4 @@
-/** What clients read: the answers of this server as schemas. A test holds them against what is answered. */
+/** The schemas of this server's responses. A test compares them with real responses. */
 import { z } from 'zod'
 
 const uuid = z.string().meta({ format: 'uuid' })
@@ -9,6 +9,7 @@ const text = z.string().nullable()
 const user = z.string().meta({ description: 'A user name.' })
 const reference = z.string().meta({ format: 'uri-reference' })
 
+/** A task of a deal. */
 export const taskSchema = z.object({
   id: uuid,
   title: z.string(),
@@ -28,6 +29,7 @@ const completion = z.object({
   comment: text,
 })
 
+/** A deal in a list. */
 export const listedDealSchema = z.object({
   id: uuid,
   name: z.string(),
@@ -63,14 +65,17 @@ export const listedDealSchema = z.object({
 
 const blocked = z.object({ useCase: z.string(), code: z.string(), missingRight: z.string().optional() })
 
+/** A deal. */
 export const dealSchema = listedDealSchema.extend({
   tasks: z.array(taskSchema),
   allowed: z.array(z.string()).optional().meta({ description: 'With `?expand=allowed`: the use cases possible now.' }),
   blocked: z.array(blocked).optional().meta({ description: 'With `?expand=allowed`: all others, and why.' }),
 })
 
+/** The hold of a deal. */
 export const holdSchema = z.object({ reason: z.string(), reasonCode: z.string().optional(), since: time, by: user })
 
+/** An event in the history or in the stream. */
 export const eventSchema = z
   .object({
     specversion: z.literal('1.0'),
@@ -87,13 +92,14 @@ export const eventSchema = z
     commandid: text,
     correlationid: z.string(),
     actor: user,
-    actorUserId: text.meta({ description: 'The immutable id of that user; null in events of before it was kept.' }),
+    actorUserId: text.meta({ description: 'The immutable id of that user; null in old events.' }),
     useCase: z.string(),
     style: z.string(),
     data: z.record(z.string(), z.unknown()),
   })
   .meta({ description: 'A CloudEvent (1.0) with members of our own.' })
 
+/** A task in the list of its assignee. */
 export const assignedTaskSchema = z.object({
   taskId: uuid,
   title: z.string(),
@@ -104,7 +110,7 @@ export const assignedTaskSchema = z.object({
   assignedAt: time,
 })
 
-const asked = {
+const request = {
   id: z.string(),
   deal: uuid,
   action: z.string(),
@@ -115,8 +121,9 @@ const asked = {
   links: z.object({ self: reference, inDeal: reference, deal: reference }),
 }
 
+/** The resource of a command that succeeded. */
 export const succeededCommandSchema = z.object({
-  ...asked,
+  ...request,
   state: z.literal('succeeded'),
   status: z.literal(200),
   result: z.object({
@@ -131,12 +138,13 @@ export const succeededCommandSchema = z.object({
   }),
 })
 
-/** The problem is the document of the shared form. */
+/** The resource of a refused command. Its problem is a problem document. */
 export const refusedCommandSchema = z.object({
-  ...asked,
+  ...request,
   state: z.literal('refused'),
   status: z.number().int(),
   problem: z.record(z.string(), z.unknown()),
 })
 
-export const expiredCommandSchema = z.object({ ...asked, state: z.literal('expired') })
+/** The resource of a command whose outcome is no longer kept. */
+export const expiredCommandSchema = z.object({ ...request, state: z.literal('expired') })

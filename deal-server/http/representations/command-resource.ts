@@ -1,10 +1,11 @@
-/** A command as a resource (deal model 2.2, point 4): what was asked, by whom, and what came of it. */
+/** A command as a resource (docs/contract.md#shapes): the request, its sender, and its outcome. */
 import { mapAmounts } from '../../commands/amount-parameters.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { SucceededCommand } from '../../commands/ports.ts'
 import { pathOf } from './represent-deal.ts'
 import { etagOf } from './responses.ts'
 
+/** The request of a command, as its resource shows it. */
 export interface CommandView {
   readonly commandId: string
   readonly dealId: string
@@ -20,45 +21,49 @@ const linksOf = ({ commandId, dealId }: CommandView) => ({
   deal: `/rest/v1/deals/${dealId}`,
 })
 
-/** Amounts are kept as decimal text, and read in major units as JSON numbers, as everywhere. */
+/** Amounts are stored as decimal text. Clients get them as JSON numbers in major units, as everywhere. */
 const withAmounts = (params: CommandView['params']): CommandView['params'] => mapAmounts(params, Number)
 
-const asked = (view: CommandView) => ({
+const requestMembers = (view: CommandView) => ({
   id: view.commandId,
   deal: view.dealId,
   action: view.useCase,
   params: withAmounts(view.params),
 })
 
-const when = (view: CommandView) => ({
+const senderMembers = (view: CommandView) => ({
   requestedBy: view.requestedBy,
   requestedAt: view.requestedAt,
   finishedAt: view.requestedAt,
   links: linksOf(view),
 })
 
-/** What a command came to; without the events for a caller who may not read deals. */
+/** The result of a command; without the events for a caller who may not read deals. */
 interface Result extends Pick<ShownCommand, 'deal' | 'changed'> {
   readonly events: SucceededCommand['events'] | undefined
 }
 
-/** A command that succeeded. */
+/** The resource of a command that succeeded. */
 export const representSucceeded = (view: CommandView, { deal, changed, events }: Result) => ({
-  ...asked(view),
+  ...requestMembers(view),
   state: 'succeeded',
   status: 200,
   result: { version: deal.version, etag: etagOf(deal), changed, ...(events && { events }), deal: pathOf(deal) },
-  ...when(view),
+  ...senderMembers(view),
 })
 
-/** A command that was refused, with its problem document. */
+/** The resource of a refused command, with its problem document. */
 export const representRefused = (view: CommandView, problem: { readonly status: number }) => ({
-  ...asked(view),
+  ...requestMembers(view),
   state: 'refused',
   status: problem.status,
   problem,
-  ...when(view),
+  ...senderMembers(view),
 })
 
-/** A command whose answer is no longer kept. */
-export const representExpired = (view: CommandView) => ({ ...asked(view), state: 'expired', ...when(view) })
+/** The resource of a command whose outcome is no longer kept. */
+export const representExpired = (view: CommandView) => ({
+  ...requestMembers(view),
+  state: 'expired',
+  ...senderMembers(view),
+})

@@ -3,11 +3,11 @@ import { decimalText, type MinorUnits, majorUnits } from '../../domain/money.ts'
 import { shownTask } from '../../domain/task.ts'
 
 /**
- * A deal as every style answers it: amounts in major units as JSON numbers, times in RFC 3339, one order of members.
+ * A deal in responses of all styles: amounts in major units as JSON numbers, times in RFC 3339, one order of members.
  */
 export const representDeal = (deal: Deal) => ({ ...representListedDeal(deal), tasks: deal.tasks.map(shownTask) })
 
-/** A deal as lists show it: without its tasks. */
+/** A deal in lists: without its tasks. */
 export function representListedDeal(deal: Deal) {
   const { currency, completion } = deal
   const amount = (minor: MinorUnits | null) => (minor === null ? null : majorUnits(minor, currency))
@@ -50,5 +50,5 @@ export function representListedDeal(deal: Deal) {
   }
 }
 
-/** Where the deal is, relative to the server's public origin. */
+/** The path of the deal, relative to the server's public origin. */
 export const pathOf = (deal: Pick<Deal, 'id'>): string => `/rest/v1/deals/${deal.id}`

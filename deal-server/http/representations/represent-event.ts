@@ -2,9 +2,7 @@ import { type DealEventType, eventAmounts } from '../../domain/events.ts'
 import { majorUnits } from '../../domain/money.ts'
 import type { StoredEvent } from '../../events/event-log.ts'
 
-/**
- * An event as clients read it: an envelope in the terms of CloudEvents 1.0, with members of our own (deal model 6.2).
- */
+/** An event in responses: CloudEvents 1.0, with additional members (docs/deal-model.md#event-envelope). */
 export const representEvent = (event: StoredEvent) => ({
   specversion: '1.0',
   id: event.id,
@@ -26,7 +24,7 @@ export const representEvent = (event: StoredEvent) => ({
   data: dataOf(event),
 })
 
-/** A purged deal has left its events without data. */
+/** The data of an event, with amounts in major units. Events of a purged deal have no data. */
 function dataOf({ type, data, currency }: StoredEvent) {
   const names: readonly string[] | undefined = eventAmounts[type as DealEventType]
   if (!names || Object.keys(data).length === 0) return data

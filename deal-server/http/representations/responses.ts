@@ -1,4 +1,4 @@
-/** How outcomes read in status, header fields and body. */
+/** Encodes outcomes: status, header fields and body. */
 import { emptyResponse, type HttpResponse, jsonResponse } from '../../../shared/platform/http/response.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { Deal } from '../../domain/deal.ts'
@@ -7,19 +7,19 @@ import { pathOf, representDeal } from './represent-deal.ts'
 /** The strong validator of a deal (RFC 9110 §8.8.3). */
 export const etagOf = (deal: Pick<Deal, 'version'>): string => `"${deal.version}"`
 
-/** A deal may be kept by the client that read it, and must be checked before each use. */
+/** The header fields of a deal: the client may store it, but must revalidate it before each use. */
 export const dealHeaders = (deal: Pick<Deal, 'version'>) => ({ etag: etagOf(deal), ...privateHeaders })
 
-/** For every answer that depends on who asks. */
+/** The header fields of every response that depends on the caller. */
 export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization, Cookie' } as const
 
 /**
- * Says that the command has not run now (draft-ietf-httpapi-idempotency-key-header leaves the name open; Stripe's is
- * used).
+ * Marks a stored outcome: the command did not run now. draft-ietf-httpapi-idempotency-key-header defines no name; this
+ * is Stripe's.
  */
 export const replayedHeader = { name: 'idempotent-replayed', value: 'true' } as const
 
-/** What every style says of an outcome in header fields. */
+/** The header fields of an outcome, in every style. */
 export const outcomeHeaders = ({ deal, changed, replayed }: ShownCommand) => ({
   ...dealHeaders(deal),
   'deal-changed': String(changed),
@@ -27,13 +27,13 @@ export const outcomeHeaders = ({ deal, changed, replayed }: ShownCommand) => ({
 })
 
 /**
- * 200 with the deal; 201 with `Location` for a new one; 204 for a deleted one, or when no body is wanted (deal model
- * 3.3) or the caller may not read deals.
+ * Encodes an outcome as the deal: 200; 201 with `Location` for a new deal; 204 for a deleted deal. Without a body when
+ * the client wants none (docs/contract.md#routes-of-the-deal-server) or when the caller may not read deals.
  */
-export function answerWithDeal(answered: ShownCommand, minimal: boolean): HttpResponse {
-  const { deal, shown } = answered
-  const isNew = deal.version === 1 && answered.record.useCase === 'CreateDeal'
-  const headers = { ...outcomeHeaders(answered), ...(isNew ? { location: pathOf(deal) } : {}) }
+export function dealResponse(command: ShownCommand, minimal: boolean): HttpResponse {
+  const { deal, shown } = command
+  const isNew = deal.version === 1 && command.record.useCase === 'CreateDeal'
+  const headers = { ...outcomeHeaders(command), ...(isNew ? { location: pathOf(deal) } : {}) }
   if (deal.deletedAt !== null) return emptyResponse(204, headers)
   if (minimal) return emptyResponse(isNew ? 201 : 204, { ...headers, 'preference-applied': 'return=minimal' })
   if (!shown) return emptyResponse(isNew ? 201 : 204, headers)

@@ -1,4 +1,4 @@
-/** What every style reads of a command beside its body: the query, and header fields. */
+/** Reads the query and the header fields of a command, for all styles. */
 import { z } from 'zod'
 import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
@@ -6,10 +6,10 @@ import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { CommandOptions } from './invocation.ts'
 import { preconditionsOf } from './preconditions.ts'
 
-/** The query of a command. */
+/** The query parameters of a command. */
 export const commandParameters = z.strictObject({ validateOnly: z.enum(['true', 'false']).optional() })
 
-/** What every style reads from a command's query and header fields. @throws ProblemError `invalid-parameter` */
+/** Reads the options of a command. @throws ProblemError `invalid-parameter` */
 export function commandOptionsOf(request: HttpRequest): CommandOptions {
   const { validateOnly } = readQuery(request, commandParameters)
   return {
@@ -19,17 +19,17 @@ export function commandOptionsOf(request: HttpRequest): CommandOptions {
   }
 }
 
-/** Says of a command that is only tried, whatever comes of it, that nothing is written. */
+/** Marks the response to a dry run, whatever its outcome: nothing was written. */
 export function markDryRun(request: HttpRequest): void {
   const isCommand = request.method !== 'GET' && request.method !== 'HEAD'
   if (!isCommand || request.rawQuery === '' || request.query.get('validateOnly') !== 'true') return
   request.addResponseHeader('deal-validated-only', 'true')
 }
 
-/** The preferences in a `Prefer` field. A comma within a quoted value separates nothing. */
+/** The preferences in a `Prefer` field. A comma inside a quoted value is no separator. */
 const preferences = /(?:[^",]|"(?:[^"\\]|\\.?)*"?)+/g
 
-/** True when the client wants no body (RFC 7240 §4.2). Of a preference given twice the first counts (§2). */
+/** True when the client wants no body (RFC 7240 §4.2). The first of repeated preferences counts (§2). */
 export function prefersMinimal(request: HttpRequest): boolean {
   const wanted = request
     .header('prefer')
@@ -41,8 +41,8 @@ export function prefersMinimal(request: HttpRequest): boolean {
 const commandIdPattern = /^[A-Za-z0-9._~-]{1,128}$/
 
 /**
- * The id that the client gave its command in `Idempotency-Key`, with or without the quotes of a structured field
- * (draft-ietf-httpapi-idempotency-key-header); undefined when it gave none.
+ * The client's command id in `Idempotency-Key`, with or without the quotes of a structured field
+ * (draft-ietf-httpapi-idempotency-key-header); undefined without the field.
  * @throws ProblemError `invalid-parameter`
  */
 export function idempotencyKeyOf(request: HttpRequest): string | undefined {
@@ -50,7 +50,7 @@ export function idempotencyKeyOf(request: HttpRequest): string | undefined {
   return value === undefined ? undefined : requireCommandId(value.replace(/^"(.*)"$/, '$1'))
 }
 
-/** @throws ProblemError `invalid-parameter` for what cannot be a command id */
+/** @throws ProblemError `invalid-parameter` unless the value has the form of a command id */
 export function requireCommandId(value: string): string {
   if (commandIdPattern.test(value)) return value
   throw new ProblemError('invalid-parameter', 'A command id has 1 to 128 of A-Z, a-z, 0-9, ".", "_", "~" and "-".')

@@ -1,7 +1,4 @@
-/**
- * The query of GET of the deals: filters, order and page (CONTRACT sections 5 and 9). And to which list a cursor of
- * this server belongs.
- */
+/** The query parameters of lists (docs/contract.md#lists-of-deals), and the scopes of this server's cursors. */
 import { z } from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { ListScope } from '../../../shared/platform/http/pagination/cursors.ts'
@@ -22,19 +19,20 @@ const sort = z
   .default('-createdAt')
   .meta({
     description:
-      'What the deals are sorted by; `-` descending. Ties are sorted by id in the same direction; deals without a completion date come last in either. Text is compared by code point. `price` needs `currency`.',
+      'The sort key; `-` sorts descending. Ties are sorted by id in the same direction; deals without a completion ' +
+      'date always come last. Text is compared by code point. `price` needs `currency`.',
   })
 
 const price = (description: string) => z.string().optional().meta({ description, pattern: '^\\d{1,12}(\\.\\d{1,3})?$' })
 
-/** Each as text. */
+/** The query parameters of the list of deals, as texts. */
 export const dealListParameters = z.strictObject({
   status: z.enum(['open', 'completed', 'cancelled']).optional(),
   held: z.enum(['true', 'false']).optional(),
-  ownerId: username.optional().meta({ description: 'A user name, in whatever ASCII case.' }),
+  ownerId: username.optional().meta({ description: 'A user name; ASCII case is ignored.' }),
   currency: currency.optional(),
-  priceMin: price('The least price, in major units of `currency`, which is needed.'),
-  priceMax: price('The largest price, in major units of `currency`, which is needed.'),
+  priceMin: price('The lowest price, in major units of `currency`, which is then required.'),
+  priceMax: price('The highest price, in major units of `currency`, which is then required.'),
   completionFrom: calendarDate.optional().meta({ description: 'The first completion date.' }),
   completionTo: calendarDate.optional().meta({ description: 'The last completion date.' }),
   q: partOfName.optional(),
@@ -42,21 +40,21 @@ export const dealListParameters = z.strictObject({
   ...pageParameters.shape,
 })
 
-/** A list as asked for. */
-export interface AskedDealList {
+/** The checked query of a list. */
+export interface DealListQuery {
   readonly filter: DealFilter
   readonly sort: DealSort
   readonly limit: number
   readonly cursor: string | undefined
 }
 
-/** The query as the repository takes it. Bounds of prices need a currency, and no more decimals than it has. */
-export const dealListQuery = dealListParameters.transform((parameters, context): AskedDealList => {
+/** Parses the query. Bounds of prices need a currency, and at most as many decimals as the currency has. */
+export const dealListQuery = dealListParameters.transform((parameters, context): DealListQuery => {
   const { held, ownerId, priceMin, priceMax, sort: sortName, limit, cursor, ...filter } = parameters
   const issue = (name: string, code: string, message: string) =>
     context.addIssue({ code: 'custom', path: [name], message, params: { code } })
-  const asked = sorts.get(sortName) ?? { by: 'createdAt', descending: true }
-  const isByPrice = asked.by === 'price' || priceMin !== undefined || priceMax !== undefined
+  const sort = sorts.get(sortName) ?? { by: 'createdAt', descending: true }
+  const isByPrice = sort.by === 'price' || priceMin !== undefined || priceMax !== undefined
   if (isByPrice && filter.currency === undefined) {
     issue('currency', 'missing-member', 'Sorting or filtering by price needs this parameter.')
     return z.NEVER
@@ -77,15 +75,15 @@ export const dealListQuery = dealListParameters.transform((parameters, context):
       priceMin: minorUnits('priceMin', priceMin),
       priceMax: minorUnits('priceMax', priceMax),
     },
-    sort: asked,
+    sort,
     limit,
     cursor,
   }
 })
 
-// A cursor belongs to one list. One list in two styles has one scope: a walk may go on in the other.
+// A cursor belongs to one list. The same list in two styles has one scope: a client may continue in the other style.
 
-/** Deals; `filter` in the one form that all spellings of a query have. */
+/** The scope of a list of deals. `filter` is normalised, so that all spellings of a query have one scope. */
 export const dealListScope = ({ filter, sort }: { filter: DealFilter; sort: DealSort }): ListScope => {
   const { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q } = filter
   return {
@@ -94,13 +92,13 @@ export const dealListScope = ({ filter, sort }: { filter: DealFilter; sort: Deal
   }
 }
 
-/** What happened to a deal. */
+/** The scope of the history of a deal. */
 export const historyScope = (dealId: string): ListScope => ({ list: 'history', query: { dealId } })
 
-/** The commands of a deal. */
+/** The scope of the commands of a deal. */
 export const commandsScope = (dealId: string): ListScope => ({ list: 'commands', query: { dealId } })
 
-/** The open tasks of a user. */
+/** The scope of the open tasks of a user. */
 export const assignedTaskScope = (username: string): ListScope => ({
   list: 'assigned-tasks',
   query: { assigneeId: foldUsername(username) },

@@ -5,14 +5,14 @@ import type { Command } from '../../use-cases/define-use-case.ts'
 import { uuid } from '../../use-cases/parameters.ts'
 import type { CommandInvocation } from './invocation.ts'
 
-/** The deal that `{id}` in the path names, in lower case. @throws ProblemError `not-found` for what cannot be a deal's id */
+/** The deal id in the path, in lower case. @throws ProblemError `not-found` unless it is a UUID */
 export function dealIdInPath(request: HttpRequest): string {
   return dealIdOf(request.pathParameters.id ?? '')
 }
 
 /**
- * The members of a body without the deal's id, which a client may repeat there.
- * @throws ProblemError `deal-mismatch` when it is not the path's; `invalid-body`
+ * The members of a body without `id`: clients may repeat the deal's id there.
+ * @throws ProblemError `deal-mismatch` when it is another id than in the path; `invalid-body`
  */
 export function withoutRepeatedId(body: unknown, dealId: string): unknown {
   const { id, rest } = takeMember(body, 'id')
@@ -36,38 +36,38 @@ function requireText(value: unknown, pointer: string): string {
   throw new ProblemError('invalid-body', `${pointer}: Expected a string.`, { members: { errors } })
 }
 
-interface NamedBeside {
-  /** Where the body stands. */
+interface Enclosing {
+  /** The place of the parameters in the whole body, as a JSON pointer. */
   readonly at: string
-  /** The deal that is named beside it, by `/deal`; undefined when it is not. */
+  /** The member `deal` beside the parameters; undefined when it is absent. */
   readonly deal: string | undefined
 }
 
 /**
- * The deal that a body names, by `id` or `deal`, and the body without it; for a creation it may be left out. A body may
- * also stand beside the name of its deal.
- * @throws ProblemError `deal-mismatch`, `invalid-body`, `invalid-value`, `not-found` for what cannot be a deal's id
+ * The deal that a body names by `id` or `deal`, and the body without these members. A creation may omit the id.
+ * `enclosing` is set when the body is only a part of the content, with the member `deal` beside it.
+ * @throws ProblemError `deal-mismatch`, `invalid-body`, `invalid-value`, `not-found` unless the id is a UUID
  */
 export function dealIdInBody(
   body: unknown,
   command: Command,
-  beside?: NamedBeside,
+  enclosing?: Enclosing,
 ): { dealId: string | undefined; params: unknown } {
   const byId = takeMember(body, 'id')
   const byDeal = takeMember(byId.rest, 'deal')
-  const at = beside?.at ?? ''
+  const at = enclosing?.at ?? ''
   const members = [
-    [beside?.deal, '/deal'],
+    [enclosing?.deal, '/deal'],
     [byId.id, `${at}/id`],
     [byDeal.id, `${at}/deal`],
   ] as const
   const named = members.filter(([value]) => value !== undefined)
   const names = named.map(([value, pointer]) => requireText(value, pointer))
   const [name] = names
-  if (name === undefined) return { dealId: requireOptional(command, beside ? '/deal' : '/id'), params: byDeal.rest }
+  if (name === undefined) return { dealId: requireOptional(command, enclosing ? '/deal' : '/id'), params: byDeal.rest }
   if (names.some((other) => other.toLowerCase() !== name.toLowerCase()))
     throw new ProblemError('deal-mismatch', 'The request names different deals.')
-  // The id of a new deal is a value like any other.
+  // The id of a new deal is checked like any other value.
   const dealId = command.target === 'deal' ? dealIdOf(name) : checkValue(uuid, name, { at: named[0]?.[1] ?? '' })
   return { dealId, params: byDeal.rest }
 }
@@ -78,7 +78,7 @@ function requireOptional(command: Command, pointer: string): undefined {
   throw new ProblemError('invalid-body', `${pointer}: This member is required.`, { members: { errors } })
 }
 
-/** @throws ProblemError `not-found` for what cannot be a deal's id */
+/** @throws ProblemError `not-found` unless the text is a UUID */
 function dealIdOf(text: string): string {
   const parsed = uuid.safeParse(text)
   if (parsed.success) return parsed.data
@@ -86,8 +86,8 @@ function dealIdOf(text: string): string {
 }
 
 /**
- * PUT must be repeatable (RFC 9110 §9.2.2): a command that would do its work again when sent again needs an id of its
- * own, or of what it makes.
+ * PUT must be repeatable (RFC 9110 §9.2.2): a command that would add something again needs a command id, or the id of
+ * the new thing.
  * @throws ProblemError `invalid-body`
  */
 export function requireRepeatable(request: HttpRequest, { bound, commandId }: CommandInvocation): void {

@@ -1,4 +1,4 @@
-/** What a style makes of a request: which use case, with which parameters, and how its outcome is written. */
+/** A decoded request: the use case, its parameters, and the function that encodes the outcome. */
 
 import type { Describe } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
@@ -12,52 +12,52 @@ import type { DealReader } from '../../queries/ports.ts'
 import type { BoundCommand } from '../../use-cases/define-use-case.ts'
 import type { Preconditions } from './preconditions.ts'
 
-/** A route of a style: a codec, and nothing else. */
+/** A route of a style: it decodes requests, and its invocations encode responses. */
 export interface StyleRoute {
   readonly style: string
   readonly methods: readonly Method[]
   readonly path: string
-  /** What the documentation says of it. */
+  /** The description for the OpenAPI document. */
   readonly describe: Describe
-  /** @throws ProblemError 400, 404, 415, 422 */
+  /** Decodes a request. @throws ProblemError 400, 404, 415, 422 */
   decode(request: HttpRequest): Promise<Invocation> | Invocation
 }
 
-/** What a decoded request asks for. */
+/** A decoded request. */
 export type Invocation = CommandInvocation | QueryInvocation | StreamInvocation
 
-/** A command with its parameters, and how its style writes the answer. */
+/** A command with its parameters, and the encoder of its style. */
 export interface CommandInvocation extends CommandOptions {
   readonly kind: 'command'
   readonly bound: BoundCommand
-  /** In lower case; undefined when the server is to choose it. */
+  /** In lower case; undefined when the server chooses the id. */
   readonly dealId: string | undefined
-  /** Set where a route serves more than one style. */
+  /** Set when a route serves more than one style. */
   readonly style?: string
-  encode(answered: ShownCommand): HttpResponse
+  encode(command: ShownCommand): HttpResponse
 }
 
-/** What every style reads from a command's header fields and query. */
+/** The options in the header fields and the query of a command, in every style. */
 export interface CommandOptions {
-  /** What makes the command repeatable: the client's own id for it. */
+  /** The client's id for the command, which makes it repeatable. */
   readonly commandId: string | undefined
   readonly preconditions: Preconditions
-  /** Everything but the commit. */
+  /** True for a dry run: every step except the commit. */
   readonly validateOnly: boolean
 }
 
-/** A read, answered at once. */
+/** A query whose response is complete at once. */
 export interface QueryInvocation {
   readonly kind: 'query'
-  /** The rights this caller needs for it. */
+  /** The rights that this caller needs. */
   rights(caller: Caller): readonly string[]
   answer(reader: DealReader, caller: Caller, findUserId: FindUserId): Promise<HttpResponse>
 }
 
-/** A query whose answer goes on. */
+/** A query whose response is an endless stream. */
 export interface StreamInvocation {
   readonly kind: 'stream'
   readonly rights: readonly string[]
-  /** The client's `mayRead` throws once the caller's credential has ended or a right is gone. */
+  /** The client's `mayRead` throws when the caller's credential is no longer valid or a right was removed. */
   open(events: Pick<EventStreams, 'open' | 'canBegin'>, client: StreamClient): Promise<HttpResponse>
 }

@@ -5,23 +5,23 @@ import type { Deal } from '../../domain/deal.ts'
 import { representDeal } from '../representations/represent-deal.ts'
 import { etagOf } from '../representations/responses.ts'
 
-/** `If-Match` and `If-None-Match` as sent: `*`, or entity tags. */
+/** The fields `If-Match` and `If-None-Match` as sent: `*`, or entity tags. */
 export interface Preconditions {
   readonly ifMatch: '*' | readonly string[] | undefined
   readonly ifNoneMatch: '*' | readonly string[] | undefined
-  /** A command without `ifMatch` is refused (REQUIRE_PRECONDITION). */
+  /** True when a command without `ifMatch` is refused (REQUIRE_PRECONDITION). */
   readonly required?: boolean
 }
 
-/** @throws ProblemError `invalid-parameter` for a field that is not a list of entity tags */
+/** Reads the preconditions of a request. @throws ProblemError `invalid-parameter` unless a field is a list of entity tags */
 export const preconditionsOf = (request: HttpRequest): Preconditions => ({
   ifMatch: parseTags('If-Match', request.header('if-match')),
   ifNoneMatch: parseTags('If-None-Match', request.header('if-none-match')),
 })
 
 /**
- * A weak tag is accepted as its strong form: proxies weaken tags when they compress. A list may have elements with
- * nothing in them (RFC 9110 §5.6.1.2).
+ * A weak tag counts as its strong form: proxies weaken tags when they compress. A list may have empty elements
+ * (RFC 9110 §5.6.1.2).
  */
 const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
 const listOfTags = new RegExp(`^[\\s,]*${tag}(?:\\s*,[\\s,]*${tag})*[\\s,]*$`)
@@ -35,8 +35,8 @@ function parseTags(field: string, value: string | undefined): '*' | string[] | u
 }
 
 /**
- * Refuses a command whose precondition the deal does not meet (RFC 9110 §13.1): the answer shows the present state. The
- * id of a deal that is deleted or purged is still taken.
+ * Refuses a command whose precondition is false for the deal (RFC 9110 §13.1). The refusal shows the current deal. The
+ * id of a deleted or purged deal is still taken.
  * @throws ProblemError `precondition-failed`, `precondition-required`
  */
 export function requirePreconditions(
@@ -56,8 +56,8 @@ export function requirePreconditions(
 }
 
 /**
- * True when the client has what a GET would show it, so that 304 is enough. On 412 the `deal` is shown, where it is
- * one.
+ * True when the client already has the current representation, so that the response is 304. The refusal (412) shows
+ * `deal`, if it is given.
  * @throws ProblemError `precondition-failed`
  */
 export function isUnchanged(etag: string, { ifMatch, ifNoneMatch }: Preconditions, deal?: Deal): boolean {

@@ -1,4 +1,4 @@
-/** Style 1: a verb below the deal, `PUT` or `POST /rest/v1/deals/{id}/hold`, its parameters in the body. */
+/** Style 1: a verb below the deal, `PUT` or `POST /rest/v1/deals/{id}/hold`, with the parameters in the body. */
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { describeSubResource } from '../openapi/command-operations.ts'
 import type { StyleRoute } from '../requests/invocation.ts'
@@ -6,7 +6,7 @@ import { decodeSubResource } from './deal-command.ts'
 
 const style = 'action-sub-resource'
 
-/** One route per command. */
+/** One route for each command. */
 export const actionSubResourceRoutes = (commands: readonly Command[]): StyleRoute[] =>
   commands.map((command) => ({
     style,

@@ -1,6 +1,6 @@
 /**
- * Style 4: the whole deal, changed, by `PUT /rest/v1/deals/{id}`; or the changed members alone, by PATCH (RFC 7396).
- * The difference becomes use cases. A PUT whose body has a member `action` is style 3, on the same path.
+ * Style 4: the changed deal by `PUT /rest/v1/deals/{id}`, or only the changed members by PATCH (RFC 7396). Each
+ * difference becomes a use case. A PUT whose body has a member `action` is style 3, on the same path.
  */
 
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
@@ -32,7 +32,7 @@ const path = '/rest/v1/deals/:id'
 
 const updateFields = [...dealFields, 'Deal-Use-Cases']
 
-/** What an update of attributes may be refused for, besides the refusals of its use cases. */
+/** The refusals of an attribute update, besides those of its use cases. */
 const updateRefusals: readonly DealRefusalCode[] = [
   'inconsistent-attributes',
   'penalty-required',
@@ -46,7 +46,9 @@ const putOperation: Operation = {
   id: 'updateDeal',
   summary: 'Run a use case by its name, or send the whole deal, changed',
   description:
-    'A body with the member `action` names a use case. Any other is the deal as it should be: each difference becomes a use case, all of them or none. `name`, `price` and `held` are required; other absent members are unchanged.',
+    'A body with the member `action` names a use case. Any other body is the deal as it should become: each ' +
+    'difference becomes a use case, and all of them run or none. `name`, `price` and `held` are required; other ' +
+    'absent members are unchanged.',
   tag: 'deal-update',
   pathParameters: { id: idOfDeal },
   body: { schema: dealUpdateBody, required: true },
@@ -71,7 +73,7 @@ const patchOperation: Operation = {
   ...dealCommandInput,
   id: 'patchDeal',
   summary: 'Change attributes of a deal',
-  description: 'Members that are left out stay as they are (RFC 7396); what differs becomes use cases, all or none.',
+  description: 'Absent members stay as they are (RFC 7396). Each difference becomes a use case; all run or none.',
   tag: 'deal-update',
   pathParameters: { id: idOfDeal },
   body: {
@@ -86,7 +88,7 @@ const patchOperation: Operation = {
   problems: [...commandProblems(attributeCommands), ...updateRefusals],
 }
 
-/** The two routes; `requirePrecondition` is REQUIRE_PRECONDITION. */
+/** The routes of PUT and PATCH. `requirePrecondition` is the setting REQUIRE_PRECONDITION. */
 export const dealUpdateRoutes = ({ requirePrecondition }: { requirePrecondition: boolean }): StyleRoute[] => [
   {
     style: 'deal-update',
@@ -121,7 +123,7 @@ function requireObject(body: unknown): object {
 interface Attributes {
   readonly dealId: string
   readonly body: object
-  /** PUT: `name`, `price` and `held` must be there. */
+  /** True for a PUT: `name`, `price` and `held` must be present. */
   readonly whole: boolean
   readonly required: boolean
 }
@@ -133,14 +135,14 @@ function decodeAttributes(request: HttpRequest, { dealId, body, whole, required 
     ...invocation,
     style: 'attribute-update',
     preconditions: withVersion(invocation.preconditions, version, required),
-    encode: (answered) => {
-      const answer = invocation.encode(answered)
-      return { ...answer, headers: { ...answer.headers, ...useCasesHeader(answered) } }
+    encode: (command) => {
+      const answer = invocation.encode(command)
+      return { ...answer, headers: { ...answer.headers, ...useCasesHeader(command) } }
     },
   }
 }
 
-/** The version in the body counts as a precondition when there is no If-Match (deal model 2.3). */
+/** The version in the body is a precondition when the request has no If-Match (docs/contract.md#preconditions). */
 function withVersion(preconditions: Preconditions, version: number | undefined, required: boolean): Preconditions {
   const fromBody = version === undefined ? undefined : [`"${version}"`]
   return { ...preconditions, ifMatch: preconditions.ifMatch ?? fromBody, required }

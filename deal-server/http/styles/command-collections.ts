@@ -1,7 +1,7 @@
 /**
- * Styles 5 and 6: commands as resources that the client names, `PUT /commands/{command_id}` with `{deal, action,
- * params}`, and `PUT /rest/v1/deals/{deal_id}/commands/{command_id}` with `{action, params}`. One space of ids for
- * both.
+ * Styles 5 and 6: commands as resources; the client chooses their ids. `PUT /commands/{command_id}` with `{deal,
+ * action, params}`, and `PUT /rest/v1/deals/{deal_id}/commands/{command_id}` with `{action, params}`. Both share their
+ * ids.
  */
 import { z } from 'zod'
 import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
@@ -39,12 +39,12 @@ const putOperation = (id: string, tag: string, schema: JsonSchema): Operation =>
   tag,
   summary: 'Send a command under an id of your own',
   description:
-    'Sent again with the same content, it is answered as before and happens once. A refusal is a problem document.',
+    'The same request sent again gets the same response, and the command runs once. A refusal is a problem document.',
   pathParameters: { id: idOfDeal, commandId: idOfCommand },
   body: { schema, required: true },
   responses: {
     201: {
-      description: 'The command, which has succeeded.',
+      description: 'The command succeeded.',
       schema: ref('SucceededCommand'),
       headers: [...outcomeFields, 'Location'],
     },
@@ -52,7 +52,7 @@ const putOperation = (id: string, tag: string, schema: JsonSchema): Operation =>
   problems: commandProblems(commands),
 })
 
-/** PUT and GET of a command in either collection, and the list of a deal's commands. */
+/** The routes: PUT and GET of a command in both collections, and the list of a deal's commands. */
 export const commandCollectionRoutes = (options: CommandReadOptions): StyleRoute[] => [
   {
     style: globalStyle,
@@ -125,11 +125,11 @@ function namedCommand(
     dealId,
     ...options,
     commandId,
-    encode: (answered) => {
-      const { deal, changed, shown } = answered
-      const view = { commandId, ...answered.record }
+    encode: (command) => {
+      const { deal, changed, shown } = command
+      const view = { commandId, ...command.record }
       const resource = representSucceeded(view, { deal, changed, events: shown?.events })
-      return jsonResponse(201, resource, { ...outcomeHeaders(answered), location: request.path.replace(/\/$/, '') })
+      return jsonResponse(201, resource, { ...outcomeHeaders(command), location: request.path.replace(/\/$/, '') })
     },
   }
 }

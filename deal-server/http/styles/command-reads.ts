@@ -1,4 +1,4 @@
-/** What came of commands: one that the caller has named, and all of a deal. */
+/** Reads of commands: one command of the caller, and all commands of a deal. */
 
 import { noParameters, pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
@@ -28,14 +28,14 @@ import { commandsScope } from '../requests/deal-lists.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation } from '../requests/invocation.ts'
 
-/** How a stored refusal reads. */
+/** Renders a stored refusal as a problem document. */
 export type RenderProblem = (refusal: {
   code: string
   detail: string
   members: Readonly<Record<string, unknown>>
 }) => ProblemDocument
 
-/** What reads of commands rest on. */
+/** The parts that reads of commands use. */
 export interface CommandReadOptions {
   readonly renderProblem: RenderProblem
   readonly lists: Lists
@@ -46,7 +46,7 @@ export const describeCommandRead = (id: string, tag: string): Operation =>
   describeRead({
     id,
     tag,
-    summary: 'Read what came of a command of your own',
+    summary: 'Read the outcome of a command of your own',
     pathParameters: { id: idOfDeal, commandId: idOfCommand },
     success: { description: 'The command.', schema: ref('CommandResource') },
   })
@@ -61,7 +61,7 @@ export const describeCommandList = (tag: string): Operation =>
     success: { description: 'Commands, the oldest first.', schema: ref('CommandPage') },
   })
 
-/** GET of a command of the caller; with `dealId`, below its deal. */
+/** Decodes GET of a command of the caller. `dealId` is set below a deal. */
 export function decodeCommandRead(
   request: HttpRequest,
   { renderProblem }: CommandReadOptions,
@@ -77,14 +77,14 @@ export function decodeCommandRead(
       if (!command || (dealId !== undefined && command.dealId !== dealId)) {
         throw new ProblemError('not-found', 'You have sent no command of this id.', { members: { commandId } })
       }
-      const asked = { dealId: command.dealId, caller }
-      if (!(await mayReadPast(reader, asked))) throw noSuchDeal(undefined, asked)
+      const read = { dealId: command.dealId, caller }
+      if (!(await mayReadPast(reader, read))) throw noSuchDeal(undefined, read)
       return jsonResponse(200, represent(command, renderProblem), privateHeaders)
     },
   }
 }
 
-/** GET of the commands of the deal in the path. */
+/** Decodes GET of the commands of the deal in the path. */
 export function decodeCommandList(request: HttpRequest, { renderProblem, lists }: CommandReadOptions): Invocation {
   const dealId = dealIdInPath(request)
   const list = lists.open(request, commandsScope(dealId), readQuery(request, pageParameters))
@@ -97,8 +97,8 @@ export function decodeCommandList(request: HttpRequest, { renderProblem, lists }
         mayReadPast(reader, { dealId, caller }),
       ])
       if (!mayRead) throw noSuchDeal(undefined, { dealId, caller })
-      // A deal that was purged has left its history.
-      if (page.items.length === 0) await requireKnown(reader, { dealId, caller })
+      // A purged deal still has a history.
+      if (page.items.length === 0) await requireExistedOnce(reader, { dealId, caller })
       return list.answer(page, {
         represent: (command) => represent(command, renderProblem),
         headers: privateHeaders,
@@ -107,10 +107,10 @@ export function decodeCommandList(request: HttpRequest, { renderProblem, lists }
   }
 }
 
-/** @throws ProblemError `not-found` for a deal that there never was */
-async function requireKnown(reader: DealReader, asked: { dealId: string; caller: Caller }): Promise<void> {
-  const { deal, purged } = await reader.load(asked.dealId, undefined, { forCreation: true })
-  if (deal === undefined && !purged) throw noSuchDeal(undefined, asked)
+/** @throws ProblemError `not-found` for a deal that never existed */
+async function requireExistedOnce(reader: DealReader, read: { dealId: string; caller: Caller }): Promise<void> {
+  const { deal, purged } = await reader.load(read.dealId, undefined, { forCreation: true })
+  if (deal === undefined && !purged) throw noSuchDeal(undefined, read)
 }
 
 function represent(command: CommandRecord, renderProblem: RenderProblem) {

@@ -1,7 +1,7 @@
 /**
- * Style 7: a command controller, `POST /command/{command_name}/` with the arguments as one object, answering 200
- * without a body; and a query controller, `GET /query/{dto_name}/{query_parameter}`, answering a list, or 404 when
- * there is nothing.
+ * Style 7: a command controller, `POST /command/{command_name}/` with the arguments as one object; the response is 200
+ * without a body. And a query controller, `GET /query/{dto_name}/{query_parameter}`; the response is a list, or 404 for
+ * an empty result.
  */
 
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
@@ -22,7 +22,7 @@ import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 import { isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
 import { describeQueryController, queryControllers } from './query-controllers.ts'
 
-/** One route for all commands, one for all queries. */
+/** One route for all commands, and one for all queries. */
 export const controllerRoutes = (lists: Lists): readonly StyleRoute[] => [
   {
     style: 'command-controller',
@@ -40,7 +40,7 @@ export const controllerRoutes = (lists: Lists): readonly StyleRoute[] => [
   },
 ]
 
-/** Each command has a path of its own in the document. */
+/** In the OpenAPI document, each command has its own path. */
 const describeCommandController = (command: Command): Operation => ({
   ...commandInput,
   path: `/command/${command.name}/`,
@@ -66,7 +66,7 @@ async function decodeCommand(request: HttpRequest): Promise<Invocation> {
     bound: command.bind(params, ''),
     dealId,
     ...commandOptionsOf(request),
-    encode: (answered) => emptyResponse(200, { ...outcomeHeaders(answered), location: pathOf(answered.deal) }),
+    encode: (executed) => emptyResponse(200, { ...outcomeHeaders(executed), location: pathOf(executed.deal) }),
   }
 }
 

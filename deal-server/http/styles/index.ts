@@ -1,7 +1,4 @@
-/**
- * All styles of one table of commands, checked: every command has exactly one entry in each, and no two of them share a
- * path.
- */
+/** All styles for all commands. Each style has every command exactly once, and no two commands share a path. */
 import type { Command } from '../../use-cases/define-use-case.ts'
 import type { StyleRoute } from '../requests/invocation.ts'
 import { actionSubResourceRoutes } from './action-sub-resource.ts'
@@ -13,16 +10,16 @@ import { liveEventRoutes } from './live-events.ts'
 import { resourceRoutes } from './resource.ts'
 import { stateNamedSubResourceRoutes } from './state-named-sub-resource.ts'
 
-/** What the styles rest on. */
+/** The parts that the styles use. */
 export interface StyleOptions extends CommandReadOptions {
-  /** REQUIRE_PRECONDITION. */
+  /** The setting REQUIRE_PRECONDITION. */
   readonly requirePrecondition: boolean
 }
 
-/** Segments below a deal that are no command's. */
+/** Path segments below a deal that do not name a command. */
 const reservedSegments = ['commands', 'tasks', 'events', 'history', 'allowed']
 
-/** Every route that leads to a use case. @throws TypeError when the table of commands is ambiguous */
+/** All routes of use cases. @throws TypeError when two commands share a name, a segment or a route */
 export function styleRoutes(commands: readonly Command[], options: StyleOptions): readonly StyleRoute[] {
   requireDistinct(
     'name',

@@ -1,4 +1,4 @@
-/** Live events: Server-Sent Events (WHATWG HTML §9.2) that go on for as long as the client stays and may read them. */
+/** Live events: a stream of Server-Sent Events (WHATWG HTML §9.2), until the client goes or loses the right. */
 import { z } from 'zod'
 import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
@@ -15,27 +15,33 @@ import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 const positionPattern = /^(0|[1-9]\d{0,14})$/
 
 const parameters = z.strictObject({
-  after: z.string().optional().meta({
-    description:
-      'The position of an event: begin after it; `0`: at the beginning. One that no event has is refused. `Last-Event-ID` goes before.',
-  }),
-  deal: uuid.optional().meta({ description: 'Events of this deal alone.', format: 'uuid' }),
+  after: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'The position of an event: begin after it; `0`: at the beginning. A position without an event is refused. ' +
+        '`Last-Event-ID` has priority.',
+    }),
+  deal: uuid.optional().meta({ description: 'Only events of this deal.', format: 'uuid' }),
   type: z
     .string()
     .transform((types) => types.split(','))
-    .pipe(z.array(z.enum(dealEventTypes, { error: `Expected some of ${dealEventTypes.join(', ')}` })))
+    .pipe(z.array(z.enum(dealEventTypes, { error: `Expected some of ${dealEventTypes.join(', ')}.` })))
     .transform((types) => new Set<string>(types))
     .optional()
-    .meta({ description: `Events of these types alone, separated by commas: ${dealEventTypes.join(', ')}.` }),
+    .meta({ description: `Only events of these types, separated by commas: ${dealEventTypes.join(', ')}.` }),
 })
 
 const operation: Operation = {
   id: 'streamEvents',
-  summary: 'Follow what happens to deals, as it happens',
-  description: `Each event has its position as \`id\`, its type as \`event\`, and as \`data\` an \`Event\` in one line. Without a position the stream
-begins now. Events of one deal come in their order; what is not of one deal comes in the order in which it was written, which is not that of
-positions. A comment every 15 seconds shows that the stream lives. It ends when the credential has ended or the right is gone, and
-when PostgreSQL was restarted. What happens is told as it happens; of what is past, a caller without the right \`deal.restore\` gets nothing of a deleted deal but its deletion.`,
+  summary: 'Follow the events of deals as they happen',
+  description: `Each event has its position as \`id\`, its type as \`event\`, and an \`Event\` in one line as \`data\`.
+Without a position the stream begins now. Events of one deal come in their order. Events of different deals come in the
+order in which they were written, which is not the order of positions. A comment every 15 seconds shows that the
+connection is open. The stream ends when the credential is no longer valid, when the right is removed, and when
+PostgreSQL was restarted. New events are always sent. Of the past events of a deleted deal, a caller without the right
+\`deal.restore\` gets only the deletion.`,
   tag: 'resource',
   query: parameters,
   headers: ['LastEventId'],
@@ -49,7 +55,7 @@ when PostgreSQL was restarted. What happens is told as it happens; of what is pa
   problems: [...callerProblems, 'invalid-parameter', 'missing-right', 'too-many-streams'],
 }
 
-/** Its one route. */
+/** The route of live events. */
 export const liveEventRoutes: readonly StyleRoute[] = [
   {
     style: 'resource',
@@ -63,14 +69,14 @@ export const liveEventRoutes: readonly StyleRoute[] = [
 const headers = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-store',
-  // Else nginx keeps events back until its buffer is full.
+  // Otherwise nginx holds events back until its buffer is full.
   'x-accel-buffering': 'no',
 } as const
 
 function decodeEvents(request: HttpRequest): Invocation {
   const { after, deal, type } = readQuery(request, parameters)
   const lastEventId = request.header('last-event-id')
-  // A browser that comes back sends the header to the address that it was first given.
+  // A browser that reconnects uses the first URL again, and adds the header.
   const [name, text] =
     lastEventId === undefined ? (['after', after] as const) : (['Last-Event-ID', lastEventId] as const)
   const wanted: StreamRequest = { after: positionOf(name, text), dealId: deal, types: type }
@@ -78,7 +84,7 @@ function decodeEvents(request: HttpRequest): Invocation {
     kind: 'stream',
     rights: [dealHistoryQuery.right],
     open: async (events, client) => {
-      // The answer to HEAD has no body, which would end the count.
+      // A response to HEAD has no body, so nothing would release the count of open streams.
       const body = request.method === 'HEAD' ? await headOf(events, wanted) : await events.open(wanted, client)
       if (!body) throw invalidPosition(name, 'There is no event at this position.')
       return { status: 200, headers, body }

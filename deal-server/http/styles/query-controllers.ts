@@ -1,4 +1,4 @@
-/** What each `{dto_name}` of the query controller reads. */
+/** The queries of the query controller, by `{dto_name}`. */
 
 import { entityTag } from '../../../shared/platform/http/cacheable.ts'
 import { noParameters, pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
@@ -26,22 +26,22 @@ import { assignedTaskScope, dealListScope, historyScope } from '../requests/deal
 
 interface ControlledQuery {
   rights(caller: Caller): readonly string[]
-  /** Undefined when there is nothing. */
+  /** The response; undefined for an empty result. */
   answer(reader: DealReader, caller: Caller, findUserId: FindUserId): Promise<TaggedResponse | undefined>
 }
 
-/** With the entity tag of what it shows. */
+/** A response with an entity tag. */
 type TaggedResponse = HttpResponse & { readonly headers: { readonly etag: string } }
 
-/** A kind of record, and its query. */
+/** A kind of record and its query. */
 interface QueryController {
   readonly summary: string
-  /** The parameter in the path, as the documentation names it, and its schema. */
+  /** The name of the path parameter in the documentation, and its schema. */
   readonly parameter: string
   readonly schema: JsonSchema
   /** The component schema of a record. */
   readonly record: string
-  /** False: one record at most. */
+  /** False when the result has at most one record. */
   readonly isList: boolean
   open(request: HttpRequest, parameter: string, lists: Lists): ControlledQuery
 }
@@ -53,7 +53,7 @@ const selections: Readonly<Record<string, DealFilter>> = {
   held: { held: true },
 }
 
-/** `{dto_name}` → its query. */
+/** `{dto_name}` → the query. */
 export const queryControllers: ReadonlyMap<string, QueryController> = new Map<string, QueryController>([
   [
     'Deal',
@@ -94,7 +94,7 @@ export const queryControllers: ReadonlyMap<string, QueryController> = new Map<st
   ],
 ])
 
-/** Each kind of record has a path of its own in the document. */
+/** In the OpenAPI document, each kind of record has its own path. */
 export function describeQueryController([dtoName, controller]: readonly [string, QueryController]): Operation {
   const { summary, parameter, schema, record, isList } = controller
   const describe = isList ? describeList : describeRead
@@ -106,7 +106,7 @@ export function describeQueryController([dtoName, controller]: readonly [string,
     tag: 'query-controller',
     pathParameters: { [parameter]: schema },
     success: {
-      description: 'A list, never empty: 404 when there is nothing.',
+      description: 'A list, never empty: 404 for an empty result.',
       schema: { type: 'array', minItems: 1, ...(isList ? {} : { maxItems: 1 }), items: ref(record) },
     },
   })
@@ -135,7 +135,7 @@ function deals(request: HttpRequest, parameter: string, lists: Lists): Controlle
     rights: () => [dealsQuery.right],
     answer: async (reader) => {
       const page = await dealsQuery.run({ filter, sort: newestFirst, page: list.page }, reader)
-      return answerOf(list, page, representListedDeal)
+      return responseOf(list, page, representListedDeal)
     },
   }
 }
@@ -151,7 +151,7 @@ function assignedTask(request: HttpRequest, parameter: string, lists: Lists): Co
       const userId = isCaller ? caller.userId : await findUserId(parameter, request)
       const assignee = { username: parameter, userId }
       const page = await assignedTaskQuery.run({ assignee, page: list.page }, reader)
-      return answerOf(list, page, (task) => task)
+      return responseOf(list, page, (task) => task)
     },
   }
 }
@@ -167,12 +167,12 @@ function dealHistory(request: HttpRequest, parameter: string, lists: Lists): Con
         dealHistoryQuery.run({ dealId, page: list.page }, reader),
         mayReadPast(reader, { dealId, caller }),
       ])
-      return mayRead ? answerOf(list, page, representEvent) : undefined
+      return mayRead ? responseOf(list, page, representEvent) : undefined
     },
   }
 }
 
-function answerOf<Item>(
+function responseOf<Item>(
   list: ListRequest,
   page: Page<Item>,
   represent: (item: Item) => unknown,
@@ -187,7 +187,7 @@ const tagged = (answer: HttpResponse, etag: string): TaggedResponse => ({
   headers: { ...answer.headers, etag },
 })
 
-/** @throws ProblemError `not-found` for what cannot be a deal's id */
+/** @throws ProblemError `not-found` unless the parameter is a UUID */
 function idOf(parameter: string): string {
   const parsed = uuid.safeParse(parameter)
   if (parsed.success) return parsed.data

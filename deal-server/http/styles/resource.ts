@@ -1,4 +1,4 @@
-/** The resource form: deals as a collection that is posted to, read, listed and deleted from. */
+/** Deals as a collection of resources: create, read, list and delete. */
 import { z } from 'zod'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
@@ -28,12 +28,13 @@ const collection = '/rest/v1/deals'
 const member = '/rest/v1/deals/:id'
 const style = 'resource'
 
-/** The promise of a walk over all pages of the deals. */
-const walk = `A walk over all pages, by \`nextCursor\` or \`Link\`, gives each deal that is among those asked for throughout exactly once, whatever is changed
-meanwhile: a deal stays where it was when the walk began, and is shown as it is now. Deals that are created meanwhile may be left out. A cursor is good for the
-same filters and the same order only. Quick however many deals there are: sorted by \`createdAt\`, also with
-\`status\`; by \`name\`; by \`completionDate\`, also with \`ownerId\`; by \`price\` with \`currency\`. Any other order reads all deals that the filters leave; \`held\` and \`q\`
-read deals in their order until the page is full.`
+/** The guarantees of a walk over all pages of the list. */
+const walk = `A walk over all pages, by \`nextCursor\` or \`Link\`, returns each deal that matches during the whole walk
+exactly once: at its position when the walk began, with its current values. Deals that are created during the walk may
+be left out. A cursor is valid only for the same filters and the same order. These lists are quick for any number of
+deals: sorted by \`createdAt\`, also with \`status\`; by \`name\`; by \`completionDate\`, also with \`ownerId\`; by
+\`price\` with \`currency\`. Any other order reads all deals that match the filters; \`held\` and \`q\` read deals in
+their order until the page is full.`
 
 const listOperation = describeList({
   id: 'listDeals',
@@ -63,12 +64,13 @@ const historyOperation = describeList({
   pathParameters: { id: idOfDeal },
   success: {
     description:
-      'Events, the oldest first. Of a deleted deal they need the right `deal.restore`; those of a purged one have no data.',
+      'Events, the oldest first. Those of a deleted deal need the right `deal.restore`; those of a purged deal have ' +
+      'no data.',
     schema: ref('EventPage'),
   },
 })
 
-/** Its routes. */
+/** The routes of the collection. */
 export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
   {
     style,
@@ -122,7 +124,7 @@ function decodeRead(request: HttpRequest): Invocation {
     answer: async (reader, caller) => {
       const deal = requirePresent(await dealQuery.run({ id }, reader), { dealId: id, caller })
       const isKnown = isUnchanged(etagOf(deal), preconditions, deal)
-      // What is allowed depends on the caller too, so this form has no validator.
+      // The allowed commands depend on the caller too, so this form has no validator.
       if (expand) return jsonResponse(200, { ...representDeal(deal), ...allowedTo(caller, deal) }, privateHeaders)
       const headers = dealHeaders(deal)
       return isKnown ? emptyResponse(304, headers) : jsonResponse(200, representDeal(deal), headers)
@@ -131,8 +133,8 @@ function decodeRead(request: HttpRequest): Invocation {
 }
 
 function decodeList(request: HttpRequest, lists: Lists): Invocation {
-  const { filter, sort, ...asked } = readQuery(request, dealListQuery)
-  const list = lists.open(request, dealListScope({ filter, sort }), asked)
+  const { filter, sort, ...page } = readQuery(request, dealListQuery)
+  const list = lists.open(request, dealListScope({ filter, sort }), page)
   return {
     kind: 'query',
     rights: () => [dealsQuery.right],

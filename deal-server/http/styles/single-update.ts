@@ -10,19 +10,16 @@ import { requireRepeatable, withoutRepeatedId } from '../requests/deal-target.ts
 import type { Invocation } from '../requests/invocation.ts'
 import { dealCommand } from './deal-command.ts'
 
-/**
- * Any object, as it came: a copy of it would pass over a member `__proto__`, which is to be refused like any unknown
- * one.
- */
+/** Any object, unchanged: a copy would omit a member `__proto__`, which must be refused like any unknown member. */
 const anyObject = z.unknown().superRefine((input, context) => {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return
   context.addIssue({ code: 'invalid_type', expected: 'object', input })
 })
 
-/** What a body that names its action is made of, in styles 3, 5 and 6. */
+/** A body that names a command, in styles 3, 5 and 6. */
 export const actionSchema = z.strictObject({ action: z.string(), params: anyObject.default({}) })
 
-/** @throws ProblemError `invalid-value` */
+/** The command with this name. @throws ProblemError `invalid-value` */
 export function commandOfAction(action: string): Command {
   const command = commandNamed(action)
   if (command) return command
@@ -30,7 +27,7 @@ export function commandOfAction(action: string): Command {
   throw invalidValue([{ pointer: '/action', code: 'unknown-action', message }])
 }
 
-/** The command that the body names, on the deal in the path. */
+/** Decodes the command that the body names, on the deal in the path. */
 export function decodeSingleUpdate(request: HttpRequest, dealId: string, body: object): Invocation {
   const attributes = Object.keys(body).filter((name) => name !== 'id' && isAttribute(name))
   if (attributes.length > 0) {

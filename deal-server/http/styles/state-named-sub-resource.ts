@@ -1,6 +1,6 @@
 /**
- * Style 2: the state that is wanted below the deal, `PUT /rest/v1/deals/{id}/holded`; what a state can naturally be
- * asked or undone by (GET and DELETE of `holded`, DELETE of `deleted`), and tasks as a collection that is posted to.
+ * Style 2: the wanted state as a sub-resource, `PUT /rest/v1/deals/{id}/holded`. GET reads the state `holded`, DELETE
+ * undoes `holded` and `deleted`. Tasks are a collection, and POST adds a task.
  */
 
 import { noParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
@@ -35,7 +35,7 @@ const holdOperation = describeRead({
   success: { description: 'The hold; 404 when the deal is not held.', schema: ref('Hold') },
 })
 
-/** One route per command, and the natural forms. */
+/** One route for each command, and the routes that read or undo a state. */
 export const stateNamedSubResourceRoutes = (commands: readonly Command[]): StyleRoute[] => [
   ...commands.map(
     (command): StyleRoute => ({
@@ -58,7 +58,7 @@ export const stateNamedSubResourceRoutes = (commands: readonly Command[]): Style
   },
 ]
 
-/** DELETE of a state: the command that ends it. */
+/** DELETE of a state: runs the command that ends the state. */
 const undoing = (command: Command, { segment, id }: { segment: string; id: string }): StyleRoute => ({
   style,
   methods: ['DELETE'],
@@ -85,14 +85,14 @@ function decodeHold(request: HttpRequest): Invocation {
   }
 }
 
-/** 201: the task is new, though what is answered is the deal. */
+/** Decodes POST of a task. The status is 201, because the task is new, although the response shows the deal. */
 async function decodeNewTask(request: HttpRequest): Promise<Invocation> {
   const invocation = await decodeSubResource(request, addTask)
   return {
     ...invocation,
-    encode: (answered) => {
-      const answer = invocation.encode(answered)
-      return answered.changed && answer.status === 200 ? { ...answer, status: 201 } : answer
+    encode: (command) => {
+      const answer = invocation.encode(command)
+      return command.changed && answer.status === 200 ? { ...answer, status: 201 } : answer
     },
   }
 }

@@ -147,7 +147,9 @@ function closing(attributes: Attributes, deal: Deal): Found {
   return { command: cancelDeal, params: { penaltyAmount: penalty, reason } }
 }
 
-/** True for a closed deal when the attributes do not differ from how it was closed. Absent attributes count as equal. */
+/**
+ * True for a closed deal when the attributes do not differ from how it was closed. Absent attributes count as equal.
+ */
 function isClosedAs({ completion, cancelPenalty, cancelReason }: Attributes, deal: Deal): boolean {
   if (deal.status === 'completed') return completion == null || isCompletedAs(deal, completion)
   const samePenalty = cancelPenalty == null || isAmount(cancelPenalty, deal.cancelPenalty ?? 0, deal.currency)
