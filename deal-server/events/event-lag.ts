@@ -1,6 +1,8 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 
-/** For how long events have been there that do not show, because an older transaction, anywhere in the cluster, has not ended. */
+/**
+ * Measures how long committed events are invisible because an older transaction, anywhere in the cluster, is running.
+ */
 export class EventLag {
   readonly #clock: Clock
   #waiting: { readonly xid: number; readonly since: number } | undefined
@@ -9,7 +11,7 @@ export class EventLag {
     this.#clock = clock
   }
 
-  /** What a look into the log found. */
+  /** Takes the result of a read of the log. */
   observe({ heldBack, horizon }: { heldBack: number | undefined; horizon: number }): void {
     if (heldBack === undefined) this.#waiting = undefined
     else if (this.#waiting === undefined || this.#waiting.xid < horizon) {
@@ -17,7 +19,7 @@ export class EventLag {
     }
   }
 
-  /** In milliseconds; 0 when everything shows. */
+  /** The lag in milliseconds; 0 when all events are visible. */
   ms(): number {
     return this.#waiting === undefined ? 0 : this.#clock.monotonic() - this.#waiting.since
   }

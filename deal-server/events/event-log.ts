@@ -1,7 +1,7 @@
 /**
- * The events of all deals in one order, as their readers see them. The order is that of the writing transactions, then of positions:
- * an event shows once every transaction that is older than its own has ended, so nothing ever appears before what was shown
- * (docs/deal-model.md#event-order). The store fulfils this (`store/event-log.ts`).
+ * The port to the events of all deals, in the order in which readers see them: by writing transaction, then by
+ * position. An event becomes visible when all transactions older than its own have ended. So no event ever appears
+ * before an event that was visible earlier (docs/deal-model.md#event-order). `store/event-log.ts` implements it.
  */
 
 /** An event as it was stored. Amounts in `data` are minor units of `currency`. */
@@ -16,7 +16,7 @@ export interface StoredEvent {
   readonly currency: string
   readonly occurredAt: string
   readonly actor: string
-  /** The immutable id of that user; null in events of before it was kept. */
+  /** The immutable id of that user; null in old events. */
   readonly actorUserId: string | null
   readonly useCase: string
   readonly style: string
@@ -32,87 +32,91 @@ export interface Place {
   readonly position: number
 }
 
-/** Before everything. */
+/** The place before all events. */
 export const beginning: Place = { xid: 0, position: 0 }
 
 /** True when `a` comes first. */
 export const isBefore = (a: Place, b: Place): boolean => a.xid < b.xid || (a.xid === b.xid && a.position < b.position)
 
-/** An event with its transaction: a place too. */
+/** An event with its transaction, and so with its place. */
 export interface LoggedEvent extends StoredEvent, Place {
-  /** True for an event of a deal that is deleted or purged, but for its deletion; worked out where `hidesDeleted` asks for it. */
+  /** True for events of a deleted or purged deal, except the deletion. Set only for reads with `hidesDeleted`. */
   readonly isHidden?: boolean
 }
 
-/** Which transactions had ended at a moment. */
+/** The transactions that had ended at one time (PostgreSQL's `pg_snapshot`). */
 export interface Snapshot {
-  /** All before this one had. */
+  /** All transactions below this one had ended. */
   readonly xmin: number
-  /** This one and all after it had not begun to write. */
+  /** This transaction and all above it had not begun to write. */
   readonly xmax: number
-  /** Those between that had not. */
+  /** The transactions between these two that were still running. */
   readonly running: ReadonlySet<number>
 }
 
-/** True when what the transaction `xid` wrote was there at the moment of the snapshot. */
-export const wasThere = (xid: number, { xmin, xmax, running }: Snapshot): boolean =>
+/** True when the snapshot sees the rows that the transaction `xid` wrote. */
+export const isVisibleIn = (xid: number, { xmin, xmax, running }: Snapshot): boolean =>
   xid < xmin || (xid < xmax && !running.has(xid))
 
 /**
- * Which run of which database a look was made in. When it changes, a crash or another server that took over may have given numbers of
- * transactions out anew: what was concluded from the horizon or a snapshot of before is worth nothing.
+ * The id of one run of one database. When it changes, the database crashed or another server took over, and numbers of
+ * transactions may have been assigned again. Then an earlier horizon or snapshot has no meaning.
  */
 export type RunId = string
 
-/** A stretch of the log. */
+/** A page of the log. */
 export interface EventPage {
   readonly events: readonly LoggedEvent[]
   /**
-   * The last event that there was to read, else the place that the page was to begin after. An event that shows is durable, so, other
-   * than the horizon, this place stays right whatever crashes.
+   * The place of the last event, or the place before the page when it is empty. A visible event is durable. So this
+   * place stays correct after a crash; the horizon does not.
    */
   readonly end: Place
-  /** With `isLast`: events of earlier transactions have all been read, and none can come in this incarnation. */
+  /** With `isLast`: all events of transactions below this one were read, and none can follow in this run. */
   readonly horizon: number
   readonly runId: RunId
-  /** True when no further event shows at present. */
+  /** True when no more events are visible now. */
   readonly isLast: boolean
-  /** The transaction of the first event that is there but does not show yet. */
+  /** The transaction of the first event that is written but not visible yet. */
   readonly heldBack: number | undefined
 }
 
-/** What the log looks like, for those who watch over it. */
+/** The state of the log, for readiness and metrics. */
 export interface LogState {
-  /** Events of this transaction and later ones do not show yet. */
+  /** Events of this transaction and of all above it are not visible yet. */
   readonly horizon: number
   /** As in `EventPage`. */
   readonly heldBack: number | undefined
-  /** True when there are events of transactions that this database has not reached: it was restored from another one. */
+  /**
+   * True when the table has events of transactions that this database has not reached: it comes from another cluster.
+   */
   readonly isRestored: boolean
 }
 
-/** At most `limit` events after a place, of one deal or of all. */
+/** Options of a read. */
 export interface ReadOptions {
   readonly limit: number
+  /** Reads the events of one deal only. */
   readonly dealId?: string | undefined
-  /** Marks events of deleted deals as hidden: a reader who may not restore deals learns the deletion of them, and nothing else. */
+  /** Marks events of deleted deals as hidden: readers without the right to restore deals get only the deletion. */
   readonly hidesDeleted?: boolean
 }
 
-/** The present moment. */
-export interface Look {
+/** The log at one time. */
+export interface LogSnapshot {
   readonly snapshot: Snapshot
   readonly runId: RunId
-  /** The last event that shows; the beginning when there is none. */
+  /** The last visible event; the beginning when there is none. */
   readonly last: Place
-  /** The place of the event at the position that was asked for, if there is one. */
+  /** The place of the event at the given position; undefined without such an event. */
   readonly place: Place | undefined
 }
 
+/** Reads the events of all deals. */
 export interface EventLog {
-  /** @throws Unavailable */
-  look(position?: number): Promise<Look>
-  /** @throws Unavailable */
+  /** The present state, and the place of a position. @throws Unavailable */
+  takeSnapshot(position?: number): Promise<LogSnapshot>
+  /** The visible events after a place, at most `limit`. @throws Unavailable */
   read(after: Place, options: ReadOptions): Promise<EventPage>
   /** @throws Unavailable */
   state(): Promise<LogState>

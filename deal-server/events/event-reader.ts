@@ -1,31 +1,34 @@
 /**
- * The one reader of the event log in a process: it reads what is new once, whatever the number of streams. It reads when wokenUp, now and
- * then, and soon again while events are held back by an older transaction. Without followers it does not read at all.
+ * The shared reader of the event log: it reads new events once for all streams of the process. It reads after a
+ * wake-up, at an interval, and soon again while an older transaction holds events back. Without followers it does not
+ * read.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import type { EventLag } from './event-lag.ts'
 import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place } from './event-log.ts'
 
-/** An event with its text on a stream. */
+/** An event and its text on a stream. */
 export interface EncodedEvent {
   readonly event: LoggedEvent
   readonly text: Uint8Array
 }
 
-/** A page of the log, its events encoded once for all streams. */
+/** A page of the log. Its events are encoded once for all streams. */
 export interface EncodedPage {
   readonly events: readonly EncodedEvent[]
   readonly end: Place
 }
 
+/** A stream that gets its events from the shared reader. */
 export interface Follower {
-  /** The next page; pages come in order and without gaps. */
-  take(page: EncodedPage): void
-  /** The database crashed, or is another one: whatever follows the log must begin anew. */
-  lose(): void
+  /** Gets the next page; pages come in order and without gaps. */
+  onPage(page: EncodedPage): void
+  /** The database was restarted or replaced: the follower must begin again. */
+  onRestart(): void
 }
 
+/** The parts that a reader uses. */
 export interface ReaderPorts {
   readonly log: EventLog
   readonly encode: (event: LoggedEvent) => Uint8Array
@@ -34,28 +37,32 @@ export interface ReaderPorts {
   readonly logger: Pick<Log, 'warn'>
 }
 
+/** Times and sizes of a reader. */
 export interface ReaderOptions {
-  /** How often to look without a wakeUp, in milliseconds. */
+  /** The interval of reads without a wake-up, in milliseconds. */
   readonly pollMs: number
-  /** Events in a page. */
+  /** The largest number of events in a page. */
   readonly pageSize: number
 }
 
-/** WakeUps that come faster are answered by one look, in milliseconds. */
+/** The shortest time between two reads, in milliseconds. Wake-ups within it share one read. */
 const shortestIntervalMs = 5
-/** While events are held back, looks are this far apart at most, in milliseconds. */
+/** The longest time between two reads while events are held back, in milliseconds. */
 const longestHeldBackMs = 250
 
+/** Reads the log for all followers of a process. */
 export class EventReader {
   readonly #ports: ReaderPorts
   readonly #options: ReaderOptions
   readonly #followers = new Set<Follower>()
-  /** The last event that was read and handed on: nothing but events moves it. Of no meaning while nobody follows, as what stands below. */
+  /**
+   * The place of the last event that followers got. Only events move it. Without followers the state has no meaning.
+   */
   #place: Place = { xid: 0, position: 0 }
   #runId = ''
   #isRunning = false
   #isWoken = false
-  #heldBackLooks = 0
+  #heldBackReads = 0
   #wake: () => void = () => undefined
 
   constructor(ports: ReaderPorts, options: ReaderOptions) {
@@ -64,8 +71,9 @@ export class EventReader {
   }
 
   /**
-   * From now on hands every page to the follower, who has read up to the end of the log, with `page` as the last; may also hand it events
-   * that it has read itself. False when the reader is ahead of the follower, who must read on alone.
+   * Adds a follower that has read the whole log, with `page` as its last page. It gets every later page; a page may
+   * repeat events that the follower read itself. Returns false when the reader is ahead of the follower: then
+   * the follower must continue to read by itself.
    */
   join(follower: Follower, { end, horizon, runId }: EventPage): boolean {
     if (this.#followers.size === 0) {
@@ -77,12 +85,13 @@ export class EventReader {
     return true
   }
 
+  /** Removes a follower. */
   leave(follower: Follower): void {
     this.#followers.delete(follower)
     if (this.#followers.size === 0) this.#wake()
   }
 
-  /** There may be new events. */
+  /** Wakes the reader: there may be new events. */
   wakeUp(): void {
     this.#isWoken = true
     this.#wake()
@@ -99,49 +108,51 @@ export class EventReader {
     this.#isRunning = false
   }
 
-  /** Undefined when the log cannot be read at present. */
+  /** The next page; undefined when the log cannot be read now. */
   async #readPage(): Promise<EventPage | undefined> {
     const { log, encode, lag, logger } = this.#ports
     const place = this.#place
     this.#isWoken = false
     try {
       const page = await log.read(place, { limit: this.#options.pageSize })
-      // All have left meanwhile, and another one has joined elsewhere: read again, from there.
+      // During the read all followers left, and a new one joined at another place: read again from there.
       if (place !== this.#place) return { ...page, isLast: false }
       lag.observe(page)
-      if (page.runId !== this.#runId) return this.#lose(page)
+      if (page.runId !== this.#runId) return this.#onRestart(page)
       this.#place = page.end
       const encoded = { events: page.events.map((event) => ({ event, text: encode(event) })), end: page.end }
-      for (const follower of [...this.#followers]) follower.take(encoded)
+      for (const follower of [...this.#followers]) follower.onPage(encoded)
       return page
     } catch (err) {
-      logger.warn({ err }, 'the events could not be read')
+      logger.warn({ err }, 'The events could not be read')
       return undefined
     }
   }
 
-  /** After a crash, or when a standby took over that had not received everything, streams begin anew: clients say after which event. */
-  #lose(page: EventPage): EventPage {
-    this.#ports.logger.warn('the database was restarted or is another one: all event streams are ended')
+  /**
+   * Ends all streams after a crash, or after a failover that lost events. Clients reconnect and name their last event.
+   */
+  #onRestart(page: EventPage): EventPage {
+    this.#ports.logger.warn('The database was restarted or replaced: all event streams are ended')
     const followers = [...this.#followers]
     this.#followers.clear()
-    for (const follower of followers) follower.lose()
+    for (const follower of followers) follower.onRestart()
     return page
   }
 
   async #pause(started: number, page: EventPage | undefined): Promise<void> {
     const { clock } = this.#ports
-    this.#heldBackLooks = page?.heldBack === undefined ? 0 : this.#heldBackLooks + 1
+    this.#heldBackReads = page?.heldBack === undefined ? 0 : this.#heldBackReads + 1
     const ms =
-      this.#heldBackLooks === 0
+      this.#heldBackReads === 0
         ? this.#options.pollMs
-        : Math.min(longestHeldBackMs, shortestIntervalMs * 2 ** (this.#heldBackLooks - 1), this.#options.pollMs)
+        : Math.min(longestHeldBackMs, shortestIntervalMs * 2 ** (this.#heldBackReads - 1), this.#options.pollMs)
     if (!this.#isWoken) await this.#sleep(ms)
     const tooEarlyMs = shortestIntervalMs - (clock.monotonic() - started)
     if (this.#followers.size > 0 && tooEarlyMs > 0) await new Promise((resolve) => setTimeout(resolve, tooEarlyMs))
   }
 
-  /** Until wokenUp, at most. */
+  /** Waits for a wake-up, at most `ms`. */
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms).unref()

@@ -1,7 +1,7 @@
 /**
- * One client's stream: it reads the log itself until it has caught up with the shared reader, then follows that one; a client that falls
- * behind goes back to reading at its own pace, so what waits for it stays bounded. Its caller's right is looked at before
- * anything is sent.
+ * The stream of one client. It reads the log itself until it has caught up, then it follows the shared reader. When its
+ * client is too slow, it reads the log itself again, at the client's pace, so that its memory stays bounded. The right
+ * of the caller is checked before anything is sent.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
@@ -11,6 +11,7 @@ import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place, 
 import type { EncodedPage, EventReader, Follower } from './event-reader.ts'
 import type { StreamStart } from './stream-request.ts'
 
+/** The parts that a stream uses. */
 export interface StreamPorts {
   readonly log: EventLog
   readonly reader: EventReader
@@ -19,57 +20,59 @@ export interface StreamPorts {
   readonly logger: Pick<Log, 'warn' | 'debug'>
 }
 
-/** Times in milliseconds. */
+/** Times and sizes of a stream; times in milliseconds. */
 export interface StreamOptions {
   readonly heartbeatMs: number
-  /** How often an idle stream's caller is looked at. */
+  /** The interval at which the caller's right is checked again. */
   readonly recheckMs: number
-  /** A client that takes nothing for so long is cut off. */
+  /** A client that reads nothing for this time is disconnected. */
   readonly stallMs: number
-  /** So much may wait for a client that follows. */
+  /** The largest number of bytes that may wait for a client that follows the reader. */
   readonly maxWaitingBytes: number
   readonly pageSize: number
 }
 
-/** What of the log a caller may see. */
-export interface Sight {
-  /** False: of a deal that is deleted by the time of the reading nothing but the deletion. What happens is told as it happens. */
+/** The part of the log that a caller may see. */
+export interface Visibility {
+  /** False: of the past events of a deleted deal, only the deletion is visible. New events are always visible. */
   readonly seesDeleted: boolean
 }
 
+/** A stream that can begin: its start, its deal and its caller's rights. */
 export interface OpenedStream {
   readonly start: StreamStart
-  /** Reads of the log are narrowed to it while catching up. */
+  /** Set for a stream of one deal: reads of the log are limited to it. */
   readonly dealId: string | undefined
-  /** What the caller may see by now. @throws ProblemError, Unavailable when that is nothing any more, or nobody can tell */
-  mayRead(): Promise<Sight>
+  /** Checks the caller's right again. @throws ProblemError without the right; Unavailable when it cannot be checked */
+  mayRead(): Promise<Visibility>
 }
 
-/** What is to be sent of a page. */
+/** The texts of a page that are to be sent. */
 interface Batch {
   readonly texts: readonly Uint8Array[]
   readonly end: Place
 }
 
-/** Before it tries the database again, in milliseconds. */
+/** Pause before the next attempt to read the database, in milliseconds. */
 const retryMs = 500
-/** What a client waits before it comes back, in milliseconds; the first thing on every stream. */
+/** The begin of every stream: the time after which a client reconnects, in milliseconds. */
 const preamble = 'retry: 1000\n\n'
 const heartbeat = ':\n\n'
 
+/** The stream of one client. */
 export class EventStream implements Follower {
   readonly #ports: StreamPorts
   readonly #options: StreamOptions
   readonly #opened: OpenedStream
   readonly #body: BodyStream
-  /** All that is wanted up to this event has been sent. */
+  /** All wanted events up to this place were sent. */
   #place: Place
-  /** Known from the first look on. */
+  /** The run of the database; known after the first read. */
   #runId: RunId | undefined
   #queue: Batch[] = []
   #waitingBytes = 0
   #isBehind = false
-  #isOver = false
+  #isEnded = false
   #wake: () => void = () => undefined
   #lastWrite: number
   #blockedSince: number | undefined
@@ -84,11 +87,11 @@ export class EventStream implements Follower {
     this.#lastWrite = ports.clock.monotonic()
   }
 
-  /** Writes until the client goes, the right is gone or the server drains. */
+  /** Sends events until the client goes, the right is removed or the server drains. */
   async run(): Promise<void> {
     const { ended } = this.#body
     const timer = setInterval(() => void this.#tick(), this.#options.recheckMs)
-    const end = () => this.#end('the connection ended')
+    const end = () => this.#end('The connection ended.')
     ended.addEventListener('abort', end)
     try {
       this.#write(preamble)
@@ -105,8 +108,8 @@ export class EventStream implements Follower {
     }
   }
 
-  take(page: EncodedPage): void {
-    if (this.#isBehind || this.#isOver) return
+  onPage(page: EncodedPage): void {
+    if (this.#isBehind || this.#isEnded) return
     const texts = page.events.filter(({ event }) => this.#isWanted(event)).map(({ text }) => text)
     this.#queue.push({ texts, end: page.end })
     this.#waitingBytes += lengthOf(texts)
@@ -114,21 +117,21 @@ export class EventStream implements Follower {
     this.#wake()
   }
 
-  lose(): void {
-    this.#end('the database was restarted or is another one')
+  onRestart(): void {
+    this.#end('The database was restarted or replaced.')
   }
 
   #hasEnded(): boolean {
-    return this.#isOver || this.#body.ended.aborted
+    return this.#isEnded || this.#body.ended.aborted
   }
 
   #end(reason: string): void {
-    if (!this.#isOver) this.#ports.logger.debug({ reason }, 'an event stream ends')
-    this.#isOver = true
+    if (!this.#isEnded) this.#ports.logger.debug({ reason }, 'An event stream ends')
+    this.#isEnded = true
     this.#wake()
   }
 
-  /** @throws what is no reason to end a stream in order */
+  /** Ends the stream for a refusal or an outage. @throws every other error */
   #endFor(error: unknown): void {
     if (!(error instanceof ProblemError || error instanceof Unavailable)) throw error
     this.#end(error instanceof ProblemError ? error.code : error.message)
@@ -145,7 +148,7 @@ export class EventStream implements Follower {
     return isBefore(this.#place, event) && this.#opened.start.includes(event)
   }
 
-  /** Reads and sends pages, each when the one before has gone out, until the shared reader takes over. */
+  /** Reads and sends one page after another until the shared reader takes over. */
   async #catchUp(): Promise<void> {
     const { encode, reader } = this.#ports
     this.#isBehind = false
@@ -161,7 +164,7 @@ export class EventStream implements Follower {
     }
   }
 
-  /** Undefined when the log cannot be read at present, or not on from here. */
+  /** The next page; undefined when the log cannot be read now, or when the database was restarted. */
   async #readPage(options: { hidesDeleted: boolean }): Promise<EventPage | undefined> {
     const { log, logger } = this.#ports
     const { pageSize: limit } = this.#options
@@ -169,21 +172,21 @@ export class EventStream implements Follower {
       const page = await log.read(this.#place, { limit, dealId: this.#opened.dealId, ...options })
       this.#runId ??= page.runId
       if (page.runId === this.#runId) return page
-      this.lose()
+      this.onRestart()
       return undefined
     } catch (err) {
-      if (!(err instanceof Unavailable)) logger.warn({ err }, 'the events could not be read')
+      if (!(err instanceof Unavailable)) logger.warn({ err }, 'The events could not be read')
       await pause(retryMs, this.#body.ended)
       return undefined
     }
   }
 
-  /** Sends what the shared reader hands on, until the client falls behind. */
+  /** Sends the pages of the shared reader until the client falls behind. */
   async #follow(): Promise<void> {
     while (!this.#hasEnded()) {
       const last = this.#queue.at(-1)
       if (last) {
-        // All that waits goes out together: one look at the caller's right, however long it takes.
+        // All waiting events are sent together, after one check of the caller's right.
         const texts = this.#queue.flatMap((batch) => batch.texts)
         this.#queue = []
         this.#waitingBytes = 0
@@ -219,13 +222,13 @@ export class EventStream implements Follower {
     }
   }
 
-  /** Now and then: ends the stream of a caller who may no longer read, cuts off who does not read, and shows the others that it lives. */
+  /** Runs at an interval: ends a stream without the right, disconnects a stalled client, and sends heartbeats. */
   async #tick(): Promise<void> {
     const { heartbeatMs, stallMs } = this.#options
     try {
       await this.#opened.mayRead()
     } catch (error) {
-      return this.#end(error instanceof ProblemError ? error.code : 'nobody can tell whether the caller may read')
+      return this.#end(error instanceof ProblemError ? error.code : 'The right of the caller cannot be checked.')
     }
     if (this.#hasEnded()) return
     const now = this.#ports.clock.monotonic()
@@ -237,7 +240,7 @@ export class EventStream implements Follower {
 
 const lengthOf = (texts: readonly Uint8Array[]): number => texts.reduce((sum, { length }) => sum + length, 0)
 
-/** Ends early when `ended` is aborted. */
+/** Waits; returns early when `ended` is aborted. */
 const pause = (ms: number, ended: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = () => {

@@ -1,6 +1,6 @@
 /**
- * Live events: the streams of one process over its one reader. Owns when events are read and who is told; knows neither the table
- * nor how an event is represented.
+ * Live events: the streams of one process over its shared reader. Owns when events are read and which streams get them.
+ * Does not know the table and the representation of events.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { StreamBody } from '../../shared/platform/http/stream.ts'
@@ -9,53 +9,60 @@ import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { EventLag } from './event-lag.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 import { EventReader } from './event-reader.ts'
-import { EventStream, type Sight, type StreamOptions } from './event-stream.ts'
+import { EventStream, type StreamOptions, type Visibility } from './event-stream.ts'
 import { StreamLimits, type StreamLimitsOptions } from './stream-limits.ts'
 import { findStart, type StreamRequest } from './stream-request.ts'
 
+/** The parts that event streams use. */
 export interface EventStreamsPorts {
   readonly log: EventLog
-  /** The envelope of an event. */
+  /** Makes the envelope of an event. */
   readonly represent: (event: LoggedEvent) => object
   readonly clock: Clock
   readonly logger: Pick<Log, 'warn' | 'debug'>
 }
 
+/** Times, sizes and limits of event streams. */
 export interface EventStreamsOptions extends StreamOptions, StreamLimitsOptions {
-  /** How often to look for events without being wokenUp, in milliseconds. */
+  /** The interval of reads without a wake-up, in milliseconds. */
   readonly pollMs: number
 }
 
+/** The figures of event streams, for metrics. */
 export interface EventsHealth {
-  /** Streams that are open. */
+  /** The number of open streams. */
   readonly streams: number
-  /** For how long committed events have been held back by an older transaction, as of the last look, in milliseconds. */
+  /** How long an older transaction has held committed events back, at the last read, in milliseconds. */
   readonly lagMs: number
 }
 
-/** Who follows. */
+/** The client of a stream. */
 export interface StreamClient {
   /** The user's immutable id. */
   readonly principalId: string
-  /** Asked before anything is read or sent, and each second; when it throws, the stream ends. @throws ProblemError, Unavailable */
-  mayRead(): Promise<Sight>
+  /**
+   * Called before every read and send, and each second. The stream ends when it throws. @throws ProblemError, Unavailable
+   */
+  mayRead(): Promise<Visibility>
 }
 
+/** The event streams of one process. */
 export interface EventStreams {
   /**
-   * The body of a stream; undefined when there is no event at the position that it is to continue after. It counts as open until it
-   * has run, so it must be run.
+   * Opens a stream. Returns undefined when no event has the position of the request. The stream counts as open until
+   * its body ended, so the body must be run.
    * @throws ProblemError `too-many-streams`, Unavailable
    */
   open(request: StreamRequest, client: StreamClient): Promise<StreamBody | undefined>
-  /** Whether such a stream could begin. @throws Unavailable */
+  /** True when such a stream could begin. @throws Unavailable */
   canBegin(request: StreamRequest): Promise<boolean>
-  /** There may be new events. */
+  /** Wakes the reader: there may be new events. */
   wakeUp(): void
   health(): EventsHealth
   /**
-   * For readiness.
-   * @throws Unavailable when events are held back for long, when the table comes from another cluster, or without the database
+   * The check for readiness.
+   * @throws Unavailable when events are held back for long, when the table comes from another cluster, or without the
+   *   database
    */
   check(): Promise<void>
 }
@@ -71,10 +78,10 @@ const defaults: EventStreamsOptions = {
   maxInAll: 2_000,
 }
 
-/** Readiness complains of a lag beyond this, in milliseconds. */
+/** The largest lag that readiness accepts, in milliseconds. */
 const maxLagMs = 10_000
 
-/** The streams of one process. */
+/** Makes the event streams of one process. */
 export function createEventStreams(
   { log, represent, clock, logger }: EventStreamsPorts,
   given: Partial<EventStreamsOptions> = {},
@@ -86,7 +93,7 @@ export function createEventStreams(
   const limits = new StreamLimits(options)
   return {
     open: async (request, { principalId, mayRead }) => {
-      const release = limits.take(principalId)
+      const release = limits.acquire(principalId)
       const start = await findStart(log, request).catch((error: unknown) => {
         release()
         throw error
@@ -108,6 +115,6 @@ export function createEventStreams(
   }
 }
 
-/** WHATWG HTML §9.2.6. JSON text has no line breaks, so the envelope is one `data` line. */
+/** Encodes an event (WHATWG HTML §9.2.6). JSON text has no line breaks, so the envelope is one `data` line. */
 const encodeEvent = ({ position, type }: LoggedEvent, envelope: object): Uint8Array =>
   Buffer.from(`id: ${position}\nevent: ${type}\ndata: ${JSON.stringify(envelope)}\n\n`)

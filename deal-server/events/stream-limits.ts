@@ -1,19 +1,21 @@
-/** How many streams may be open in a process: each costs memory and looks at its caller's right every second. */
+/** Limits the open streams of a process: each needs memory, and a check of its caller's right every second. */
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
+/** The largest numbers of open streams. */
 export interface StreamLimitsOptions {
-  /** Of one principal. */
+  /** The limit for each principal. */
   readonly maxOfPrincipal: number
-  /** Of all together. */
+  /** The limit for all principals together. */
   readonly maxInAll: number
 }
 
-/** What a refused client waits, in seconds: a stream may end at any time. */
+/** How long a refused client should wait, in seconds: a stream may end at any time. */
 const retryAfterSeconds = 10
 
+/** Counts the open streams. */
 export class StreamLimits {
   readonly #options: StreamLimitsOptions
-  /** Of those alone who have a stream. */
+  /** Principal id → its open streams, for principals that have one. */
   readonly #ofPrincipals = new Map<string, number>()
   #inAll = 0
 
@@ -21,23 +23,23 @@ export class StreamLimits {
     this.#options = options
   }
 
-  /** Streams that are open. */
+  /** The number of open streams. */
   get inAll(): number {
     return this.#inAll
   }
 
-  /** Counts a stream of this principal until what it gives is called. @throws ProblemError `too-many-streams` */
-  take(principalId: string): () => void {
+  /** Counts a stream of this principal. Returns the function that releases it. @throws ProblemError `too-many-streams` */
+  acquire(principalId: string): () => void {
     const { maxOfPrincipal, maxInAll } = this.#options
     const own = this.#ofPrincipals.get(principalId) ?? 0
     if (own >= maxOfPrincipal) throw tooMany(`You have ${own} streams open here; end one first.`)
     if (this.#inAll >= maxInAll) throw tooMany('The server has as many streams open as it may have.')
     this.#ofPrincipals.set(principalId, own + 1)
     this.#inAll += 1
-    let isTaken = true
+    let isOpen = true
     return () => {
-      if (isTaken) this.#release(principalId)
-      isTaken = false
+      if (isOpen) this.#release(principalId)
+      isOpen = false
     }
   }
 

@@ -1,29 +1,38 @@
-import { beginning, type EventLog, isBefore, type LoggedEvent, type Place, type RunId, wasThere } from './event-log.ts'
+import {
+  beginning,
+  type EventLog,
+  isBefore,
+  isVisibleIn,
+  type LoggedEvent,
+  type Place,
+  type RunId,
+} from './event-log.ts'
 
-/** What a client wants to be told. */
+/** The events that a client wants. */
 export interface StreamRequest {
-  /** After the event at this position, 0 for the beginning; undefined: from now on. */
+  /** Events after this position; 0: all events; undefined: new events only. */
   readonly after: number | undefined
-  /** Of one deal alone. */
+  /** Only events of this deal. */
   readonly dealId: string | undefined
-  /** Of these types alone. */
+  /** Only events of these types. */
   readonly types: ReadonlySet<string> | undefined
 }
 
-/** Where a stream begins. */
+/** The start of a stream. */
 export interface StreamStart {
-  /** An event, or the beginning: what is up to it is no matter of this stream. */
+  /** The stream has no event up to this place. */
   readonly place: Place
-  /** What `includes` was worked out in; undefined where it needs no look. */
+  /** The run of the database for which `includes` is valid; undefined when it is valid for all. */
   readonly runId: RunId | undefined
-  /** Of what comes after, what belongs to the stream. */
+  /** True for an event after the place that belongs to the stream. */
   includes(event: LoggedEvent): boolean
 }
 
 /**
- * Works out where a stream begins; undefined when there is no event at that position. A stream "from now on" gets exactly what is
- * committed after this look. One that resumes gets what comes after its position in the log's order; a position that does not show
- * yet, which a client may have from a deal's history, leaves out nothing that was not there when it was named.
+ * Finds the start of a stream; undefined when no event has the position. A stream of new events gets exactly the events
+ * that are committed after this snapshot. A resumed stream gets the events after its position in the order of the log.
+ * A position that is not visible yet (clients can get one from a deal's history) skips only events that existed at the
+ * time of the request.
  * @throws Unavailable
  */
 export async function findStart(
@@ -33,12 +42,12 @@ export async function findStart(
   const isWanted = (event: LoggedEvent): boolean =>
     (dealId === undefined || event.dealId === dealId) && (types === undefined || types.has(event.type))
   if (after === 0) return { place: beginning, runId: undefined, includes: isWanted }
-  const { snapshot, runId, last, place } = await log.look(after)
+  const { snapshot, runId, last, place } = await log.takeSnapshot(after)
   if (after === undefined) {
-    return { place: last, runId, includes: (event) => !wasThere(event.xid, snapshot) && isWanted(event) }
+    return { place: last, runId, includes: (event) => !isVisibleIn(event.xid, snapshot) && isWanted(event) }
   }
   if (place === undefined) return undefined
   if (place.xid < snapshot.xmin) return { place, runId, includes: isWanted }
-  const isPast = (event: LoggedEvent) => !isBefore(place, event) && wasThere(event.xid, snapshot)
+  const isPast = (event: LoggedEvent) => !isBefore(place, event) && isVisibleIn(event.xid, snapshot)
   return { place: last, runId, includes: (event) => !isPast(event) && isWanted(event) }
 }

@@ -1,34 +1,36 @@
 /**
- * WakeUps: "there may be new events", said among deal servers through the cache. A lost one delays, and loses nothing: readers look now
- * and then anyway. Not by NOTIFY in the commit: PostgreSQL lets transactions that notify commit one after another, which took
- * 32 writers from 14,300 to 4,000 commits a second.
+ * Wake-ups: messages between deal servers through the cache that there may be new events. A lost wake-up only delays,
+ * because readers also read at an interval. NOTIFY in the commit is not used: PostgreSQL lets transactions with NOTIFY
+ * commit only one after another, which reduced 32 writers from 14,300 to 4,000 commits a second.
  */
 import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 
+/** The parts that wake-ups use. */
 export interface WakeUpPorts {
   readonly cache: Pick<Cache, 'moment' | 'publish' | 'subscribe'>
   readonly ids: Pick<IdSource, 'uuid'>
-  /** Several instances may share one Redis: the id of this one, when it is known. */
+  /** The id of this instance, when it is known: several instances may share one Redis. */
   instanceId(): string | undefined
-  /** There may be new events. */
+  /** Called when there may be new events. */
   onWakeUp(): void
 }
 
+/** Sends and receives wake-ups. */
 export interface WakeUps {
-  /** This process has written events: tells its own readers at once, all others soon. Never fails. */
+  /** Reports that this process wrote events: wakes its own reader at once, and all others soon. Never fails. */
   send(): void
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 const channel = '{keyhold}:deal-events'
-/** What is written meanwhile goes into one wakeUp. */
+/** Pause between two messages, in milliseconds. Events that are written in the meantime share one message. */
 const pauseMs = 5
-/** A wakeUp that comes late does no harm, so the cache need not be asked for the moment each time. */
+/** A late wake-up does no harm, so the cache time is not read for each message. */
 const maxAgeMs = 60_000
 
-/** The wakeUps of one process. */
+/** Makes the wake-ups of one process. */
 export const createWakeUps = (ports: WakeUpPorts): WakeUps => new CacheWakeUps(ports)
 
 class CacheWakeUps implements WakeUps {
@@ -45,7 +47,7 @@ class CacheWakeUps implements WakeUps {
   }
 
   async start(): Promise<void> {
-    this.#unsubscribe = await this.#ports.cache.subscribe(channel, (message) => this.#hear(message))
+    this.#unsubscribe = await this.#ports.cache.subscribe(channel, (message) => this.#onMessage(message))
   }
 
   async stop(): Promise<void> {
@@ -58,7 +60,7 @@ class CacheWakeUps implements WakeUps {
     if (!this.#isSending) void this.#sendAll()
   }
 
-  #hear(message: string): void {
+  #onMessage(message: string): void {
     const [instanceId, sender] = message.split(' ')
     if (sender === this.#sender || instanceId !== String(this.#ports.instanceId())) return
     this.#ports.onWakeUp()
@@ -68,7 +70,7 @@ class CacheWakeUps implements WakeUps {
     this.#isSending = true
     while (this.#isDue) {
       this.#isDue = false
-      await this.#publish().catch(() => undefined) // readers find out by themselves
+      await this.#publish().catch(() => undefined) // readers also read at an interval
       await new Promise((resolve) => setTimeout(resolve, pauseMs).unref())
     }
     this.#isSending = false

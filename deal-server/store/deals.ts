@@ -1,8 +1,7 @@
 /**
- * The repository of deals over PostgreSQL: loads and commits are gathered over concurrent callers, one statement a batch. Owns the SQL
- * of the deal server, and knows nothing of HTTP.
+ * The repository of deals in PostgreSQL. Loads and commits of concurrent callers are gathered: one statement for each
+ * batch. Knows no HTTP.
  */
-
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import { type Database, DatabaseError, violates } from '../../shared/platform/database/database.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
@@ -29,10 +28,13 @@ const batchRules = {
   isItemError: (error: unknown) => error instanceof DatabaseError,
 }
 
-/** What the store of deals does for commands and queries. */
+/** The store of deals, for commands and queries. */
 export interface DealStore extends DealRepository, DealReader {}
 
-/** The repository; one per process, so that all callers share its batches. `onCommit` hears of every batch that wrote events. */
+/**
+ * Makes the repository, one for each process, so that all callers share its batches. `onCommit` is called after every
+ * batch that wrote events.
+ */
 export function createDealRepository(database: Database, onCommit: () => void = () => undefined): DealStore {
   const readDeal = gather<string, Deal | undefined>({ ...batchRules, run: (ids) => readDeals(database, ids) })
   const loadOne = gather<LoadItem, Loaded>({ ...batchRules, run: (items) => loadAll(database, items) })

@@ -1,4 +1,4 @@
-/** The event table in the order in which it is safe to read. */
+/** The event log in PostgreSQL: reads the events table in an order that loses no event. */
 import type { Database } from '../../shared/platform/database/database.ts'
 import {
   beginning,
@@ -10,7 +10,7 @@ import {
   type Snapshot,
 } from '../events/event-log.ts'
 
-/** A row of `deals.events` as `json_agg` gives it: transaction numbers are texts there. */
+/** A row of `deals.events` in the form of `json_agg`: transaction numbers are texts. */
 interface EventRow {
   readonly position: number
   readonly xid: string
@@ -35,25 +35,28 @@ interface EventRow {
 const horizon = 'pg_snapshot_xmin(pg_current_snapshot())'
 const heldBack = `(select e.xid::text from deals.events e where e.xid >= ${horizon} order by e.xid, e.position limit 1)`
 
-/** Where the events end that show. */
+/** The place of the last visible event. */
 const lastShown = `(select json_build_object('xid', e.xid::text, 'position', e.position) from deals.events e
     where e.xid < ${horizon} order by e.xid desc, e.position desc limit 1)`
 /**
- * The statistics begin anew whenever the server recovers from a crash, also from that of a single session, which the server itself
- * survives. All of it is 26 µs (measured).
+ * The run of the database. The statistics are reset after every recovery from a crash, also after the crash of a single
+ * session, which does not restart the server itself. The expression takes 26 µs (measured).
  */
 const runId = `concat_ws(' ', (pg_control_system()).system_identifier, (pg_control_checkpoint()).timeline_id,
     extract(epoch from pg_postmaster_start_time()), extract(epoch from pg_stat_get_bgwriter_stat_reset_time()))`
 
 /** `$1`: a position or null. */
-const lookStatement = `
+const snapshotStatement = `
   select pg_current_snapshot()::text as snapshot, ${runId} as incarnation, ${lastShown} as last,
     (select e.xid::text from deals.events e where e.position = $1::text::bigint) as xid`
 
 const isHidden = `e.type <> 'deal.deleted' and not exists (
         select from deals.deals d where d.id = e.deal_id and d.deleted_at is null)`
 
-/** `$1`, `$2`: a place; `$3`: how many; `$4`, for one deal: its id. Of all deals, the last event of the last page is the last there is. */
+/**
+ * `$1`, `$2`: a place; `$3`: the limit; `$4`, for one deal: its id. A read of all deals needs no `last`: the last event
+ * of the last page is the last visible event.
+ */
 const readStatement = (source: string, { last = 'null::json', more = '' }): string => `
   select ${horizon}::text as horizon, ${heldBack} as held_back, ${runId} as incarnation, ${last} as last, (
     select json_agg(p order by p.xid, p.position) from (
@@ -63,7 +66,7 @@ const readStatement = (source: string, { last = 'null::json', more = '' }): stri
     ) p
   ) as events`
 const readAll = (more = ''): string => readStatement('deals.events', { more })
-/** Has the events of the deal looked up first: a walk through all others until the limit is reached could take for ever. */
+/** Finds the events of the deal first: a scan of all events until the limit is reached could take very long. */
 const readDeal = (more = ''): string => `
   with of_deal as materialized (select * from deals.events where deal_id = $4::text::uuid)
   ${readStatement('of_deal', { last: lastShown, more })}`
@@ -93,17 +96,19 @@ interface PageRow extends StateRow {
   readonly runId: string
 }
 
-interface LookRow {
+interface SnapshotRow {
   readonly snapshot: string
   readonly runId: string
   readonly last: PlaceRow | null
   readonly xid: string | null
 }
 
-/** The log over a database. */
+/** The event log of a database. */
 export const createEventLog = (database: Database): EventLog => ({
-  look: async (position) => {
-    const [row] = await database.query<LookRow>(lookStatement, [position === undefined ? null : String(position)])
+  takeSnapshot: async (position) => {
+    const [row] = await database.query<SnapshotRow>(snapshotStatement, [
+      position === undefined ? null : String(position),
+    ])
     const { snapshot, runId, last, xid } = requireRow(row)
     const place = position === undefined || xid === null ? undefined : { xid: Number(xid), position }
     return { snapshot: parseSnapshot(snapshot), runId, last: last ? placeOfRow(last) : beginning, place }
@@ -149,9 +154,9 @@ const placeOf = ({ xid, position }: Place): Place => ({ xid, position })
 
 const placeOfRow = ({ xid, position }: PlaceRow): Place => ({ xid: Number(xid), position })
 
-/** Every statement here gives one row. */
+/** The only row of a result: every statement here returns exactly one. */
 function requireRow<Row>(row: Row | undefined): Row {
-  if (row === undefined) throw new TypeError('a look into the event log gave no row')
+  if (row === undefined) throw new TypeError('a read of the event log returned no row')
   return row
 }
 

@@ -1,6 +1,7 @@
 /**
- * What expires in the deal server's tables. Events stay for ever, and so do the ids they name: a purged deal's id is never used again.
- * Commands stay too, without their answers, so that a late duplicate never runs, not even when its deal is gone.
+ * Deletes expired data of the deal server. Events stay for ever, and so do their deal ids: the id of a purged deal is
+ * never used again. Commands stay too, without their outcomes, so that a late duplicate never runs, not even after its
+ * deal was purged.
  */
 import { sql } from 'drizzle-orm'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
@@ -28,8 +29,8 @@ const expiredAnswers = expiryJob({
 })
 
 /**
- * Deals that were deleted so long ago that they can no longer be restored, with their tasks. Their events and commands lose every name,
- * reason and amount: what stays is that they happened, when, and by whom.
+ * Purges deleted deals that can no longer be restored, with their tasks. Their events and commands lose all names,
+ * reasons and amounts; type, time and actor stay.
  */
 const purgedDeals = expiryJob({
   name: 'deleted deals',
@@ -45,7 +46,7 @@ const purgedDeals = expiryJob({
     const ofEvents = drizzle
       .$with('of_events')
       .as(drizzle.update(events).set({ data: {} }).where(sql`${events.dealId} = ${ids}`).returning({ id: events.id }))
-    // A refusal names nothing of the deal: it stays until it expires.
+    // A refusal has no data of the deal: it stays until it expires.
     const outcome = sql`case ${commands.outcome} ->> 'state' when 'refused' then ${commands.outcome} end`
     const ofCommands = drizzle
       .$with('of_commands')

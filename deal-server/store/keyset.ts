@@ -1,29 +1,30 @@
 /**
- * Paging by keyset: a page begins behind the last row of the one before, found through an index instead of counted. The value that a list
- * is sorted by may be missing; rows without it come last in either direction. One index in ascending order serves all of it: rows with the
- * value and rows without it are two stretches, each of them read through the index, forwards or backwards.
+ * Keyset pagination: a page begins after the last row of the page before, which is found by an index instead of an
+ * offset. The sort key may be null; rows without it come last in both directions. One ascending index is enough: rows
+ * with a key and rows without it are two ranges, and each range is read through the index, forwards or backwards.
  */
 import { and, type SQL, sql } from 'drizzle-orm'
 import type { Position } from '../../shared/platform/pagination.ts'
 
-/** A value that rows are sorted or told apart by. */
+/** A value by which rows are sorted or distinguished. */
 export interface KeysetColumn {
   readonly expression: SQL
-  /** Its type, to which positions are cast. */
+  /** The PostgreSQL type of the value; positions are cast to it. */
   readonly type: string
 }
 
+/** The order of a list. */
 export interface Keyset {
   readonly key: KeysetColumn
-  /** True when rows may lack the key. */
+  /** True when the key may be null. */
   readonly nullable: boolean
-  /** Together with the key they tell every two rows apart. Never null. */
+  /** Columns that make the order of rows unique, together with the key. Never null. */
   readonly ties: readonly KeysetColumn[]
   readonly descending: boolean
 }
 
-/** Rows next to one another in an index: which they are, and the order they come in. */
-export interface Stretch {
+/** Adjacent rows of an index: their condition and their order. */
+export interface IndexRange {
   readonly condition: SQL | undefined
   readonly order: SQL
 }
@@ -31,11 +32,11 @@ export interface Stretch {
 const cast = (value: string | number | null | undefined, { type }: KeysetColumn): SQL =>
   sql`${String(value)}::text::${sql.raw(type)}`
 
-/** The members of a row comparison or an order. */
+/** A list of columns or values, for a row comparison or an order. */
 const list = (parts: readonly SQL[]): SQL => sql.join([...parts], sql`, `)
 
-/** The stretches of the rows behind `after`, in order; `after` is the key and then the ties. */
-export function stretchesOf({ key, nullable, ties, descending }: Keyset, after: Position | undefined): Stretch[] {
+/** The ranges of the rows after `after`, in order. `after` is the key followed by the ties. */
+export function rangesOf({ key, nullable, ties, descending }: Keyset, after: Position | undefined): IndexRange[] {
   const behind = sql.raw(descending ? '<' : '>')
   const columns = [key, ...ties]
   const order = list(columns.map(({ expression }) => sql`${expression} ${sql.raw(descending ? 'desc' : 'asc')}`))
@@ -46,13 +47,13 @@ export function stretchesOf({ key, nullable, ties, descending }: Keyset, after: 
     ]
     return sql`(${list(expressions)}) ${behind} (${list(bounds)})`
   }
-  const withKey: Stretch = {
+  const withKey: IndexRange = {
     condition: and(nullable ? sql`${key.expression} is not null` : undefined, after && beyond(columns, after)),
     order,
   }
   if (!nullable) return [withKey]
   const isAmongNulls = after !== undefined && after[0] === null
-  const withoutKey: Stretch = {
+  const withoutKey: IndexRange = {
     condition: and(sql`${key.expression} is null`, isAmongNulls ? beyond(ties, after.slice(1)) : undefined),
     order,
   }
@@ -61,24 +62,25 @@ export function stretchesOf({ key, nullable, ties, descending }: Keyset, after: 
 
 interface Reading {
   readonly limit: number
-  /** The columns and where they come from: `select … from …`. */
+  /** The columns and tables: `select … from …`. */
   readonly select: SQL
-  /** Which rows, whatever the stretch. */
+  /** The conditions of all ranges. */
   readonly conditions: readonly (SQL | undefined)[]
 }
 
-/** The rows of all stretches, one beyond `limit` at least, in no order. The second is not looked at when the first is enough. */
-export function readStretches(stretches: readonly Stretch[], { limit, select, conditions }: Reading): SQL {
-  const [first, second] = stretches.map(
+/** Selects up to `limit + 1` rows of each range, in no order. The second range is read only when it is needed. */
+export function readRanges(ranges: readonly IndexRange[], { limit, select, conditions }: Reading): SQL {
+  const isNeeded = sql`(select count(*) from first_range) <= ${sql.raw(String(limit))}`
+  const [first, second] = ranges.map(
     ({ condition, order }, index) => sql`${select}
-      where ${and(...conditions, condition, index === 0 ? undefined : sql`(select count(*) from stretch) <= ${sql.raw(String(limit))}`)}
+      where ${and(...conditions, condition, index === 0 ? undefined : isNeeded)}
       order by ${order} limit ${sql.raw(String(limit + 1))}`,
   )
   if (!second) return sql`(${first})`
-  return sql`(with stretch as materialized (${first}) select * from stretch union all (${second}))`
+  return sql`(with first_range as materialized (${first}) select * from first_range union all (${second}))`
 }
 
-/** The order over all stretches. */
+/** The order of the rows of all ranges. */
 export function orderOf({ key, nullable, ties, descending }: Keyset): SQL {
   const direction = sql.raw(descending ? 'desc' : 'asc')
   const columns = [key, ...ties].map(({ expression }) => sql`${expression} ${direction}`)

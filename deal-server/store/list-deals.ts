@@ -1,8 +1,9 @@
 /**
- * Lists of deals. What a list is sorted by may change while somebody walks through its pages, and a deal that crosses the cursor would be
- * missed or met twice. So a walk remembers the database's snapshot at its first page. A deal whose value has been changed since is taken out
- * of the index's order and put where it was: the first event that the snapshot does not show says what the value had been. Nothing is kept
- * for a walk; each page costs what it would alone, and a look at the events since the first.
+ * Lists of deals. The sort key of a deal may change while a client reads page after page. Then the deal could cross the
+ * cursor and appear twice or never. So the cursor has the database's snapshot of the first page. A deal that was
+ * changed since then is removed from the order of the index and inserted at its former position: the first event that
+ * the snapshot does not see has the former value. The server stores nothing for a walk. A page costs as much as a
+ * single read, plus a read of the events since the first page.
  */
 import { and, eq, inArray, isNull, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Database, Parameter } from '../../shared/platform/database/database.ts'
@@ -10,24 +11,24 @@ import { type Page, type Position, pageOfRows } from '../../shared/platform/pagi
 import type { Deal } from '../domain/deal.ts'
 import type { DealEventType } from '../domain/events.ts'
 import type { DealFilter, DealList, DealSort, DealSortKey } from '../queries/ports.ts'
-import { type Keyset, orderOf, readStretches, stretchesOf } from './keyset.ts'
+import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
 import { type DealRow, dealOfRow } from './rows.ts'
 import { deals, events } from './schema.ts'
 
-interface SortedBy {
+interface SortKey {
   readonly value: SQL
   readonly type: string
   readonly nullable?: boolean
-  /** Undefined for what never changes. */
+  /** Undefined for a value that never changes. */
   readonly changes?: {
-    /** The events that change it; undefined for all. */
+    /** The events that change the value; undefined for all events. */
     readonly types?: readonly DealEventType[]
-    /** What it was before the first of them, `changed`. */
+    /** The value before the first of these events, `changed`. */
     readonly before: SQL
   }
 }
 
-const sortedBy: Readonly<Record<DealSortKey, SortedBy>> = {
+const sortKeys: Readonly<Record<DealSortKey, SortKey>> = {
   createdAt: { value: sql`${deals.createdAt}`, type: 'timestamptz' },
   updatedAt: {
     value: sql`${deals.updatedAt}`,
@@ -74,10 +75,13 @@ interface ListedRow {
   readonly snapshot: string | null
 }
 
-/** See `DealRepository.list`. A position is the value sorted by, the deal's id and, where the value may change, the walk's snapshot. */
+/**
+ * Reads a page of deals, see `DealReader.list`. A position has the sort key, the deal's id and, for a key that can
+ * change, the snapshot of the walk.
+ */
 export async function listDeals(database: Database, { filter, sort, page }: DealList): Promise<Page<Deal>> {
   const { limit, after } = page
-  const { changes } = sortedBy[sort.by]
+  const { changes } = sortKeys[sort.by]
   const snapshot = changes && (after?.[2] ?? undefined)
   const statement = database.drizzle
     .select({
@@ -98,8 +102,8 @@ export async function listDeals(database: Database, { filter, sort, page }: Deal
 }
 
 /**
- * The lists that are asked for most, newest first, all or of one status: planned once, they take half the time. Others are planned for what
- * is asked: the best way to an owner's deals hangs on whose they are.
+ * True for the most frequent lists: newest first, all deals or one status. With a prepared plan they take half the
+ * time. Other lists are planned for each request: the best plan for an owner's deals depends on the owner.
  */
 const isFrequent = ({ filter: { status: _status, ...rest }, sort }: Pick<DealList, 'filter' | 'sort'>): boolean =>
   sort.by === 'createdAt' && Object.values(rest).every((condition) => condition === undefined)
@@ -110,26 +114,26 @@ function runPrepared(database: Database, statement: { toSQL(): { sql: string; pa
 }
 
 const keysetOf = ({ by, descending }: DealSort, { key, id }: { key: SQL; id: SQL }): Keyset => ({
-  key: { expression: key, type: sortedBy[by].type },
-  nullable: sortedBy[by].nullable === true,
+  key: { expression: key, type: sortKeys[by].type },
+  nullable: sortKeys[by].nullable === true,
   ties: [{ expression: id, type: 'uuid' }],
   descending,
 })
 
-/** `(deal, key, id)` of the page's rows and some more, in no order. */
+/** Selects `(deal, key, id)` of the rows of the page and some more, in no order. */
 function listed({ filter, sort, page: { limit, after } }: DealList, snapshot: Position[number] | undefined): SQL {
-  const { value, changes } = sortedBy[sort.by]
+  const { value, changes } = sortKeys[sort.by]
   const conditions = conditionsOf(filter)
   const isWalk = changes !== undefined && snapshot !== undefined
-  // Through an array, whose size no planner guesses to be large: above a guess of 200,000 it would search the changed without hashing them.
+  // The planner never estimates an array as large. With an estimate above 200,000 rows it would search without a hash.
   const unchanged = sql`${deals.id} not in (select unnest(array(select deal_id from changed)))`
-  const inPlace = readStretches(stretchesOf(keysetOf(sort, { key: value, id: sql`${deals.id}` }), after), {
+  const inPlace = readRanges(rangesOf(keysetOf(sort, { key: value, id: sql`${deals.id}` }), after), {
     limit,
     select: sql`select deals as deal, ${value} as key, ${deals.id} as id from ${deals}`,
     conditions: isWalk ? [...conditions, unchanged] : conditions,
   })
   if (!isWalk) return inPlace
-  const moved = stretchesOf(keysetOf(sort, { key: sql`moved.key`, id: sql`moved.id` }), after)
+  const moved = rangesOf(keysetOf(sort, { key: sql`moved.key`, id: sql`moved.id` }), after)
   const placedAsBefore = sql`(select moved.deal, moved.key, moved.id from (
       select deals as deal, ${changes.before} as key, ${deals.id} as id
       from changed join ${deals} on ${deals.id} = changed.deal_id
@@ -139,13 +143,19 @@ function listed({ filter, sort, page: { limit, after } }: DealList, snapshot: Po
     ${inPlace} union all ${placedAsBefore}`
 }
 
-/** The first event of each deal that the snapshot does not show, of those that count. A deal made since has its creation here. */
+/**
+ * The first relevant event of each deal that the snapshot does not see. For a deal that is newer, it is the creation.
+ */
 function changedSince(snapshot: string, types: readonly DealEventType[] | undefined): SQL {
   const since = sql`${snapshot}::text::pg_snapshot`
   const counting = types && inArray(events.type, ['deal.created', ...types])
   return sql`select distinct on (${events.dealId}) ${events.dealId}, ${events.sequence}, ${events.type}, ${events.data}
     from ${events}
-    where ${and(sql`${events.xid} >= pg_snapshot_xmin(${since})`, not(sql`pg_visible_in_snapshot(${events.xid}, ${since})`), counting)}
+    where ${and(
+      sql`${events.xid} >= pg_snapshot_xmin(${since})`,
+      not(sql`pg_visible_in_snapshot(${events.xid}, ${since})`),
+      counting,
+    )}
     order by ${events.dealId}, ${events.sequence}`
 }
 
@@ -161,7 +171,8 @@ function conditionsOf(filter: DealFilter): SQL[] {
     priceMax !== undefined && sql`${deals.price} <= ${String(priceMax)}::text::bigint`,
     completionFrom !== undefined && sql`${deals.completionDate} >= ${completionFrom}::text::date`,
     completionTo !== undefined && sql`${deals.completionDate} <= ${completionTo}::text::date`,
-    // No index: that of pg_trgm is an extension, which the embedded engine lacks. Reads in the list's order until the page is full.
+    // Without an index: pg_trgm is an extension that the embedded engine does not have. Reads deals in the order of the
+    // list until the page is full.
     q !== undefined && sql`${deals.name} ilike ${`%${q.replace(/[\\%_]/g, '\\$&')}%`}`,
   ]
   return conditions.filter((condition) => condition !== false)

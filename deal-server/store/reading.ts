@@ -1,4 +1,4 @@
-/** Lists over the deal server's other tables, through Drizzle: none of them stands in the way of a write. */
+/** Lists of commands, events and tasks, by Drizzle. They block no writes. */
 import { and, asc, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { timeOfId } from '../../shared/platform/ids.ts'
@@ -6,7 +6,7 @@ import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/p
 import type { CommandRecord } from '../commands/ports.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 import type { AssignedTask, Assignee } from '../queries/ports.ts'
-import { type Keyset, orderOf, readStretches, stretchesOf } from './keyset.ts'
+import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
 import { type CommandRow, commandOfRow } from './rows.ts'
 import { commands, deals, events, tasks } from './schema.ts'
 
@@ -20,17 +20,17 @@ const commandOrder: Keyset = {
   descending: false,
 }
 
-/** The named commands of a deal, oldest first. */
+/** The commands of a deal that have an id, oldest first. */
 export async function listCommands(
   { drizzle }: Database,
   dealId: string,
   { limit, after }: PageRequest,
 ): Promise<Page<CommandRecord>> {
-  const [stretch] = stretchesOf(commandOrder, after)
+  const [range] = rangesOf(commandOrder, after)
   const rows = await drizzle
     .select({ command: sql<CommandRow>`to_json(commands)` })
     .from(commands)
-    .where(and(eq(commands.dealId, dealId), stretch?.condition))
+    .where(and(eq(commands.dealId, dealId), range?.condition))
     .orderBy(orderOf(commandOrder))
     .limit(limit + 1)
   return pageOfRows(rows, limit, {
@@ -39,7 +39,7 @@ export async function listCommands(
   })
 }
 
-/** What happened to a deal, oldest first. */
+/** The events of a deal, oldest first. */
 export async function readHistory(
   { drizzle }: Database,
   dealId: string,
@@ -72,15 +72,18 @@ const taskOrder = ({ dueDate, id, dealId }: { dueDate: SQL; id: SQL; dealId: SQL
   descending: false,
 })
 
-/** Of all users of one name: the one who has it now. A row without an id is of the user who had the name when it was assigned. */
-function isOf({ userId }: Assignee): SQL | undefined {
+/**
+ * Limits tasks of a name to the user who has it now. A task without a user id belongs to the user who had the name when
+ * it was assigned.
+ */
+function belongsTo({ userId }: Assignee): SQL | undefined {
   if (userId === undefined) return undefined
   const madeAt = timeOfId(userId)
-  const hadTheName = Number.isNaN(madeAt) ? sql`false` : gte(tasks.assignedAt, new Date(madeAt).toISOString())
-  return or(eq(tasks.assigneeUserId, userId), and(isNull(tasks.assigneeUserId), hadTheName))
+  const hadName = Number.isNaN(madeAt) ? sql`false` : gte(tasks.assignedAt, new Date(madeAt).toISOString())
+  return or(eq(tasks.assigneeUserId, userId), and(isNull(tasks.assigneeUserId), hadName))
 }
 
-/** The open tasks of a user on deals that are not deleted: the most urgent first, those without a date last. */
+/** The open tasks of a user on deals that are not deleted: the most urgent first, tasks without a date last. */
 export async function listAssignedTasks(
   { drizzle }: Database,
   assignee: Assignee,
@@ -88,15 +91,16 @@ export async function listAssignedTasks(
 ): Promise<Page<AssignedTask>> {
   const assigned = and(
     eq(sql`lower(${tasks.assigneeId} collate "C")`, assignee.username.toLowerCase()),
-    isOf(assignee),
+    belongsTo(assignee),
     eq(tasks.status, 'open'),
     isNull(deals.deletedAt),
   )
   const inTable = taskOrder({ dueDate: sql`${tasks.dueDate}`, id: sql`${tasks.id}`, dealId: sql`${tasks.dealId}` })
-  const listed = readStretches(stretchesOf(inTable, after), {
+  const listed = readRanges(rangesOf(inTable, after), {
     limit,
     select: sql`select json_build_object('taskId', ${tasks.id}, 'title', ${tasks.title}, 'dueDate', ${tasks.dueDate},
-        'dealId', ${deals.id}, 'dealName', ${deals.name}, 'dealHeld', ${deals.held}, 'assignedAt', ${tasks.assignedAt}) as task,
+        'dealId', ${deals.id}, 'dealName', ${deals.name}, 'dealHeld', ${deals.held},
+        'assignedAt', ${tasks.assignedAt}) as task,
       ${tasks.dueDate} as due_date, ${tasks.id} as id, ${tasks.dealId} as deal_id
       from ${tasks} join ${deals} on ${deals.id} = ${tasks.dealId}`,
     conditions: [assigned],

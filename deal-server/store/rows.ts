@@ -1,11 +1,10 @@
-/** Rows as PostgreSQL writes them in JSON, to and from what the domain knows. Column names are those of `schema.ts`. */
-
+/** Converts rows in PostgreSQL's JSON form to domain objects and back. Column names are those of `schema.ts`. */
 import type { CommandOutcome, CommandRecord, DealCommit } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { Completion } from '../domain/events.ts'
 import type { Task } from '../domain/task.ts'
 
-/** A row of `deals.deals` as `to_json` gives it: times in PostgreSQL's ISO form. */
+/** A row of `deals.deals` in the form of `to_json`: times in PostgreSQL's ISO form. */
 export interface DealRow {
   readonly id: string
   readonly name: string
@@ -75,7 +74,7 @@ export interface CommandRow {
 const time = (text: string): string => new Date(text).toISOString()
 const timeOrNull = (text: string | null): string | null => (text === null ? null : time(text))
 
-/** Without the rows of its tasks, a deal comes without tasks. */
+/** The deal of a row. Without rows of tasks, the deal has no tasks. */
 export const dealOfRow = (row: DealRow, tasks: readonly TaskRow[] | null = null): Deal => ({
   id: row.id,
   name: row.name,
@@ -139,7 +138,7 @@ export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
     done_at: task.doneAt,
   }))
 
-/** The row as it is inserted or updated; amounts in minor units. */
+/** The row of a deal, for insert and update; amounts in minor units. */
 export const rowOfDeal = (deal: Deal): DealRow => ({
   id: deal.id,
   name: deal.name,
@@ -173,7 +172,7 @@ export const rowOfDeal = (deal: Deal): DealRow => ({
   purge_at: deal.purgeAt,
 })
 
-/** Times come back as RFC 3339 in UTC. */
+/** The command of a row; times in RFC 3339, UTC. */
 export const commandOfRow = (row: CommandRow): CommandRecord => ({
   key: { principalId: row.principal_id, commandId: row.command_id },
   dealId: row.deal_id,
@@ -189,7 +188,7 @@ export const commandOfRow = (row: CommandRow): CommandRecord => ({
   signature: row.signature,
 })
 
-/** The row as it is inserted. */
+/** The row of a command, for insert. */
 export const rowOfCommand = (command: CommandRecord): CommandRow => ({
   principal_id: command.key.principalId,
   command_id: command.key.commandId,
@@ -206,7 +205,7 @@ export const rowOfCommand = (command: CommandRecord): CommandRow => ({
   signature: command.signature,
 })
 
-/** The rows of `deals.events` that a commit writes; position and transaction are the database's. */
+/** The rows of `deals.events` that a commit writes; the database adds position and transaction. */
 export const rowsOfEvents = ({ deal, events, context }: DealCommit) =>
   events.map(({ id, sequence, useCase, event }) => ({
     id,

@@ -1,6 +1,6 @@
 /**
- * The deal server's tables, in a PostgreSQL schema of their own that the auth server never reads. The checks repeat what the domain
- * guarantees, so that no other writer can break it.
+ * The tables of the deal server, in their own PostgreSQL schema, which the auth server never reads. The checks repeat
+ * the guarantees of the domain, so that no other writer can break them.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -24,7 +24,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/authentication/credential-tables.ts'
 
-/** All tables of the deal server live here. */
+/** The schema of all tables of the deal server. */
 export const dealsSchema = pgSchema('deals')
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
@@ -32,7 +32,7 @@ const time = (name: string) => timestamp(name, { withTimezone: true, precision: 
 const minorUnits = (name: string) => bigint(name, { mode: 'number' })
 const transactionId = customType<{ data: string }>({ dataType: () => 'xid8' })
 
-/** One row per deal: its present state. */
+/** One row for each deal: its current state. */
 export const deals = dealsSchema.table(
   'deals',
   {
@@ -57,7 +57,7 @@ export const deals = dealsSchema.table(
     cancelledAt: time('cancelled_at'),
     completion: jsonb('completion'),
     penaltyTotal: minorUnits('penalty_total').notNull(),
-    /** How many rows of `tasks` it has: a deal without any is read without looking there. */
+    /** The number of its rows in `tasks`: a read of a deal without tasks skips that table. */
     taskCount: integer('task_count').notNull(),
     version: integer('version').notNull(),
     sequence: integer('sequence').notNull(),
@@ -75,8 +75,9 @@ export const deals = dealsSchema.table(
     check('deals_price_range', sql`${table.price} between 0 and 999999999999999`),
     check('deals_penalty_range', sql`${table.penaltyTotal} between 0 and 999999999999999`),
     check('deals_status', sql`${table.status} in ('open', 'completed', 'cancelled')`),
-    // For lists, in both directions. None on what most commands change (`updated_at`, `held`): their updates would write into every
-    // index instead of none, with a third less of them a second and two and a half times the WAL (measured on 1,000,000 deals).
+    // For lists, in both directions. No index has a column that most commands change (`updated_at`, `held`): then their
+    // updates would write into every index instead of none. Measured on 1,000,000 deals: a third fewer updates each
+    // second, and 2.5 times the WAL.
     index('deals_by_creation').on(table.createdAt, table.id).where(sql`${table.deletedAt} is null`),
     index('deals_by_status').on(table.status, table.createdAt, table.id).where(sql`${table.deletedAt} is null`),
     index('deals_by_owner')
@@ -89,7 +90,7 @@ export const deals = dealsSchema.table(
   ],
 )
 
-/** One row per task. Its place in the list is the order of creation. */
+/** One row for each task. `ordinal` is the order of creation. */
 export const tasks = dealsSchema.table(
   'tasks',
   {
@@ -104,7 +105,7 @@ export const tasks = dealsSchema.table(
     createdAt: time('created_at').notNull(),
     assignedAt: time('assigned_at'),
     doneAt: time('done_at'),
-    /** The assignee's immutable id: null where nobody has the task, and in rows of before it was kept. */
+    /** The assignee's immutable id; null without an assignee, and in old rows. */
     assigneeUserId: text('assignee_user_id'),
   },
   (table) => [
@@ -116,7 +117,7 @@ export const tasks = dealsSchema.table(
   ],
 )
 
-/** One row per command that its client named. Rows outlive their answers, so that a late duplicate never runs again. */
+/** One row for each command with an id. Rows stay when their outcome expires, so that a late duplicate never runs. */
 export const commands = dealsSchema.table(
   'commands',
   {
@@ -126,14 +127,17 @@ export const commands = dealsSchema.table(
     useCase: text('use_case').notNull(),
     params: json('params').notNull(),
     fingerprint: text('fingerprint').notNull(),
-    /** json, not jsonb, here and in `params`: a replay is the same answer byte for byte, members in their order. Null once expired. */
+    /**
+     * Null after it expired. json, not jsonb, here and in `params`: a replay is the same response byte for byte, with
+     * the same order of members.
+     */
     outcome: json('outcome'),
     style: text('style').notNull(),
     requestId: uuid('request_id').notNull(),
     requestedBy: text('requested_by').notNull(),
     requestedAt: time('requested_at').notNull(),
     expiresAt: time('expires_at').notNull(),
-    /** SHA-256 (base64url) of the signature of the signed request that sent it; null for any other. */
+    /** SHA-256 (base64url) of the signature of a signed request; null for other requests. */
     signature: text('signature'),
   },
   (table) => [
@@ -143,12 +147,12 @@ export const commands = dealsSchema.table(
   ],
 )
 
-/** What happened to each deal, for ever: its history, and the outbox that live readers follow. */
+/** All events of all deals, for ever: the history, and the outbox that live readers follow. */
 export const events = dealsSchema.table(
   'events',
   {
     position: bigserial('position', { mode: 'number' }).primaryKey(),
-    /** The writing transaction: a reader shows only rows below the oldest one still running. */
+    /** The writing transaction: readers see only rows below the oldest running transaction. */
     xid: transactionId('xid').notNull().default(sql`pg_current_xact_id()`),
     id: uuid('id').notNull(),
     dealId: uuid('deal_id').notNull(),
@@ -156,7 +160,7 @@ export const events = dealsSchema.table(
     dealVersion: integer('deal_version').notNull(),
     type: text('type').notNull(),
     data: json('data').notNull(),
-    /** Of the amounts in `data`, which are minor units. */
+    /** The currency of the amounts in `data`, which are minor units. */
     currency: char('currency', { length: 3 }).notNull(),
     occurredAt: time('occurred_at').notNull(),
     actor: text('actor').notNull(),
@@ -166,7 +170,7 @@ export const events = dealsSchema.table(
     /** Common to all events of one command. */
     correlationId: uuid('correlation_id').notNull(),
     schemaVersion: integer('schema_version').notNull().default(1),
-    /** The actor's immutable id: null in rows of before it was kept. */
+    /** The actor's immutable id; null in old rows. */
     actorUserId: text('actor_user_id'),
   },
   (table) => [

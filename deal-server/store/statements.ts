@@ -1,15 +1,15 @@
 /**
- * The hot statements: each is prepared once and runs for a whole batch, which comes as one JSON text.
+ * The hot statements. Each is prepared once and runs for a whole batch, whose data is one JSON text.
  *
- * The parts of a statement share one snapshot, and "0 rows" rolls nothing back (docs/deal-model.md#write-path): so the deal's guarded update or insert
- * comes first, and command row and events are inserted from what it returned. A lost version then writes nothing; a taken command id
- * raises 23505 and undoes the whole statement. Deals are locked in the order of their ids first, so that two batches cannot
- * wait for each other.
+ * The parts of a statement share one snapshot, and "0 rows" rolls nothing back (docs/deal-model.md#write-path). So the
+ * guarded update or insert of the deal comes first, and command row and events are inserted from the rows that it
+ * returned. A lost version then writes nothing. A taken command id raises 23505, which undoes the whole statement.
+ * Deals are locked first, in the order of their ids, so that two batches cannot wait for each other.
  */
 import { getTableColumns } from 'drizzle-orm'
 import { deals, events, tasks } from './schema.ts'
 
-/** The rows of a deal's tasks in their order; a deal without any is not looked up. */
+/** The rows of a deal's tasks in their order. A deal without tasks skips the table. */
 const tasksOfDeal = `case when d.task_count > 0 then
     (select json_agg(t order by t.ordinal) from deals.tasks t where t.deal_id = d.id) end`
 
@@ -18,9 +18,9 @@ export const readDealsStatement = `
   select to_json(d) as deal, ${tasksOfDeal} as tasks from deals.deals d where d.id = any($1::text::uuid[])`
 
 /**
- * `$1`: `[{ordinal, deal_id, principal_id, command_id, for_creation}]`. `purged` is not null for a creation whose id only events know.
- * Each `limit 1` keeps its lookup a lookup: a plain join is planned as a walk over the whole table as long as the table is small, and
- * stays that while it grows.
+ * `$1`: `[{ordinal, deal_id, principal_id, command_id, for_creation}]`. `purged` is not null for a creation whose id
+ * occurs only in events. Each `limit 1` enforces a lookup by index: a plain join is planned as a scan while the table
+ * is small, and the prepared plan stays when the table grows.
  */
 export const loadStatement = `
   select i.ordinal, to_json(d) as deal, ${tasksOfDeal} as tasks, to_json(c) as command,
@@ -40,7 +40,7 @@ const mutableTaskColumns = columnsOf(tasks).filter((name) => name !== 'id' && na
 const ownEventColumns = new Set(['position', 'xid', 'schema_version'])
 const eventColumns = columnsOf(events).filter((name) => !ownEventColumns.has(name))
 
-/** `$1`: `[{expected_version, deal, tasks, events, command}]`; gives the id of each deal that was written. */
+/** `$1`: `[{expected_version, deal, tasks, events, command}]`. Returns the id of each deal that was written. */
 export const commitStatement = `
   with input as (
     select i.expected_version, i.tasks, i.events, i.command, r.*
@@ -80,7 +80,7 @@ export const commitStatement = `
   )
   select id from written`
 
-/** `$1`: a command row. Gives a row unless the command id is taken. */
+/** `$1`: a command row. Returns a row unless the command id is taken. */
 export const keepCommandStatement = `
   insert into deals.commands select * from json_populate_record(null::deals.commands, $1::text::json)
   on conflict do nothing returning command_id`

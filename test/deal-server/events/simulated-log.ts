@@ -4,8 +4,8 @@ import {
   type EventPage,
   isBefore,
   type LoggedEvent,
+  type LogSnapshot,
   type LogState,
-  type Look,
   type Place,
   type ReadOptions,
 } from '../../../deal-server/events/event-log.ts'
@@ -78,7 +78,7 @@ export class SimulatedLog implements EventLog {
     return [...this.committed].sort((a, b) => (isBefore(a, b) ? -1 : 1))
   }
 
-  async look(position?: number): Promise<Look> {
+  async takeSnapshot(position?: number): Promise<LogSnapshot> {
     await this.#arrive()
     const snapshot = { xmin: this.#horizon(), xmax: this.#nextXid, running: new Set(this.#running.keys()) }
     const place = this.committed.find((event) => event.position === position)

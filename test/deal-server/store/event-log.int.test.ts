@@ -109,10 +109,10 @@ describeBackends('the event log', (openBackend) => {
     const position = await writeAlone()
     await untilNothingIsHeldBack()
     const log = createEventLog(database)
-    const { place } = await log.look(position)
+    const { place } = await log.takeSnapshot(position)
     const { events: read } = await log.read(beginning, { limit: 5 })
     expect(place).toEqual({ xid: read[0]?.xid, position })
-    expect((await log.look(position + 1)).place).toBeUndefined()
+    expect((await log.takeSnapshot(position + 1)).place).toBeUndefined()
   })
 
   it('ends with the last event that shows, whatever has been rolled back since, and in one incarnation', async () => {
@@ -127,7 +127,7 @@ describeBackends('the event log', (openBackend) => {
     await rollBack.catch((error: unknown) => expect(error).toBe(undone))
     await untilNothingIsHeldBack()
     const log = createEventLog(database)
-    const { last, runId } = await log.look()
+    const { last, runId } = await log.takeSnapshot()
     const pages = [await log.read(beginning, { limit: 5 }), await log.read(beginning, { limit: 5, dealId: deal })]
     expect(last.position).toBe(position)
     for (const page of pages) {
