@@ -1,6 +1,7 @@
 /**
- * `npm start`: both servers in one process, on embedded defaults. Everything is real: a PostgreSQL engine under `data/`, the same
- * migrations, the same HTTP between the two servers; only the cache is in this process when REDIS_URL is not set.
+ * `npm start`: both servers in one process, with embedded defaults. Everything is real: a PostgreSQL engine in `data/`,
+ * the same migrations, the same HTTP between the two servers. Only the cache is in this process, when REDIS_URL is not
+ * set.
  */
 
 import { existsSync } from 'node:fs'
@@ -91,7 +92,7 @@ const cache = openCache({
 })
 
 const needsEngine = auth.config.databaseUrl === undefined || deal.config.databaseUrl === undefined
-// Not installed where only built servers run.
+// Imported on demand: an instance with built servers only does not have it.
 const embedded = needsEngine ? await import('./shared/platform/embedded/embedded.ts') : undefined
 const engine = await embedded?.openEmbeddedEngine(join(dataDir, 'postgres'))
 const openDatabase = (url: string | undefined): Database => {
@@ -158,8 +159,9 @@ function listenOn({ host, port, publicOrigin: origin, publicOrigins }: ServerPla
 }
 
 /**
- * On an empty database: the demo's users and their list for scripts, or one admin. The list's draft comes first: a demo that has one and
- * no list was cut off, and is finished by the next start, unless the database is another one by then, with users of its own.
+ * Creates the first users on an empty database: the demo users with their list for scripts, or one admin. A draft of
+ * the list is written first. A draft without a list shows that a start was interrupted; the next start completes it,
+ * unless the database was replaced by one with other users.
  */
 async function createFirstUsers(): Promise<void> {
   const isEmpty = await authServer.users.isEmpty()
@@ -190,9 +192,9 @@ async function readDemo(): Promise<Demo> {
   }
 }
 
-/** The list of what the demo has made, with where the servers are this time. */
-async function writeDemo(made: Demo): Promise<void> {
-  await writeDraft(made)
+/** Writes the list of demo users and API keys, with the present addresses of the servers. */
+async function writeDemo(demo: Demo): Promise<void> {
+  await writeDraft(demo)
   await rename(demoDraft, demoFile)
 }
 

@@ -1,4 +1,4 @@
-/** The deal server's settings: one line each, defaults included. The only place of this server that reads the environment. */
+/** The settings of the deal server, with their defaults. Only this file of the server reads the environment. */
 
 import { flag, integer, readSettings, type SettingProblem, text, url } from '../shared/platform/settings/settings.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from '../shared/protocol/settings/common-settings.ts'
 import { currencyExponents } from './domain/currency.ts'
 
-/** One line each; `docs/settings.md` is made of them. */
+/** All settings; `docs/settings.md` is generated from them. */
 export const dealSettings = {
   ...commonSettings,
   DEAL_DATABASE_URL: databaseUrl('the PostgreSQL database of the deal server'),
@@ -41,10 +41,10 @@ export const dealSettings = {
   }),
 }
 
-/** The settings of one deal server process, defaults worked out. */
+/** The settings of one deal server process, with all defaults applied. */
 export type DealConfig = ReturnType<typeof readDealConfig>['config']
 
-/** The configuration and everything that is wrong with it. */
+/** Reads the configuration, and lists all its problems. */
 export function readDealConfig(mode: Mode, environment: Readonly<Record<string, string | undefined>> = process.env) {
   const { values, problems } = readSettings(dealSettings, environment)
   const { DEAL_DATABASE_URL, REDIS_URL, SERVICE_SECRET } = values

@@ -3,14 +3,14 @@ import type { KeyStores } from './auth-client/key-stores.ts'
 import type { PrincipalFeed } from './auth-client/principal-feed.ts'
 import type { EventStreams } from './events/event-streams.ts'
 
-/** What the deal server tells beside what both servers do. */
+/** The parts that the metrics of the deal server read. */
 export interface DealMetricsParts {
   readonly keys: KeyStores
   readonly feed: Pick<PrincipalFeed, 'ageMs'>
   readonly events: Pick<EventStreams, 'health'>
 }
 
-/** Gauges of the keys that are held, the feed of principals and the streams of events. */
+/** Registers the gauges that only deal servers have: public keys, change feed and event streams. */
 export function observeDealServer(metrics: Metrics, { keys, feed, events }: DealMetricsParts): void {
   const stores = [
     ['jwt', keys.jwt],

@@ -1,4 +1,4 @@
-/** The process of one deal server on PostgreSQL and Redis: read the configuration, create, listen, drain on a signal. */
+/** The process of one deal server with PostgreSQL and Redis: reads the settings, listens, and drains on a signal. */
 
 import { join } from 'node:path'
 import { reportForgeries } from '../shared/platform/cache/report-forgeries.ts'
@@ -63,7 +63,7 @@ const endMetrics =
     ? undefined
     : await listenForMetrics(metrics, { ...place, port: metricsPort, clock: systemClock })
 const listening = await listen({ ...place, app: server.app, port, certificate })
-log.info(`deal server on ${origin}`)
+log.info(`Deal server on ${origin}`)
 
 closeOnSignal(log, async () => {
   await draining.begin(config.drainSeconds)

@@ -1,6 +1,6 @@
 /**
- * How the deal server authenticates callers: who fulfils the ports of each scheme. Caches first, then the auth server;
- * nothing of a credential is ever kept on disk.
+ * The authentication of the deal server: composes the enabled schemes with their ports. They use caches first, then the
+ * auth server. No credential is ever stored on disk.
  */
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
@@ -42,9 +42,9 @@ import { followDigestSecrets } from './auth-client/digest-secrets.ts'
 import type { KeyStores } from './auth-client/key-stores.ts'
 import type { PrincipalFeed } from './auth-client/principal-feed.ts'
 
-/** Of the settings, those that authentication reads. */
+/** The settings that authentication uses. */
 export interface DealAuthenticationSettings extends CrossSiteSettings {
-  /** AUTH_SCHEMES. */
+  /** The enabled schemes (AUTH_SCHEMES). */
   readonly schemes: readonly SchemeName[]
   readonly issuer: string
   readonly audience: string
@@ -55,7 +55,7 @@ export interface DealAuthenticationSettings extends CrossSiteSettings {
   readonly loginFailures: LoginThrottleLimits
 }
 
-/** What authentication rests on. */
+/** The parts that authentication uses. */
 export interface DealAuthenticationPorts {
   readonly database: Database
   readonly cache: Cache
@@ -68,15 +68,15 @@ export interface DealAuthenticationPorts {
   readonly principals: Principals
   readonly withPermit: WithHashingPermit
   readonly noteRefusal: NoteRefusal
-  /** SERVICE_SECRET: the one that is used. */
+  /** The current SERVICE_SECRET. */
   readonly serviceSecret: string
-  /** All that are accepted. */
+  /** All accepted SERVICE_SECRETs. */
   readonly serviceSecrets: readonly string[]
-  /** Told of the outcome of every authentication. */
+  /** Called with the outcome of every authentication. */
   readonly observe: NonNullable<AuthenticationPorts['observe']>
 }
 
-/** Authentication by the enabled schemes. */
+/** Makes the authentication with the enabled schemes. */
 export function createDealAuthentication(
   settings: DealAuthenticationSettings,
   ports: DealAuthenticationPorts,
@@ -133,7 +133,7 @@ function keySigned(
   })
 }
 
-/** The auth server counts what it checks; what is answered from memory counts here. */
+/** Basic. The auth server counts the attempts that it verifies; this server counts those that its memory answers. */
 function basic(allGuesses: LoginThrottle, ports: DealAuthenticationPorts): Scheme {
   const { authClient, serviceSecret, principals, clock, noteRefusal } = ports
   const loginThrottle = notingRefusals(allGuesses, 'basic', noteRefusal)

@@ -1,4 +1,4 @@
-/** The composition root of the deal server: the one place that sees all its parts, in production and in tests. */
+/** The composition root of the deal server: only this file knows all parts, in production and in tests. */
 
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
@@ -40,25 +40,25 @@ import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
 
-/** What differs between production and tests. */
+/** The parts that differ between production and tests. */
 export interface DealResources {
   readonly database: Database
   readonly cache: Cache
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: Log
-  /** Of the process; its own when left out. */
+  /** The metrics of the process; new ones when left out. */
   readonly metrics?: Metrics
-  /** Whether the process has been told to end. */
+  /** Shows that the process is about to end. */
   readonly draining?: Pick<Draining, 'hasBegun'>
-  /** SERVICE_SECRET: the one that is used. */
+  /** The current SERVICE_SECRET. */
   readonly serviceSecret: string
   readonly fetch?: typeof globalThis.fetch
-  /** Times and sizes of event streams other than the usual ones. */
+  /** Times and sizes of event streams, if they differ from the defaults. */
   readonly eventStreams?: Partial<EventStreamsOptions>
 }
 
-/** A deal server that does not listen yet. */
+/** Makes a deal server. It does not listen yet. */
 export function createDealServer(config: DealConfig, resources: DealResources) {
   const { database, cache, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
   const serviceSecrets = config.serviceSecrets ?? [serviceSecret]
@@ -105,7 +105,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   return { app, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
 
-/** What goes on in the background. */
+/** The parts that work in the background. */
 interface Parts {
   readonly authClient: Pick<AuthClient, 'stop'>
   readonly keys: KeyStores
@@ -115,9 +115,7 @@ interface Parts {
   readonly refusalReports: RefusalReports
 }
 
-/**
- * Follows the auth server: its keys and the feed of principals. Does not wait for an auth server that is not there yet.
- */
+/** Starts to follow the auth server: its keys and the change feed. Does not wait for an auth server that is down. */
 async function startParts({ feed, keys, wakeUps, housekeeping }: Parts): Promise<void> {
   await Promise.all([feed.start(), keys.refresh(), wakeUps.start()])
   keys.start()
@@ -133,7 +131,7 @@ async function stopParts({ authClient, keys, feed, wakeUps, housekeeping, refusa
   authClient.stop()
 }
 
-/** The streams of events, and the wakeUps by which deal servers tell each other of new ones. */
+/** The event streams, and the wake-ups between deal servers. */
 function createLiveEvents(
   { eventStreams }: Pick<DealConfig, 'eventStreams'>,
   { database, cache, clock, ids, log: logger, eventStreams: others }: DealResources,
@@ -145,8 +143,8 @@ function createLiveEvents(
   return { events, wakeUps }
 }
 
-/** What the routes that need no caller tell of. */
-interface Told {
+/** The parts that the routes without authentication show. */
+interface OpenRoutesParts {
   readonly draining: DealResources['draining']
   readonly dependencies: readonly Dependency[]
   readonly metrics: Metrics
@@ -154,14 +152,14 @@ interface Told {
 
 const openRoutes = (
   { metricsPort, publicOrigins, schemes, expiredTokenStatus }: DealConfig,
-  { dependencies, metrics, draining }: Told,
+  { dependencies, metrics, draining }: OpenRoutesParts,
 ): Route[] => [
   ...healthRoutes(dependencies, draining),
   ...(metricsPort === undefined ? [metricsRoute(metrics)] : []),
   ...documentationRoutes({ server: 'deal', publicOrigins, schemes, expiredTokenStatus }),
 ]
 
-/** What this server knows of the auth server: its keys and its principals, kept fresh. */
+/** The data of the auth server, kept fresh: its keys, principals and API keys. */
 function followAuthServer(
   { authUrl, recordMaxAgeMs, schemes }: Pick<DealConfig, 'authUrl' | 'recordMaxAgeMs' | 'schemes'>,
   resources: DealResources,

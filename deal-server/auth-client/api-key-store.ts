@@ -1,5 +1,4 @@
-/** API keys as the auth server tells of them, held in memory alone: what signed requests are verified with. */
-
+/** The API keys that verify signed requests. They come from the auth server and are cached in memory only. */
 import type { Clock } from '../../shared/platform/clock.ts'
 import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
@@ -13,26 +12,28 @@ import { apiKeyExchange, apiKeySecretPurpose, apiKeyUsedExchange } from '../../s
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import type { AuthClient } from './auth-client.ts'
 
+/** Finds API keys, and reports their use. */
 export interface ApiKeyStore {
-  /** The key of this id; undefined when there is none, or none any more. @throws Unavailable */
+  /** The key of this id; undefined for an unknown or revoked key. @throws Unavailable */
   find(id: string, traceContext?: Traced): Promise<SigningKey | undefined>
-  /** Tells the auth server, in the background and at most once in a minute per key, that the key was used. */
+  /** Reports to the auth server that the key was used: in the background, at most once a minute for each key. */
   noteUse(id: string): void
 }
 
+/** The parts that the store uses. */
 export interface ApiKeyStorePorts {
   readonly authClient: Pick<AuthClient, 'ask'>
   readonly principals: Principals
   readonly clock: Clock
   readonly log: Pick<Log, 'debug'>
-  /** SERVICE_SECRET: the one that is used. */
+  /** The current SERVICE_SECRET. */
   readonly secret: string
 }
 
 const cacheBounds = { maxEntries: 10_000, maxBytes: 32_000_000 }
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Nothing is held yet. */
+/** Makes an empty store. */
 export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
   const { authClient, principals, clock } = ports
   const held = createCredentialCache<SigningKey>({ principals, clock, ...cacheBounds })
@@ -64,7 +65,7 @@ async function load(
   return signingKeyOf({ ...facts, secret: secretSealed === null ? null : openSecret(id, secretSealed, secret) })
 }
 
-/** @throws Unavailable for a secret that was sealed under another service secret */
+/** Decrypts the secret of a key. @throws Unavailable when it was encrypted with another service secret */
 function openSecret(id: string, sealed: string, serviceSecret: string): string {
   const opened = openInternally(sealed, { secrets: [serviceSecret], purpose: apiKeySecretPurpose(id) })
   if (opened !== undefined) return opened

@@ -5,16 +5,17 @@ import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { passwordExchange, passwordPurpose } from '../../shared/protocol/internal-api/password.ts'
 import type { AuthClient, InternalResponse } from './auth-client.ts'
 
+/** The parts that the verification of passwords uses. */
 export interface AskForPasswordsPorts {
   readonly authClient: Pick<AuthClient, 'ask'>
-  /** SERVICE_SECRET: passwords travel sealed under it. */
+  /** SERVICE_SECRET: passwords are encrypted with it on their way. */
   readonly serviceSecret: string
 }
 
-/** Hashing takes its time, and others may be first. */
+/** Longer than for other requests: hashing is slow, and other passwords may be in the queue. */
 const deadlineMs = 6_000
 
-/** Lets the auth server verify passwords: this server knows none. */
+/** Verifies passwords at the auth server: this server knows none. */
 export const askForPasswords =
   ({ authClient, serviceSecret: secret }: AskForPasswordsPorts): BasicPorts['verify'] =>
   async ({ username, password, clientAddress }, traceContext) => {
@@ -29,7 +30,7 @@ export const askForPasswords =
     throw refusalOf(answer)
   }
 
-/** What the auth server refused for a reason of its own goes on to the caller. */
+/** The refusal for a response that neither accepts nor rejects the password. */
 function refusalOf(answer: InternalResponse): ProblemError | Unavailable {
   const retryAfterSeconds = Math.max(1, Number(answer.headers.get('retry-after')) || 1)
   if (answer.status === 429) {

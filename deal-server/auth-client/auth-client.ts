@@ -1,5 +1,7 @@
-/** What the deal server asks of the auth server over the network: its public documents, and everything at `/internal`. Every call has a deadline, and a shorter one where the auth server is frozen. */
-
+/**
+ * The client of the auth server: its public documents, and all routes at `/internal`. Every request has a deadline, and
+ * a shorter one while the auth server is frozen.
+ */
 import type { Clock } from '../../shared/platform/clock.ts'
 import { frozenAfterMs } from '../../shared/platform/concurrency/liveness.ts'
 import { type Traced, traceparent } from '../../shared/platform/http/trace.ts'
@@ -19,34 +21,39 @@ import { instanceIdSchema } from '../../shared/protocol/principal/instance-id.ts
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 
+/** Sends requests to the auth server. */
 export interface AuthClient {
-  /** The record as the database has it now, and which instance that is. @throws Unavailable */
+  /** The current record in the database, and the id of the instance. @throws Unavailable */
   principal(username: string, traceContext?: Traced): Promise<InstancePrincipal>
-  /** Whose feed and cache there is to follow. @throws Unavailable */
+  /** The id of the instance, whose feed and cache the deal server follows. @throws Unavailable */
   instanceId(): Promise<string>
-  /** A public document such as `/.well-known/jwks.json`, parsed and unchecked. @throws Unavailable unless it answers 200 */
+  /**
+   * A public document such as `/.well-known/jwks.json`, parsed but not checked. @throws Unavailable unless it is 200
+   */
   document(path: string): Promise<unknown>
   /**
-   * Asks below `/internal`; a body goes as JSON. @throws Unavailable when nothing answers, or something that is not JSON, or that is
-   * not proved to be the auth server's answer to this very question (`shared/protocol/internal-api/responses.ts`)
+   * Sends a request to a route at `/internal`, with a JSON body.
+   * @throws Unavailable without a response, for a response that is not JSON, and for a response without the MAC that
+   *   proves that the auth server made it for this request (`shared/protocol/internal-api/internal-answers.ts`)
    */
   ask(question: InternalQuestion): Promise<InternalResponse>
-  /** From now on it is not asked any more. */
+  /** Stops all requests. */
   stop(): void
 }
 
+/** A request to a route at `/internal`. */
 export interface InternalQuestion {
   readonly method: 'GET' | 'POST'
-  /** Path and query behind `/internal`; variable parts encoded. */
+  /** Path and query after `/internal`, with encoded variable parts. */
   readonly target: string
   readonly body?: unknown
-  /** The request that asks, if one does. */
+  /** The trace context of the client's request, if there is one. */
   readonly traceContext?: Traced | undefined
-  /** How long the answer may take, in milliseconds; 3 000 when left out. */
+  /** The deadline of the response, in milliseconds; 3 000 when left out. */
   readonly deadlineMs?: number
 }
 
-/** What the auth server answered; never secret by itself (`shared/platform/crypto/internal-sealing.ts`). */
+/** A response of the auth server. Secrets in it are encrypted (`shared/platform/crypto/internal-sealing.ts`). */
 export interface InternalResponse {
   readonly status: number
   /** Undefined without a body. */
@@ -54,19 +61,20 @@ export interface InternalResponse {
   readonly headers: Headers
 }
 
+/** The parts that the client uses. */
 export interface AuthClientPorts {
-  /** Where the auth server is found (AUTH_URL), without a slash at the end. */
+  /** The URL of the auth server (AUTH_URL), without a slash at the end. */
   readonly authUrl: string
-  /** SERVICE_SECRET: the one that is used. */
+  /** The current SERVICE_SECRET. */
   readonly secret: string
   readonly clock: Clock
   readonly ids: IdSource
   readonly fetch: typeof globalThis.fetch
-  /** Told with every answer which keys are published (`shared/protocol/internal-api/published-keys.ts`). */
+  /** Called with the published keys in every response (`shared/protocol/internal-api/published-keys.ts`). */
   readonly onPublishedKeys?: (keys: string) => void
 }
 
-/** How long an auth server that is not frozen may take, in milliseconds. */
+/** The deadline of a response of an auth server that is not frozen, in milliseconds. */
 const usualDeadlineMs = 3_000
 
 interface AuthRequest {
@@ -78,12 +86,12 @@ interface AuthRequest {
   readonly deadlineMs?: number | undefined
 }
 
-/** A document that is never far: whether documents come is asked by it. */
+/** A document that is quick to load: probes request it. */
 const lightDocument = '/.well-known/jwks.json'
 
 const feedQuestion = questionOf(feedExchange, { path: {}, body: undefined })
 
-/** A client of the auth server at AUTH_URL. */
+/** Makes a client of the auth server at AUTH_URL. */
 export function createAuthClient(ports: AuthClientPorts): AuthClient {
   const { secret, clock, ids } = ports
   const send = createSend(ports)
@@ -144,7 +152,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
   }
 }
 
-/** @throws Unavailable when no answer has come by the deadline, or before it is aborted */
+/** @throws Unavailable without a response before the deadline or the abort */
 function createSend({ authUrl, fetch }: AuthClientPorts) {
   return async ({ target, deadlineMs = usualDeadlineMs, ...init }: AuthRequest, abort: AbortController) => {
     const deadline = setTimeout(() => abort.abort(new Error(`no answer in ${deadlineMs} ms`)), deadlineMs)
@@ -159,14 +167,17 @@ function createSend({ authUrl, fetch }: AuthClientPorts) {
   }
 }
 
-/** A cache on the way may have it as it was (RFC 9111 §5.2.1.4). */
+/** The request for a document. `no-cache` because caches on the way may have an old one (RFC 9111 §5.2.1.4). */
 const documentRequest = (target: string): AuthRequest => {
   return { target, method: 'GET', headers: new Headers({ 'cache-control': 'no-cache' }) }
 }
 
 const light = (request: AuthRequest): AuthRequest => ({ ...request, deadlineMs: frozenAfterMs })
 
-/** An answer of a proxy on the way, of an auth server without this secret, or of whoever stands between is none. @throws Unavailable */
+/**
+ * Refuses a response that a proxy, an auth server with another secret or an attacker on the way made.
+ * @throws Unavailable
+ */
 function requireProved(
   { status, text: body, headers }: { readonly status: number; readonly text: string; readonly headers: Headers },
   request: AnsweredInternalRequest,
@@ -175,7 +186,7 @@ function requireProved(
   throw new Unavailable('auth-server', { cause: new Error(`/internal answered ${status} without the right MAC`) })
 }
 
-/** After a failure only one caller at a time waits for the auth server, until it answers; the others need not. */
+/** After a failure, only one request at a time waits for the auth server until it responds. All others fail at once. */
 function failFast<Parameters extends unknown[], Result>(
   ask: (...parameters: Parameters) => Promise<Result>,
 ): (...parameters: Parameters) => Promise<Result> {

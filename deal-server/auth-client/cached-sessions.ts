@@ -1,6 +1,7 @@
 /**
- * Sessions as the deal server knows them: memory, then the cache, then the auth server. An ended session is a change of its user's
- * principal record, so what is held here is no staler than that. The auth server alone moves the last-action time.
+ * The sessions of a deal server: from memory, then from the cache, then from the auth server. A revoked session changes
+ * its user's principal record, so cached sessions are as fresh as the records. Only the auth server moves the time of
+ * the last action.
  */
 
 import type { Cache } from '../../shared/platform/cache/cache.ts'
@@ -22,6 +23,7 @@ import { type SessionQuestion, sessionExchange } from '../../shared/protocol/int
 import type { AuthClient } from './auth-client.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 
+/** The parts that cached sessions use. */
 export interface CachedSessionsPorts {
   readonly principals: Principals
   readonly feed: Pick<PrincipalFeed, 'instanceId'>
@@ -32,10 +34,10 @@ export interface CachedSessionsPorts {
   readonly sessionIdleTtlSeconds: number
 }
 
-/** So many sessions are held, less than 1 KB each. */
+/** Bounds of the memory; one session takes less than 1 KB. */
 const cacheBounds = { maxEntries: 100_000, maxBytes: 64_000_000 }
 
-/** The sessions of one deal server. */
+/** Makes the sessions of one deal server. */
 export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
   const { principals, clock } = ports
   const idleTtlMs = ports.sessionIdleTtlSeconds * 1000
@@ -52,13 +54,13 @@ export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
     const known = await held.get(keyHash, load, traceContext)
     if (!known || !isOverNow(known)) return known
     if (known.expiresAt <= clock.now()) return undefined
-    // Its last-action time may have been moved by way of another server.
+    // Another server may have moved the time of its last action.
     held.delete(keyHash)
-    const anew = await held.get(keyHash, load, traceContext)
-    return anew && !isOverNow(anew) ? anew : undefined
+    const reloaded = await held.get(keyHash, load, traceContext)
+    return reloaded && !isOverNow(reloaded) ? reloaded : undefined
   }
 
-  /** Where the auth server cannot be asked, an action is known here at least, until it can. */
+  /** Reports an action. Without the auth server, only this server remembers it until the auth server responds. */
   const step = async (
     keyHash: string,
     session: KnownSession,
@@ -77,7 +79,7 @@ export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
     }
   }
 
-  const lookAndStep = async (keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> => {
+  const findAndStep = async (keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> => {
     const session = await look(keyHash, traceContext)
     if (!session || !isStepDue(session, clock.now(), idleTtlMs)) return session
     const underWay = steps.get(keyHash)
@@ -92,12 +94,12 @@ export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
     use: (keyHash, traceContext) => {
       const known = held.peek(keyHash, traceContext)
       const isEnough = known && !isOverNow(known) && !isStepDue(known, clock.now(), idleTtlMs)
-      return isEnough ? known : lookAndStep(keyHash, traceContext)
+      return isEnough ? known : findAndStep(keyHash, traceContext)
     },
   }
 }
 
-/** What the cache has, if it can be read and is of the instance that is followed. */
+/** The session in the cache of the followed instance; undefined also when the cache cannot be read. */
 async function readCache({ cache, feed }: CachedSessionsPorts, keyHash: string): Promise<KnownSession | undefined> {
   const instanceId = feed.instanceId()
   if (instanceId === undefined) return undefined

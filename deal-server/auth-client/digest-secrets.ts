@@ -10,6 +10,7 @@ import { digestSecretExchange, digestSecretPurpose } from '../../shared/protocol
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import type { AuthClient } from './auth-client.ts'
 
+/** The parts that Digest secrets use. */
 export interface DigestSecretsPorts {
   readonly authClient: Pick<AuthClient, 'ask'>
   readonly principals: Principals
@@ -18,12 +19,12 @@ export interface DigestSecretsPorts {
   readonly serviceSecret: string
 }
 
-/** What a user's name or its hash can be. */
-const possible = /^[A-Za-z0-9._@-]{1,64}$/
+/** The form of a user name or of its hash. */
+const nameForm = /^[A-Za-z0-9._@-]{1,64}$/
 
 /**
- * What deal servers know of Digest secrets: in memory what was asked for, else the auth server. Nothing is held of those there are not; so
- * that a wrong response for a user who exists costs the same question, `find` always asks.
+ * The Digest secrets of a deal server: from memory, else from the auth server. Unknown users are not cached. `find`
+ * always asks the auth server, so that a wrong Digest response takes the same time for known and unknown users.
  */
 export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts, 'peek' | 'find'> {
   const held = createCredentialCache<DigestSecret>({
@@ -41,7 +42,7 @@ export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts
   }
 }
 
-/** Empty for what can be neither a user's name nor its hash. */
+/** The target of the request; empty when the user has neither the form of a name nor that of a hash. */
 function targetOf(user: DigestCredential['user']): string {
   const [name, value] = 'username' in user ? ['username', user.username] : ['userhash', user.userhash]
   return possible.test(value)

@@ -1,9 +1,8 @@
 /**
- * The public keys that tokens of one kind are checked with, fetched from the auth server: one load in flight, good keys survive bad answers, and no
- * answer without a usable key ever replaces a good set. Who brings an unknown `kid` waits for the next load, which tells for all that wait; of
- * these loads there is at most one per cool-down.
+ * The public keys that verify tokens of one kind, loaded from the auth server. At most one load runs at a time. Keys
+ * stay in use after a failed load, and a response without a usable key never replaces them. A request with an unknown
+ * `kid` waits for the next load, which all such requests share; between two such loads there is a pause.
  */
-
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { type BoundedCache, createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
@@ -12,21 +11,26 @@ import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { VerificationKeys } from '../../shared/protocol/access-token/verify-access-token.ts'
 import { keySetDigest } from '../../shared/protocol/internal-api/published-keys.ts'
-import { createKeyQuestions } from './pending-key-lookups.ts'
+import { createPendingKeyLookups } from './pending-key-lookups.ts'
 
+/** The keys of one document. */
 export interface KeyStore extends VerificationKeys {
   /**
-   * Waits for a load that began after the question, unless one brings the key before; true when the key is there.
-   * @throws Unavailable when nobody can tell whether it was published since: that load failed, or too many wait
+   * Looks for a key: true when it is known. Waits for the first load that has the key, at most for a load that begins
+   * after this call.
+   * @throws Unavailable when that load fails, or when too many lookups wait: the key may have been published since
    */
   findKey(kid: string): Promise<boolean>
-  /** Loads the keys; false when no usable set came. Never rejects. */
+  /** Loads the keys; false without a usable set. Never rejects. */
   refresh(): Promise<boolean>
-  /** How many keys are held. */
+  /** The number of known keys. */
   size(): number
-  /** True when a key of this modulus (base64url) is held, under whatever kid. */
+  /** True when a known key has this modulus (base64url), with any kid. */
   holds(modulus: string): boolean
-  /** An auth server said which keys are published (`shared/protocol/internal-api/published-keys.ts`): others than those held are loaded, by a load that begins later. */
+  /**
+   * Called when an auth server announces its published keys (`shared/protocol/internal-api/published-keys.ts`). When
+   * they differ from the known keys, a load begins now, or after the current load.
+   */
   onPublishedKeys(published: string): void
   /** Milliseconds since the keys were loaded or confirmed; infinite before. */
   ageMs(): number
@@ -34,17 +38,17 @@ export interface KeyStore extends VerificationKeys {
   stop(): void
 }
 
-/** The set is fetched anew this often, in milliseconds: the `max-age` of the key document. */
+/** The interval of loads, in milliseconds: the `max-age` of the key document. */
 const refreshIntervalMs = 300_000
-/** Keys that nobody has confirmed for this long verify nothing any more, in milliseconds. */
+/** Keys verify tokens for this time after they were loaded or confirmed, in milliseconds. */
 const maxAgeMs = 86_400_000
-/** After a load, whatever came of it, unknown kids start no other one for this long, in milliseconds. */
+/** Pause after a load, successful or not, before an unknown kid starts another load, in milliseconds. */
 const coolDownMs = 250
-/** A kid that a fresh set did not have, or no longer, is not looked for again for this long, in milliseconds. */
+/** How long a kid counts as unknown after a fresh set did not have it or a load removed it, in milliseconds. */
 const unknownKidMs = 10_000
-/** So many wait for a load at once. */
-const maxQuestions = 1_000
-/** Retry while there is no key at all, in milliseconds. */
+/** The largest number of lookups that wait for a load. */
+const maxLookups = 1_000
+/** Pause between two loads while there are no keys, in milliseconds. */
 const emptyRetryMs = 500
 
 const jwkSetSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())) })
@@ -58,17 +62,19 @@ const rsaJwkSchema = z.object({
 })
 
 interface KeyStorePorts {
-  /** Gets the key document, a JWK Set, unchecked. */
+  /** Loads the key document, a JWK Set; it is not checked yet. */
   readonly load: () => Promise<unknown>
-  /** The `alg` of usable keys: `RS256` for access tokens, `kst1` for key-signed ones. No key ever serves both. */
+  /**
+   * The `alg` of usable keys: `RS256` for access tokens, `kst1` for key-signed tokens. No key is ever used for both.
+   */
   readonly alg: 'RS256' | 'kst1'
-  /** True for the modulus of a key that serves another purpose too: such a key verifies nothing. */
+  /** True for the modulus of a key that has another purpose too: such a key verifies nothing. */
   readonly servesElsewhere?: (modulus: string) => boolean
   readonly clock: Clock
   readonly log: Log
 }
 
-/** The keys of one document; none until the first load. */
+/** Makes a store for the keys of one document. It has no keys before the first load. */
 export function createKeyStore(ports: KeyStorePorts): KeyStore {
   return new FetchedKeys(ports)
 }
@@ -81,18 +87,18 @@ interface FetchedKey {
 class FetchedKeys implements KeyStore {
   readonly #ports: KeyStorePorts
   readonly #unknownKids: BoundedCache<true>
-  readonly #questions = createKeyQuestions()
+  readonly #lookups = createPendingKeyLookups()
   #keys: ReadonlyMap<string, FetchedKey> = new Map()
   #moduli: ReadonlySet<string> = new Set()
   #digest = ''
-  /** Said while keys were loaded, which may not have been these yet. */
-  #heardMeanwhile: string | undefined
+  /** Keys that were announced during a load: the load may have been too early for them. */
+  #announcedDuringLoad: string | undefined
   #isFailing = false
   #confirmedAt = Number.NEGATIVE_INFINITY
   #loading: Promise<boolean> | undefined
   #loadedAt = Number.NEGATIVE_INFINITY
   #loadsBegun = 0
-  #nextLook: NodeJS.Timeout | undefined
+  #nextLoad: NodeJS.Timeout | undefined
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
@@ -102,7 +108,7 @@ class FetchedKeys implements KeyStore {
     this.#unknownKids = createBoundedCache({ maxEntries: 1_000, maxBytes: 500_000, ttlMs: unknownKidMs, clock })
   }
 
-  // Bound, since schemes are handed these alone.
+  // Arrow functions, because schemes get these two functions alone.
   readonly key = (kid: string): KeyObject | undefined => {
     const key = this.ageMs() <= maxAgeMs ? this.#keys.get(kid) : undefined
     return key && !this.#ports.servesElsewhere?.(key.modulus) ? key.publicKey : undefined
@@ -112,12 +118,12 @@ class FetchedKeys implements KeyStore {
     if (this.#keys.has(kid)) return true
     if (this.#unknownKids.has(kid)) return false
     const isHopeless = this.#isFailing && this.#loading === undefined && this.#coolDownLeftMs() > 0
-    if (isHopeless || this.#stopped || this.#questions.count() >= maxQuestions) throw new Unavailable('auth-server')
-    const asked = this.#questions.ask(kid, this.#loadsBegun)
-    this.#look()
-    const isThere = await asked
-    if (!isThere) this.#unknownKids.set(kid, true)
-    return isThere
+    if (isHopeless || this.#stopped || this.#lookups.count() >= maxLookups) throw new Unavailable('auth-server')
+    const found = this.#lookups.wait(kid, this.#loadsBegun)
+    this.#loadForWaiting()
+    const isKnown = await found
+    if (!isKnown) this.#unknownKids.set(kid, true)
+    return isKnown
   }
 
   refresh(): Promise<boolean> {
@@ -135,7 +141,7 @@ class FetchedKeys implements KeyStore {
 
   onPublishedKeys(published: string): void {
     if (published === this.#digest) this.#confirmedAt = this.#ports.clock.monotonic()
-    else if (this.#loading) this.#heardMeanwhile = published
+    else if (this.#loading) this.#announcedDuringLoad = published
     else if (!this.#stopped) void this.refresh()
   }
 
@@ -153,35 +159,35 @@ class FetchedKeys implements KeyStore {
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)
-    clearTimeout(this.#nextLook)
-    this.#questions.giveUp()
+    clearTimeout(this.#nextLoad)
+    this.#lookups.rejectAll()
   }
 
   #coolDownLeftMs(): number {
     return this.#loadedAt + coolDownMs - this.#ports.clock.monotonic()
   }
 
-  /** Loads the keys for those who wait, as soon as that is allowed. */
-  #look(): void {
-    if (this.#questions.count() === 0 || this.#loading !== undefined || this.#nextLook !== undefined) return
+  /** Loads the keys for waiting lookups, after the pause. */
+  #loadForWaiting(): void {
+    if (this.#lookups.count() === 0 || this.#loading !== undefined || this.#nextLoad !== undefined) return
     const waitMs = this.#coolDownLeftMs()
-    if (waitMs > 0) this.#nextLook = setTimeout(() => void this.refresh(), waitMs)
+    if (waitMs > 0) this.#nextLoad = setTimeout(() => void this.refresh(), waitMs)
     else void this.refresh()
   }
 
   #begin(): Promise<boolean> {
-    clearTimeout(this.#nextLook)
-    this.#nextLook = undefined
+    clearTimeout(this.#nextLoad)
+    this.#nextLoad = undefined
     this.#loadsBegun += 1
     return this.#load().finally(() => {
       this.#loading = undefined
       this.#loadedAt = this.#ports.clock.monotonic()
       const holds = (kid: string) => this.#keys.has(kid)
-      this.#questions.settle({ load: this.#loadsBegun, hasFailed: this.#isFailing, holds })
-      const heard = this.#heardMeanwhile
-      this.#heardMeanwhile = undefined
-      if (heard !== undefined) this.onPublishedKeys(heard)
-      this.#look()
+      this.#lookups.resolve({ load: this.#loadsBegun, hasFailed: this.#isFailing, holds })
+      const announced = this.#announcedDuringLoad
+      this.#announcedDuringLoad = undefined
+      if (announced !== undefined) this.onPublishedKeys(announced)
+      this.#loadForWaiting()
     })
   }
 
@@ -190,7 +196,7 @@ class FetchedKeys implements KeyStore {
       const { keys: published } = jwkSetSchema.parse(await this.#ports.load())
       const next = keysOf(published, this.#ports.alg)
       if (next.size === 0) throw new TypeError('the key document has no usable key')
-      // What is gone does not come back: nobody waits for it.
+      // A removed key never returns, so no lookup waits for it.
       for (const kid of this.#keys.keys()) if (!next.has(kid)) this.#unknownKids.set(kid, true)
       this.#keys = next
       this.#moduli = new Set([...next.values()].map((key) => key.modulus))
@@ -201,7 +207,7 @@ class FetchedKeys implements KeyStore {
     } catch (error) {
       const keysHeld = this.#keys.size
       if (!this.#isFailing) {
-        this.#ports.log.warn({ err: error, keysHeld }, 'the public keys could not be loaded; those held stay in use')
+        this.#ports.log.warn({ err: error, keysHeld }, 'The public keys could not be loaded; known keys stay in use')
       }
       this.#isFailing = true
       return false
@@ -209,7 +215,10 @@ class FetchedKeys implements KeyStore {
   }
 }
 
-/** The usable keys of a JWK Set: RSA of at least 2048 bits for this algorithm, each with a kid (RFC 7517, RFC 8725 §3.5). */
+/**
+ * The usable keys of a JWK Set: RSA of at least 2048 bits for this algorithm, each with a kid (RFC 7517, RFC 8725
+ * §3.5).
+ */
 function keysOf(published: readonly unknown[], alg: string): Map<string, FetchedKey> {
   const keys = new Map<string, FetchedKey>()
   for (const candidate of published) {
@@ -217,7 +226,7 @@ function keysOf(published: readonly unknown[], alg: string): Map<string, Fetched
     if (!jwk.success || jwk.data.alg !== alg) continue
     const publicKey = createPublicKey({ key: { ...jwk.data }, format: 'jwk' })
     if ((publicKey.asymmetricKeyDetails?.modulusLength ?? 0) < 2048) continue
-    // As this server would spell it: the document may spell one modulus in several ways.
+    // In the encoding of this server: documents may encode the same modulus in several ways.
     keys.set(jwk.data.kid, { publicKey, modulus: publicKey.export({ format: 'jwk' }).n ?? '' })
   }
   return keys

@@ -6,49 +6,49 @@ import type { AuthClient } from './auth-client.ts'
 import { createKeyStore, type KeyStore } from './key-store.ts'
 
 /**
- * The keys of both kinds of tokens. A key that both documents name verifies neither kind: the signature of a JWT and the block of a
- * key-signed token are the same computation (docs/contract.md#key-ring).
+ * The keys of both kinds of tokens. A key in both documents verifies neither kind: the signature of a JWT and the block
+ * of a key-signed token are the same computation (docs/contract.md#key-ring).
  */
 export interface KeyStores {
   readonly jwt: KeyStore
   readonly keySigned: KeyStore
   /** True when every enabled scheme that verifies tokens has a key. */
   areThere(): boolean
-  /** Loads the keys of both. Never rejects. */
+  /** Loads both documents. Never rejects. */
   refresh(): Promise<void>
-  /**
-   * An auth server said which keys it publishes. While auth servers differ, because one has noticed a change before the other, documents
-   * are loaded more than once, and end as what all of them say.
-   */
+  /** Called when an auth server announces its keys. While auth servers disagree, reloads until they agree. */
   onPublishedKeys(published: string): void
   start(): void
   stop(): void
 }
 
+/** The parts that key stores use. */
 export interface KeyStoresPorts {
   readonly authClient: Pick<AuthClient, 'document'>
-  /** The enabled ones. */
+  /** The enabled schemes. */
   readonly schemes: readonly SchemeName[]
   readonly clock: Clock
   readonly log: Log
 }
 
-/** The key stores of the enabled schemes; none has a key until the first load. */
+/** Makes the key stores of the enabled schemes. They have no keys before the first load. */
 export function createKeyStores({ authClient, schemes, clock, log }: KeyStoresPorts): KeyStores {
   const jwt: KeyStore = createKeyStore({
     load: () => authClient.document(keyDocuments.jwt),
     alg: 'RS256',
     servesElsewhere: (modulus) => keySigned.holds(modulus),
-    ...{ clock, log },
+    clock,
+    log,
   })
   const keySigned: KeyStore = createKeyStore({
     load: () => authClient.document(keyDocuments['key-signed']),
     alg: 'kst1',
     servesElsewhere: (modulus) => jwt.holds(modulus),
-    ...{ clock, log },
+    clock,
+    log,
   })
   const needed = [...(schemes.includes('bearer') ? [jwt] : []), ...(schemes.includes('key-signed') ? [keySigned] : [])]
-  // What keys the other kind has matters as soon as either is used.
+  // Both documents are needed when one scheme is enabled: a key in both verifies nothing.
   const stores = needed.length > 0 ? [jwt, keySigned] : []
   return {
     jwt,

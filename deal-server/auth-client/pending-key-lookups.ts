@@ -1,58 +1,62 @@
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 
-/** What came of a load of the keys. */
+/** The result of a load of the keys. */
 export interface LoadOutcome {
-  /** Loads are numbered in the order in which they begin, from 1. */
+  /** The number of the load: loads count in the order in which they begin, from 1. */
   readonly load: number
   readonly hasFailed: boolean
-  /** What is held now. */
+  /** True for the kid of a key that is known now. */
   readonly holds: (kid: string) => boolean
 }
 
-/** Those who wait to hear whether a key is there. */
-export interface KeyQuestions {
-  /** How many wait. */
+/** Lookups of keys that wait for a load. */
+export interface PendingKeyLookups {
+  /** The number of waiting lookups. */
   count(): number
   /**
-   * Waits for a load that brings the key, or began after `loadsBegun` others and does not.
+   * Waits for a load: true for the first load that has the key, false for a load without it that began after
+   * `loadsBegun` others.
    * @throws Unavailable when a load fails
    */
-  ask(kid: string, loadsBegun: number): Promise<boolean>
-  /** Tells those who can be told. One that began before the question says nothing: the key may have been published since. */
-  settle(outcome: LoadOutcome): void
-  /** Sends everybody away. */
-  giveUp(): void
+  wait(kid: string, loadsBegun: number): Promise<boolean>
+  /**
+   * Resolves the lookups that this load decides. A load that began before a lookup cannot say that the key is unknown:
+   * the key may have been published since.
+   */
+  resolve(outcome: LoadOutcome): void
+  /** Rejects all waiting lookups. */
+  rejectAll(): void
 }
 
-interface Question {
+interface Lookup {
   readonly kid: string
   readonly loadsBegun: number
-  readonly resolve: (isThere: boolean) => void
+  readonly resolve: (isKnown: boolean) => void
   readonly reject: (error: Unavailable) => void
 }
 
-/** Nobody asks yet. */
-export function createKeyQuestions(): KeyQuestions {
-  const open = new Set<Question>()
-  const refuse = (question: Question) => {
-    open.delete(question)
-    question.reject(new Unavailable('auth-server'))
+/** Makes an empty set of lookups. */
+export function createPendingKeyLookups(): PendingKeyLookups {
+  const waiting = new Set<Lookup>()
+  const reject = (lookup: Lookup) => {
+    waiting.delete(lookup)
+    lookup.reject(new Unavailable('auth-server'))
   }
   return {
-    count: () => open.size,
-    ask: (kid, loadsBegun) => new Promise((resolve, reject) => open.add({ kid, loadsBegun, resolve, reject })),
-    settle: ({ load, hasFailed, holds }) => {
-      for (const question of open) {
-        const isThere = holds(question.kid)
-        if (!isThere && hasFailed) refuse(question)
-        else if (isThere || load > question.loadsBegun) {
-          open.delete(question)
-          question.resolve(isThere)
+    count: () => waiting.size,
+    wait: (kid, loadsBegun) => new Promise((resolve, reject) => waiting.add({ kid, loadsBegun, resolve, reject })),
+    resolve: ({ load, hasFailed, holds }) => {
+      for (const lookup of waiting) {
+        const isKnown = holds(lookup.kid)
+        if (!isKnown && hasFailed) reject(lookup)
+        else if (isKnown || load > lookup.loadsBegun) {
+          waiting.delete(lookup)
+          lookup.resolve(isKnown)
         }
       }
     },
-    giveUp: () => {
-      for (const question of open) refuse(question)
+    rejectAll: () => {
+      for (const lookup of waiting) reject(lookup)
     },
   }
 }

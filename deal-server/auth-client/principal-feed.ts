@@ -1,11 +1,12 @@
 /**
  * Follows the change feed and knows how far it can be trusted (docs/revocation.md#following).
  *
- * Current: the last message tells of a read of the database at most 800 ms ago, including the time it was on its way, and the connection
- * answers. Complete: each message began where those before it ended. A gap begins a new epoch; records loaded in an earlier epoch are
- * not believed.
+ * Current: the last message tells of a read of the database at most 800 ms ago, including the time it was on its way,
+ * and the connection answers. Complete: each message began where those before it ended. A gap begins a new epoch;
+ * records loaded in an earlier epoch are not believed.
  *
- * The auth server says which instance to follow. When its database is replaced, everything known of the former instance is dropped.
+ * The auth server says which instance to follow. When its database is replaced, everything known of the former instance
+ * is dropped.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
@@ -21,14 +22,17 @@ import type { AuthClient } from './auth-client.ts'
 
 export interface PrincipalFeed {
   /**
-   * Asks the auth server for the instance and subscribes. Resolves when subscribed, or when the cache or the auth server does not
-   * answer; it then keeps trying.
+   * Asks the auth server for the instance and subscribes. Resolves when subscribed, or when the cache or the auth
+   * server does not answer; it then keeps trying.
    */
   start(): Promise<void>
   stop(): Promise<void>
   /** The instance that is followed; undefined until the auth server has named it. */
   instanceId(): string | undefined
-  /** Follows this instance, which the auth server named in an answer to a request that began while `before` was followed. */
+  /**
+   * Follows this instance, which the auth server named in an answer to a request that began while `before` was
+   * followed.
+   */
   observeInstance(instanceId: string, before: string | undefined): void
   /** From now on calls `listener` whenever another instance is followed: nothing known before is of use. */
   onOtherInstance(listener: () => void): void
@@ -38,9 +42,14 @@ export interface PrincipalFeed {
   lastCurrentAt(): number
   /** Grows whenever a message may have been missed. */
   epoch(): number
-  /** From now on calls `listener` with every announced change: the user, and the version that the record has at least. */
+  /**
+   * From now on calls `listener` with every announced change: the user, and the version that the record has at least.
+   */
   onChange(listener: (foldedUsername: string, version: number) => void): void
-  /** From now on calls `listener` with the digest of the published keys in each message (docs/revocation.md#key-changes). */
+  /**
+   * From now on calls `listener` with the digest of the published keys in each message
+   * (docs/revocation.md#key-changes).
+   */
   onPublishedKeys(listener: (keys: string) => void): void
   /** The version that a user's record must have at least; 0 when no message of the last minute named the user. */
   minVersion(foldedUsername: string): number

@@ -2,9 +2,10 @@
  * The principal records of a deal server: from memory, then from the cache, then from the auth server
  * (docs/revocation.md#which-record-answers).
  *
- * While the feed is current and complete, memory and cache are believed. Otherwise the auth server is asked; its answer is good for
- * 500 ms. If it does not answer either, a known record serves for RECORD_MAX_AGE, or the one in the cache if that is newer. After that,
- * reading fails. A record below its minimum version is never used, nor one of another instance than the feed follows.
+ * While the feed is current and complete, memory and cache are believed. Otherwise the auth server is asked; its answer
+ * is good for 500 ms. If it does not answer either, a known record serves for RECORD_MAX_AGE, or the one in the cache
+ * if that is newer. After that, reading fails. A record below its minimum version is never used, nor one of another
+ * instance than the feed follows.
  */
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
@@ -22,6 +23,7 @@ import {
 import type { AuthClient } from './auth-client.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 
+/** The parts that principal records use. */
 export interface PrincipalRecordsPorts {
   readonly feed: PrincipalFeed
   readonly cache: Cache
@@ -31,7 +33,7 @@ export interface PrincipalRecordsPorts {
   readonly recordMaxAgeMs: number
 }
 
-/** What is known of one user. */
+/** The known record of one user. */
 interface KnownRecord {
   readonly instanceId: string
   /** Undefined: the auth server said there is no such user. */
@@ -57,7 +59,10 @@ interface Load {
 const cacheBounds = { maxEntries: 100_000, maxBytes: 128_000_000 }
 /** How long an answer of the auth server is good while the feed is not current, in milliseconds. */
 const answerGoodForMs = 500
-/** How long "there is no such user" is believed, in milliseconds. A creation is announced, so this only bounds the harm of a lost record. */
+/**
+ * How long "there is no such user" is believed, in milliseconds. A creation is announced, so this only bounds the harm
+ * of a lost record.
+ */
 const unknownGoodForMs = 5_000
 /** How often a load starts again because a change overtook it; then it fails. */
 const maxLoads = 4
@@ -133,7 +138,10 @@ class PrincipalRecords implements Principals {
     throw new Unavailable('auth-server')
   }
 
-  /** After a failed load: the known record, or a newer one from the cache, unless it is too old or below its minimum version. */
+  /**
+   * After a failed load: the known record, or a newer one from the cache, unless it is too old or below its minimum
+   * version.
+   */
   async #useKnown(name: string, error: unknown): Promise<KnownRecord> {
     const { feed, cache, clock, recordMaxAgeMs } = this.#ports
     const cached = this.#known.has(name) ? await readCache({ feed, cache }, name) : undefined
@@ -151,7 +159,10 @@ class PrincipalRecords implements Principals {
 
 const versionOf = (record: PrincipalRecord | undefined): number => record?.version ?? 0
 
-/** The record from the cache, if it is new enough and the feed is current and complete throughout; else from the auth server. */
+/**
+ * The record from the cache, if it is new enough and the feed is current and complete throughout; else from the auth
+ * server.
+ */
 async function fetchRecord(
   { feed, cache, authClient, clock }: PrincipalRecordsPorts,
   { name, minVersion, traceContext }: { name: string; minVersion: number; traceContext: Traced | undefined },

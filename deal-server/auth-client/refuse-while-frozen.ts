@@ -2,25 +2,26 @@ import { Availability } from '../../shared/platform/concurrency/availability.ts'
 import { frozenAfterMs, Liveness } from '../../shared/platform/concurrency/liveness.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 
-/** Sends something and waits for its answer; gives up by a deadline of its own, or when it is aborted. */
+/** Sends a request and waits for the response, until its own deadline or the abort. */
 export type Send<Question, Received> = (question: Question, abort: AbortController) => Promise<Received>
 
-/** Pause between two looks whether a server that was frozen answers again, in milliseconds. */
+/** Pause between two probes of a frozen server, in milliseconds. */
 const probeIntervalMs = 100
 
+/** Requests to one server. */
 export interface Questions<Question, Received> {
-  /** @throws Unavailable `auth-server`, and whatever `send` throws */
+  /** @throws Unavailable `auth-server`, and the errors of `send` */
   readonly ask: (question: Question) => Promise<Received>
-  /** From now on nobody is asked. */
+  /** Stops all requests. */
   stop(): void
 }
 
 /**
- * Questions to a server that may be frozen: its connections stand, and nothing answers. Nobody waits longer than a second for that, and while
- * it lasts nobody waits at all; one question in the background finds out when it is over. A server that is busy answers `light` meanwhile,
- * and may take its time with the rest.
+ * Requests to a server that may be frozen: its connections are open, but nothing responds. A request waits for at most
+ * a second until the server counts as frozen. While it is frozen, requests fail at once, and a probe in the background
+ * checks for its return. A busy server still responds to the probe `light`, so its other requests may take longer.
  *
- * @throws Unavailable `auth-server`, and whatever `send` throws
+ * @throws Unavailable `auth-server`, and the errors of `send`
  */
 export function refuseWhileFrozen<Question, Received>(
   send: Send<Question, Received>,

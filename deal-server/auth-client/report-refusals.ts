@@ -8,32 +8,34 @@ import { type CountedRefusal, createFloodFilter } from '../../shared/protocol/lo
 import type { LimitRefusal } from '../../shared/protocol/login-throttle/limit-refusals.ts'
 import type { AuthClient } from './auth-client.ts'
 
+/** The parts that reports use. */
 export interface RefusalReportsPorts {
   readonly authClient: Pick<AuthClient, 'ask'>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'error'>
-  /** How long to wait before each further try, in milliseconds; 1 000 and 4 000 when left out. */
+  /** The pauses before each retry, in milliseconds; 1 000 and 4 000 when left out. */
   readonly waitsMs?: readonly number[]
 }
 
-/** Tells the auth server, for its audit log, of what a limit refused here. */
+/** Reports requests that a limit refused here to the auth server, for its audit log. */
 export interface RefusalReports {
   /**
-   * In the background: no request waits for it, and none fails by it. Those that are alike are told of once a minute, with their number.
+   * Reports a refusal in the background: no request waits for it, and none fails because of it. Similar refusals share
+   * one report a minute, with their number.
    */
   note(refusal: LimitRefusal): void
-  /** Tells of what is left, once, and tries nothing again. */
+  /** Sends the remaining reports once, without a retry. */
   stop(): Promise<void>
 }
 
-/** So many wait for an auth server that is away; others are counted until there is room. */
+/** The largest number of waiting reports. More refusals are only counted until there is room. */
 const maxWaiting = 1_000
 
 const intervalMs = 60_000
 
 type Counted = CountedRefusal<LimitRefusal>
 
-/** Reports over these ports. They are lost only where the auth server stays away for longer than a few tries. */
+/** Makes the reports. A report is lost only when the auth server does not respond to any of its attempts. */
 export function createRefusalReports(ports: RefusalReportsPorts): RefusalReports {
   const { clock, log } = ports
   const floods = createFloodFilter<LimitRefusal>(clock, ({ scheme }) => scheme)
@@ -41,8 +43,8 @@ export function createRefusalReports(ports: RefusalReportsPorts): RefusalReports
   const waiting: Counted[] = []
   let sending: Promise<void> | undefined
 
-  const lose = (counted: readonly Counted[]): void => {
-    log.warn({ refusals: counted.length }, 'the auth server could not be told of refusals by a limit')
+  const giveUp = (counted: readonly Counted[]): void => {
+    log.warn({ refusals: counted.length }, 'Refusals by a limit could not be reported to the auth server')
     for (const one of counted) floods.putBack(one)
   }
   const sendAll = async () => {
@@ -50,12 +52,12 @@ export function createRefusalReports(ports: RefusalReportsPorts): RefusalReports
       const counted = waiting.splice(0, maxRefusalsAtOnce)
       const refusals = counted.map(({ refusal, count }) => ({ ...refusal, count }))
       if (await deliver(refusals, ports, stopping.signal)) continue
-      lose(stopping.signal.aborted ? [...counted, ...waiting.splice(0)] : counted)
+      giveUp(stopping.signal.aborted ? [...counted, ...waiting.splice(0)] : counted)
     }
   }
   const sendWaiting = (): Promise<void> => {
     sending ??= sendAll()
-      .catch((err: unknown) => log.error({ err }, 'reports of refusals by a limit failed'))
+      .catch((err: unknown) => log.error({ err }, 'Reports of refusals by a limit failed'))
       .finally(() => {
         sending = undefined
       })
@@ -88,7 +90,7 @@ export function createRefusalReports(ports: RefusalReportsPorts): RefusalReports
   }
 }
 
-/** True when the auth server has written them down; false after a few tries. */
+/** True when the auth server stored the reports; false after the last attempt. */
 async function deliver(
   refusals: readonly LimitRefusal[],
   { authClient, waitsMs = [1_000, 4_000] }: RefusalReportsPorts,
