@@ -1,5 +1,6 @@
 /** Two databases full of deals and tasks, one a hundred times as large as the other: what a list costs must not hang on that. */
 import { join } from 'node:path'
+import { drizzle } from 'drizzle-orm/pg-proxy'
 import postgres from 'postgres'
 import { createDealRepository, type DealStore } from '../deal-server/store/deals.ts'
 import type { Database } from '../shared/platform/database/database.ts'
@@ -91,4 +92,20 @@ async function planOf(url: string, read: ReadList): Promise<string> {
   } finally {
     await client.end()
   }
+}
+
+/** The statement and its parameters that the repository sends for a list. */
+async function recordStatement(read: ReadList): Promise<{ text: string; parameters: string[] }> {
+  let sent: { text: string; parameters: string[] } | undefined
+  const recording = drizzle(async (text, parameters) => {
+    sent = { text, parameters }
+    return { rows: [] }
+  })
+  const query = async (text: string, parameters: readonly unknown[]) => {
+    sent = { text, parameters: parameters.map(String) }
+    return []
+  }
+  await read(createDealRepository({ drizzle: recording, query } as unknown as Database))
+  if (!sent) throw new Error('the repository has sent no statement')
+  return sent
 }
