@@ -1,20 +1,24 @@
-/** Interleaved rounds: in each, every subject has its turn, so that whatever else the machine does falls on all of them. */
+/**
+ * Comparisons in rounds. In each round every subject has a turn, so that other work of the machine affects all of them.
+ */
 
-/** What one turn came to. */
+/** The result of one turn. */
 export interface Turn {
   readonly perSecond: number
-  /** CPU time of the measured process per unit of work, in microseconds; it hardly depends on what else the machine does. */
+  /** CPU time of the measured process for one unit of work, in microseconds. Other work hardly changes it. */
   readonly cpuMicroseconds?: number
   /** Further figures, such as latencies. */
   readonly notes?: Readonly<Record<string, number>>
 }
 
+/** Something that is measured. */
 export interface Subject {
   readonly name: string
-  /** Works for about so many seconds. `round` is 0 for the one that only warms up. */
+  /** Works for about this time. Round 0 only warms up. */
   turn(seconds: number, round: number): Promise<Turn>
 }
 
+/** Subjects and their floor. */
 export interface Comparison {
   readonly title: string
   readonly unit: string
@@ -22,11 +26,11 @@ export interface Comparison {
   readonly subjects: readonly Subject[]
   /** Printed below the figures. */
   readonly notes?: readonly string[]
-  /** Lets go of what was opened for it. */
+  /** Closes the parts that the comparison opened. */
   close?(): Promise<unknown>
 }
 
-/** A round that is not counted, then `rounds` of them. Gives lines to print: medians, each with its ratio to the floor. */
+/** Runs a round to warm up, and then `rounds` rounds. Returns text: medians, and their ratios to the floor. */
 export async function compare(
   { title, unit, floor, subjects, notes = [] }: Comparison,
   { rounds, seconds }: { rounds: number; seconds: number },
@@ -57,7 +61,7 @@ function line(name: string, turns: readonly Turn[], floor: readonly Turn[]): str
   ].join('')
 }
 
-/** CPU time of the measured process, and what the rates would compare as if nothing but that bounded them. */
+/** CPU time of the measured process, and the ratio of the rates if only CPU time limited them. */
 function cpuOf(turns: readonly Turn[], floor: readonly Turn[]): string {
   const ratios = turns.map(({ cpuMicroseconds = Number.NaN }, round) => {
     return (floor[round]?.cpuMicroseconds ?? Number.NaN) / cpuMicroseconds
@@ -73,6 +77,7 @@ const spread = (ratios: readonly number[]): string =>
 
 const rounded = (value: number): string => (value < 100 ? value.toFixed(1) : String(Math.round(value)))
 
+/** The median of these values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length / 2

@@ -3,7 +3,7 @@ import { type Bench, cyclesFor, httpTurn } from './bench.ts'
 import type { Comparison, Subject } from './compare.ts'
 import { request } from './requests.ts'
 
-/** Of each scheme the costliest known request that nobody has to prove anything for, and the status that it is refused with. */
+/** The most expensive known requests of each scheme that need no valid credential, and the status of their refusal. */
 const costliest: Readonly<Record<string, string>> = {
   '29 encoded parameters of a signature among thousands': '401',
   'signed parameters by the thousand': '401',
@@ -14,7 +14,7 @@ const costliest: Readonly<Record<string, string>> = {
   'session cookies by the hundred': '400',
 }
 
-/** What the refusal of such a request costs, against that of one without a credential. */
+/** Compares the refusal of these requests with the refusal of a request without a credential. */
 export async function measureCostliest(bench: Bench): Promise<Comparison> {
   const path = '/rest/v1/deals'
   const subject = (name: string, text: string, expected: string): Subject => {
@@ -24,8 +24,8 @@ export async function measureCostliest(bench: Bench): Promise<Comparison> {
   const targets = costlyRequests().filter(({ server, target }) => server === 'deal' && target === path)
   const requests = targets.flatMap((target) => target.requests).filter(({ name }) => name in costliest)
   return {
-    title: 'The costliest requests that are refused, by 32 callers',
-    unit: 'answers',
+    title: 'The most expensive refused requests, by 32 callers',
+    unit: 'responses',
     floor: subject('no credential', request(`GET ${path}`, { token: undefined }), '401'),
     subjects: requests.map(({ name, bytes }) =>
       subject(name, bytes.replace('connection: close\r\n', ''), costliest[name] ?? ''),

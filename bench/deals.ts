@@ -1,18 +1,21 @@
-/** The deals that are read and changed: so many that reading one is a search, and that nobody's indexes are trivially small. */
+/** The deals of the benchmark: enough that a read is a real search, and that indexes are not trivially small. */
 import type { Database } from '../shared/platform/database/database.ts'
 import { dealId } from './requests.ts'
 
-/** Makes deal 0 through the server on `port`, and copies of it with the ids up to `count`; then waits until the tables are at rest. */
+/**
+ * Creates deal 0 by HTTP, and copies of it in the database up to `count`. Then it vacuums the table and waits for a
+ * checkpoint.
+ */
 export async function makeDeals(
-  { database, openPort }: { database: Database; openPort: number },
+  { database, fixedCallerPort }: { database: Database; fixedCallerPort: number },
   count: number,
 ): Promise<void> {
-  const response = await fetch(`http://127.0.0.1:${openPort}/rest/v1/deals/`, {
+  const response = await fetch(`http://127.0.0.1:${fixedCallerPort}/rest/v1/deals/`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ id: dealId(0), name: 'Deal of the benchmark', price: 1234 }),
   })
-  if (response.status !== 201) throw new Error(`the first deal could not be made: ${await response.text()}`)
+  if (response.status !== 201) throw new Error(`The first deal could not be created: ${await response.text()}`)
   await database.exclusively('benchmark', async (drizzle) => {
     await drizzle.execute(`
       insert into deals.deals

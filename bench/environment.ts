@@ -1,21 +1,22 @@
-/** What the benchmark runs on: a database of its own on a real PostgreSQL, and a Redis that no other Keyhold uses. */
+/** The environment of the benchmark: its own database on a real PostgreSQL, and a Redis that no other Keyhold uses. */
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
 import { parseRedisUrl } from '../shared/platform/redis/redis-url.ts'
 import { feedChannel } from '../shared/protocol/principal/change-feed.ts'
 import { createScratchDatabase, type ScratchDatabase } from '../test/support/stores/scratch-database.ts'
 
+/** The database and the Redis of the benchmark. */
 export interface Environment {
   readonly database: ScratchDatabase
   readonly redisUrl: string
 }
 
-/** The benchmark cannot run here; the message says what to do. */
+/** Thrown when the benchmark cannot run here. The message says what to do. */
 export class NotPossible extends Error {
   override readonly name = 'NotPossible'
 }
 
-/** @throws NotPossible */
+/** Checks both servers and creates the database. @throws NotPossible */
 export async function openEnvironment(variables: NodeJS.ProcessEnv): Promise<Environment> {
   const databaseUrl = variables.BENCH_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres'
   const redisUrl = variables.BENCH_REDIS_URL ?? 'redis://127.0.0.1:6379'
@@ -32,14 +33,15 @@ async function requirePostgres(url: string): Promise<void> {
   } catch (error) {
     if (error instanceof NotPossible) throw error
     throw new NotPossible(
-      'The benchmark needs a PostgreSQL server whose user may create databases: set BENCH_DATABASE_URL (tried without it: 127.0.0.1:5432).',
+      'The benchmark needs a PostgreSQL server whose user may create databases: set BENCH_DATABASE_URL ' +
+        '(default: 127.0.0.1:5432).',
     )
   } finally {
     await client.end({ timeout: 1 })
   }
 }
 
-/** Records and announcements of the benchmark's users must not mix with those of servers that run elsewhere. */
+/** The records and messages of the benchmark must not mix with those of other servers. */
 async function requireUnusedRedis(url: string): Promise<void> {
   const { nodes } = parseRedisUrl(url)
   const { tls, ...node } = nodes[0]
@@ -50,11 +52,11 @@ async function requireUnusedRedis(url: string): Promise<void> {
     await redis.connect()
     listeners = (await redis.pubsub('CHANNELS', feedChannel('*'))).length
   } catch {
-    throw new NotPossible('The benchmark needs Redis: set BENCH_REDIS_URL (tried without it: 127.0.0.1:6379).')
+    throw new NotPossible('The benchmark needs Redis: set BENCH_REDIS_URL (default: 127.0.0.1:6379).')
   } finally {
     redis.disconnect()
   }
   if (listeners > 0) {
-    throw new NotPossible('A running deal server uses this Redis: set BENCH_REDIS_URL to one that none uses.')
+    throw new NotPossible('A running deal server uses this Redis: set BENCH_REDIS_URL to an unused one.')
   }
 }

@@ -20,13 +20,13 @@ import type { Comparison } from './compare.ts'
 import { repeated } from './repeated.ts'
 import { readDeal } from './requests.ts'
 
-/** What looking after the freshness of records adds to a call that finds everything in memory. */
+/** Measures the cost of fresh records for a request that finds all data in memory. */
 export async function compareFreshness(bench: Bench): Promise<Comparison> {
   const { clients, deals, servers } = bench
   const { principals, record, stop } = await followPrincipals(bench)
   const repository = createDealRepository(servers.database)
-  const keeping = await servers.listenOpenly(repository, await authenticateBy({ get: () => record }, bench))
-  const checking = await servers.listenOpenly(repository, await authenticateBy(principals, bench))
+  const unchecked = await servers.listenWithFixedCaller(repository, await authenticateBy({ get: () => record }, bench))
+  const fresh = await servers.listenWithFixedCaller(repository, await authenticateBy(principals, bench))
   const subject = (name: string, port: number) => {
     const numberOf = (client: number) => Math.floor((client * deals) / clients)
     const cycles = cyclesFor(clients, port, (client) => [readDeal(numberOf(client), servers.accessToken)])
@@ -34,14 +34,14 @@ export async function compareFreshness(bench: Bench): Promise<Comparison> {
   }
   return {
     title: 'GET of one deal with a Bearer token by 32 callers',
-    unit: 'answers',
-    floor: subject('the record is kept, whatever happens', keeping.port),
-    subjects: [subject('the record is as fresh as promised', checking.port)],
-    close: () => Promise.all([keeping.close(), checking.close(), stop()]),
+    unit: 'responses',
+    floor: subject('the record is never checked', unchecked.port),
+    subjects: [subject('the record is as fresh as promised', fresh.port)],
+    close: () => Promise.all([unchecked.close(), fresh.close(), stop()]),
   }
 }
 
-/** The same by itself: finding a record, and whether it may still be believed. */
+/** Measures the same without HTTP: finding a record, and checking its freshness. */
 export async function compareRecords(bench: Bench): Promise<Comparison> {
   const { username } = bench.servers
   const { principals, record, stop } = await followPrincipals(bench)
@@ -55,7 +55,9 @@ export async function compareRecords(bench: Bench): Promise<Comparison> {
   }
 }
 
-/** What the HMAC of what stands in Redis costs where it is read or written: at a load of a record, never at a call that finds it in memory. */
+/**
+ * Measures the HMAC of entries in Redis. Only loads of records need it, not requests that find their record in memory.
+ */
 export async function compareSeals(bench: Bench): Promise<Comparison> {
   const { username, follow } = bench.servers
   const { record, stop } = await followPrincipals(bench)
@@ -63,7 +65,7 @@ export async function compareSeals(bench: Bench): Promise<Comparison> {
   const [key, version, value] = [principalKey(randomUUID(), username), 7, JSON.stringify(record)]
   const sealed = seals.sealEntry(key, { version, value }, 3_600)
   return {
-    title: `A principal record of ${value.length} bytes from Redis, once it is there`,
+    title: `A principal record of ${value.length} bytes from Redis, after it was received`,
     unit: 'operations',
     floor: repeated('parsing it', () => parsePrincipalRecord(value)),
     subjects: [
@@ -81,7 +83,7 @@ async function followPrincipals({ servers: { follow, username } }: Bench) {
   const principals = createPrincipalRecords({ ...follow, feed, authClient, recordMaxAgeMs: 300_000 })
   await feed.start()
   const record: PrincipalRecord | undefined = await principals.get(username)
-  if (!record) throw new Error('the user of the benchmark has no record')
+  if (!record) throw new Error('The user of the benchmark has no record.')
   return { principals, record, stop: () => feed.stop() }
 }
 

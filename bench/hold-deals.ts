@@ -5,7 +5,9 @@ import { type CommitTemplates, commitFor, recordCommits } from './one-commit.ts'
 import { pgbenchCommits } from './pgbench.ts'
 import { dealId, holdAndUnhold } from './requests.ts'
 
-/** HoldDeal and UnholdDeal in turn by callers with a deal each: through HTTP, and the commit alone, against pgbench running that commit. */
+/**
+ * Compares HoldDeal and UnholdDeal in turn (over HTTP, and the commit alone) with pgbench, which runs the same commit.
+ */
 export async function holdDeals(bench: Bench): Promise<Comparison> {
   const { clients, servers } = bench
   const newDeals = dealNumbers(bench)
@@ -18,7 +20,7 @@ export async function holdDeals(bench: Bench): Promise<Comparison> {
     return { name, turn: (seconds) => httpTurn(bench, { cycles, expected: '200' }, seconds) }
   }
   const inStore: Subject = {
-    name: "the repository's commit",
+    name: 'the commit of the repository',
     turn: (seconds) => {
       const first = newDeals(clients)
       const ids = Array.from({ length: clients }, (_, client) => dealId(first + client))
@@ -39,7 +41,7 @@ interface CommitWork {
   readonly ids: readonly string[]
 }
 
-/** Each deal is held and released by one caller, in turn. */
+/** Commits in turn: each caller holds and unholds its own deal. */
 async function commitInTurn(seconds: number, { repository, templates, ids }: CommitWork): Promise<Turn> {
   const cpu = process.cpuUsage()
   const started = performance.now()
@@ -50,7 +52,7 @@ async function commitInTurn(seconds: number, { repository, templates, ids }: Com
       const result = await repository.commit(
         commitFor(version % 2 ? templates.hold : templates.unhold, { id, version }),
       )
-      if (result !== 'committed') throw new Error(`the commit of a deal that nobody else writes to came to ${result}`)
+      if (result !== 'committed') throw new Error(`The commit of a deal without other writers was ${result}.`)
       commits += 1
     }
   }

@@ -3,15 +3,15 @@ import { generateKey, type KeyRingOperation, revokeKey } from '../auth-server/ke
 import { systemClock as clock } from '../shared/platform/clock.ts'
 import type { Bench } from './bench.ts'
 
-/** So long is waited before a key is revoked, so that all know the one that takes over, in milliseconds. */
+/** Pause before a key is revoked, so that all servers know its successor, in milliseconds. */
 const pauseMs = 1_000
 
 /**
- * How soon a change of the key ring reaches the last of three deal servers: from the end of `keys revoke` until a token of that key is
- * refused. Afterwards no token from before is of any use.
+ * Measures how soon a change of the key ring reaches three deal servers: from the end of `keys revoke` until a token of
+ * that key is refused. Afterwards all earlier tokens are invalid.
  */
 export async function measureKeyRing({ servers }: Bench, { rounds }: { rounds: number }): Promise<string> {
-  const others = [await servers.listenAsAnother(), await servers.listenAsAnother()]
+  const others = [await servers.listenAnotherServer(), await servers.listenAnotherServer()]
   const ports = [servers.port, ...others.map(({ port }) => port)]
   const life = 1_800_000
   const rules = { maxAgeMs: 86_400_000, longestTokenLifeMs: { jwt: life, 'key-signed': life } }
@@ -45,7 +45,7 @@ async function refusedAfter(port: number, token: string): Promise<number> {
     const response = await fetch(`http://127.0.0.1:${port}/rest/v1/deals?limit=1`, { headers })
     await response.arrayBuffer()
     if (response.status === 401) return clock.monotonic() - started
-    if (response.status !== 200) throw new Error(`a deal server answered ${response.status}`)
+    if (response.status !== 200) throw new Error(`A deal server answered ${response.status}.`)
     await sleep(2)
   }
 }

@@ -15,10 +15,10 @@ import { repeated } from './repeated.ts'
 const kid = 'k'.repeat(43)
 const password = 'correct horse battery staple'
 
-/** What verifying a key-signed token costs, against the one RSA operation in it. */
+/** Compares the verification of a key-signed token with its RSA operation. */
 export async function verifyKeySigned(): Promise<Comparison> {
   const { privateKey, publicKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const claims = await everythingATokenCanHold()
+  const claims = await claimsOfAllKinds()
   const token = tokenSaying({ kid, privateKey }, claims)
   const block = parseKeySignedToken(token)?.block ?? Buffer.alloc(0)
   const ports = { keys: { key: () => key }, clock }
@@ -30,7 +30,7 @@ export async function verifyKeySigned(): Promise<Comparison> {
   }
   const passwords = createTokenPasswords({ withPermit: createHashingPermits({ concurrency: 1 }), loginThrottle, clock })
   const attempt = { field: Buffer.from(password).toString('base64url'), address: '203.0.113.7' }
-  if (!(await passwords.isRight(claims, attempt))) throw new Error('the password is not accepted')
+  if (!(await passwords.isRight(claims, attempt))) throw new Error('The password is not accepted.')
   return {
     title: 'Verifying a key-signed token, RSA-2048',
     unit: 'operations',
@@ -43,12 +43,16 @@ export async function verifyKeySigned(): Promise<Comparison> {
   }
 }
 
-async function everythingATokenCanHold(): Promise<KeySignedClaims> {
+async function claimsOfAllKinds(): Promise<KeySignedClaims> {
   const iat = unixSeconds(clock.now())
   const cost = { memoryKib: 19_456, passes: 2, lanes: 1, salt: Buffer.alloc(16, 1) }
   return {
-    ...{ iat, exp: iat + 86_400, jti: '01890a5d-ac96-774b-bcce-b302099a8057', gen: 1 },
-    ...{ sub: 'x'.repeat(64), address: '2001:db8::7' },
+    iat,
+    exp: iat + 86_400,
+    jti: '01890a5d-ac96-774b-bcce-b302099a8057',
+    gen: 1,
+    sub: 'x'.repeat(64),
+    address: '2001:db8::7',
     passwordHash: { ...cost, digest: await digestTokenPassword(password, cost) },
   }
 }

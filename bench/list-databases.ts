@@ -1,4 +1,7 @@
-/** Two databases full of deals and tasks, one a hundred times as large as the other: what a list costs must not hang on that. */
+/**
+ * Two databases of deals and tasks, one a hundred times as large as the other: the cost of a list must not depend on
+ * it.
+ */
 import { join } from 'node:path'
 import { drizzle } from 'drizzle-orm/pg-proxy'
 import postgres from 'postgres'
@@ -9,31 +12,34 @@ import { openPostgres } from '../shared/platform/postgres/postgres.ts'
 import { createScratchDatabase } from '../test/support/stores/scratch-database.ts'
 import { type ReadList, recordStatement } from './recorded-list.ts'
 
+/** One of the databases. */
 export interface ListDatabase {
   readonly deals: number
-  /** So many users own and are assigned what there is: as many in one as in the other. */
+  /** The number of owners and assignees, the same in both databases. */
   readonly users: number
   readonly repository: DealStore
-  /** How PostgreSQL carries out the statement of `read`, rows and buffers counted. */
+  /** PostgreSQL's plan for the statement of `read`, with the numbers of rows and buffers. */
   plan(read: ReadList): Promise<string>
 }
 
+/** Both databases. */
 export interface ListDatabases {
   readonly small: ListDatabase
   readonly big: ListDatabase
   close(): Promise<void>
 }
 
+/** The name of user number `n`. */
 export const userName = (n: number): string => `user${n}`
 
 const migrationsFolder = join(import.meta.dirname, '../deal-server/store/migrations')
 
-/** Fills both. Takes about half a minute for a million deals. */
+/** Creates and fills both databases. It takes about half a minute for a million deals. */
 export async function openListDatabases(url: string, largest: number): Promise<ListDatabases> {
   const sizes = [Math.min(10_000, Math.ceil(largest / 10)), largest] as const
   const users = Math.ceil(sizes[0] / 100)
   const [small, big] = await Promise.all(sizes.map((deals) => openOne(url, { deals, users })))
-  if (!small || !big) throw new TypeError('two sizes make two databases')
+  if (!small || !big) throw new TypeError('Two sizes make two databases.')
   return {
     small: small.database,
     big: big.database,
@@ -60,12 +66,12 @@ async function openOne(
   }
 }
 
-/** A deal in five has no completion date, three in five are open, and each has a task of its own. */
+/** Fills a database: one of five deals has no completion date, three of five are open, and each has one task. */
 const fill = (database: Database, { deals: count, users }: { deals: number; users: number }): Promise<void> =>
   database.exclusively('benchmark', async (drizzle) => {
     await drizzle.execute(`
-      insert into deals.deals (id, name, price, currency, completion_date, owner_id, status, held, cancel_reason, penalty_total, task_count,
-        version, sequence, created_at, created_by, updated_at, updated_by)
+      insert into deals.deals (id, name, price, currency, completion_date, owner_id, status, held, cancel_reason,
+        penalty_total, task_count, version, sequence, created_at, created_by, updated_at, updated_by)
       select gen_random_uuid(), 'Deal ' || n, n * 7919 % 10000000, (array['EUR', 'USD', 'JPY', 'CHF'])[1 + n % 4],
         case when n % 5 > 0 then date '2025-01-01' + (n * 31 % 1500)::int end, 'user' || n / 5 % ${users},
         (array['open', 'open', 'open', 'completed', 'cancelled'])[1 + n / 7 % 5], false,
@@ -74,7 +80,8 @@ const fill = (database: Database, { deals: count, users }: { deals: number; user
       from generate_series(1::bigint, ${count}) n`)
     await drizzle.execute(`
       insert into deals.tasks (deal_id, id, ordinal, title, due_date, assignee_id, status, created_at, assigned_at)
-      select id, gen_random_uuid(), 1, 'Call the customer', completion_date, owner_id, 'open', created_at, created_at from deals.deals`)
+      select id, gen_random_uuid(), 1, 'Call the customer', completion_date, owner_id, 'open', created_at, created_at
+      from deals.deals`)
     await drizzle.execute('vacuum analyze deals.deals')
     await drizzle.execute('vacuum analyze deals.tasks')
     await drizzle.execute('checkpoint')
@@ -106,6 +113,6 @@ async function recordStatement(read: ReadList): Promise<{ text: string; paramete
     return []
   }
   await read(createDealRepository({ drizzle: recording, query } as unknown as Database))
-  if (!sent) throw new Error('the repository has sent no statement')
+  if (!sent) throw new Error('The repository sent no statement.')
   return sent
 }

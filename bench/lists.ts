@@ -7,10 +7,10 @@ import { request } from './requests.ts'
 
 const limit = 50
 
-/** A list as clients ask for it, and the same as the repository is asked for it, for its plan. */
+/** A list as clients request it, and the same call of the repository, for the plan. */
 interface MeasuredList {
   readonly title: string
-  /** `n` makes requests differ where there is something to differ in. */
+  /** The path of request number `n`: lists of users have another user for each number. */
   path(n: number): string
   readonly read: ReadList
 }
@@ -33,19 +33,21 @@ const lists: Readonly<Record<string, MeasuredList>> = {
     read: firstPage({ status: 'open' }, newestFirst),
   },
   'lists-owner': {
-    title: "an owner's deals by completion date",
+    title: 'the deals of an owner by completion date',
     path: (n) => `/rest/v1/deals?ownerId=${userName(n)}&sort=completionDate`,
     read: firstPage({ ownerId: userName(7) }, { by: 'completionDate', descending: false }),
   },
   'lists-tasks': {
-    title: "an employee's open tasks",
+    title: 'the open tasks of a user',
     path: (n) => `/query/AssignedTask/${userName(n)}`,
     read: (repository) =>
       repository.assignedTasks({ username: userName(7), userId: undefined }, { limit, after: undefined }),
   },
 }
 
-/** Each list over HTTP, where the caller is given, in the big database against the small one. Databases are opened when the first is measured. */
+/**
+ * Compares each list in the big database with the small one, over HTTP with a fixed caller. Opens databases on demand.
+ */
 export function listComparisons(
   open: () => Promise<ListDatabases>,
 ): Record<string, (bench: Bench) => Promise<Comparison>> {
@@ -60,7 +62,7 @@ async function compareSizes(bench: Bench, list: MeasuredList, { small, big }: Li
   const notes = await Promise.all([small, big].map(async (database) => planOf(database, list)))
   return {
     title: `GET of ${list.title}, ${limit} at a time`,
-    unit: 'answers',
+    unit: 'responses',
     floor: inSmall.subject,
     subjects: [inBig.subject],
     notes,
@@ -73,7 +75,7 @@ async function measure(
   { path }: MeasuredList,
   { deals, users, repository }: ListDatabase,
 ): Promise<{ subject: Subject; close(): Promise<unknown> }> {
-  const { port, close } = await bench.servers.listenOpenly(repository)
+  const { port, close } = await bench.servers.listenWithFixedCaller(repository)
   const requestsOf = (client: number) =>
     Array.from({ length: 10 }, (_, index) =>
       request(`GET ${path((client * 10 + index) % users)}`, { token: undefined }),

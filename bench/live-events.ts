@@ -6,8 +6,9 @@ import type { Percentiles, ProbeOrder, ProbeResult } from './load/event-probe.ts
 import { dealId, holdAndUnhold } from './requests.ts'
 
 /**
- * How soon an event is told of: by the server that carried out its command and by another one, while nothing else happens and while 32
- * callers write as fast as they can; beside the command's own answer, and beside PUBLISH. And what a stream takes from the writers.
+ * Measures how soon an event arrives on a stream: of the server that executed the command, and of another server; idle,
+ * and while 32 callers write as fast as they can. It also measures the response to the command, PUBLISH, and the cost
+ * of a stream for the writers.
  */
 export async function measureLiveEvents(
   bench: Bench & { readonly redisUrl: string },
@@ -15,12 +16,12 @@ export async function measureLiveEvents(
 ): Promise<string> {
   const { clients, servers, load, redisUrl } = bench
   const newDeals = dealNumbers(bench)
-  const other = await servers.listenAsAnother()
+  const other = await servers.listenAnotherServer()
   const probe = startProbe()
   const first = newDeals(clients)
   const requestsOf = (client: number) => holdAndUnhold(first + client, servers.accessToken, { named: false })
   await load.prepare(cyclesFor(clients, servers.port, requestsOf))
-  const write = async () => (await load.run({ seconds, expected: '200' })).answers / seconds
+  const write = async () => (await load.run({ seconds, expected: '200' })).responses / seconds
   const measure = (streamPort: number) => {
     const { port, accessToken: token } = servers
     return probe.run({ port, streamPort, token, dealId: dealId(newDeals(1)), redisUrl, seconds })
@@ -55,11 +56,11 @@ type Measured = Exclude<keyof ProbeResult, 'commands'>
 function line(name: string, results: readonly ProbeResult[]): string {
   const middle = (what: Measured, of: keyof Percentiles) => median(results.map((result) => result[what][of]))
   const shown = (what: Measured) => `${middle(what, 'p50').toFixed(2)} ${middle(what, 'p99').toFixed(1)}`
-  const ratio = median(results.map(({ event, answer }) => event.p50 / answer.p50)).toFixed(2)
+  const ratio = median(results.map(({ event, response }) => event.p50 / response.p50)).toFixed(2)
   return [
     `  ${name.padEnd(42)}`,
-    `answer ${shown('answer')}  event ${shown('event')}  × ${ratio}`,
-    `  after the answer ${shown('afterAnswer')}  PUBLISH ${shown('publish')}`,
+    `response ${shown('response')}  event ${shown('event')}  × ${ratio}`,
+    `  after the response ${shown('afterResponse')}  PUBLISH ${shown('publish')}`,
   ].join('')
 }
 
@@ -72,16 +73,16 @@ function rateLine(name: string, rates: readonly number[], floor: readonly number
 function startProbe() {
   const child = fork(fileURLToPath(new URL('load/event-probe.ts', import.meta.url)))
   const broken = new Promise<never>((_, reject) => {
-    child.once('exit', (code) => reject(new Error(`the probe has ended with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`The probe ended with ${code}.`)))
   })
   broken.catch(() => {})
   return {
     run: (order: ProbeOrder): Promise<ProbeResult> => {
-      const answered = new Promise<ProbeResult>((resolve) =>
+      const received = new Promise<ProbeResult>((resolve) =>
         child.once('message', (result: ProbeResult) => resolve(result)),
       )
       child.send(order)
-      return Promise.race([answered, broken])
+      return Promise.race([received, broken])
     },
     close: () => child.kill(),
   }

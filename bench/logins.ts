@@ -8,10 +8,10 @@ import type { LoadResult } from './load/generator.ts'
 import { startLoad } from './load/load.ts'
 import { dealPath, request } from './requests.ts'
 
-/** Who reads while others log in: so few, and so seldom, that they wait for no processor when nothing else happens. */
+/** The readers beside the logins: so few and so slow that they never wait for a processor without logins. */
 const readers = { count: 4, pauseMs: 4 }
 
-/** What a login adds to the password hash in it. */
+/** Compares a login with its password hash. */
 export async function compareLogins(bench: Bench): Promise<Comparison> {
   const cycles = await loginCycles(bench, 'login')
   const { hashConcurrency } = bench.servers
@@ -23,7 +23,7 @@ export async function compareLogins(bench: Bench): Promise<Comparison> {
   }
 }
 
-/** What callers of the deal server notice of it while 32 users log in as fast as they can. Both servers run in this one process. */
+/** Measures reads of the deal server while 32 users log in as fast as they can. Both servers run in this process. */
 export async function measureReadsBesideLogins(
   bench: Bench,
   { rounds, seconds }: { rounds: number; seconds: number },
@@ -40,18 +40,19 @@ export async function measureReadsBesideLogins(
   const rates: number[] = []
   for (let round = 0; round <= rounds; round += 1) {
     const alone = await read()
-    const [beside, { answers, seconds: took }] = await Promise.all([read(), logins.run({ seconds, expected: '200' })])
+    const [beside, { responses, seconds: took }] = await Promise.all([read(), logins.run({ seconds, expected: '200' })])
     if (round === 0) continue
     idle.push(alone)
     busy.push(beside)
-    rates.push(answers / took)
+    rates.push(responses / took)
   }
   logins.close()
-  const ratio = (of: 'p50Ms' | 'p99Ms') => median(busy.map((one, round) => one[of] / (idle[round]?.[of] ?? Number.NaN)))
+  const ratio = (of: 'p50Ms' | 'p99Ms') =>
+    median(busy.map((result, round) => result[of] / (idle[round]?.[of] ?? Number.NaN))).toFixed(2)
   return [
     `GET of one deal with a Bearer token, beside logins  (ms; median of ${rounds} rounds of ${seconds} s)`,
-    line('nothing else happens', idle),
-    `${line(`${Math.round(median(rates))} logins/s`, busy)}  p50 × ${ratio('p50Ms').toFixed(2)}, p99 × ${ratio('p99Ms').toFixed(2)}`,
+    line('without logins', idle),
+    `${line(`${Math.round(median(rates))} logins/s`, busy)}  p50 × ${ratio('p50Ms')}, p99 × ${ratio('p99Ms')}`,
     '',
   ].join('\n')
 }
@@ -62,8 +63,8 @@ function line(name: string, results: readonly LoadResult[]): string {
 }
 
 /**
- * A user for each connection: of one account no more than ten attempts may be in flight. Each at an address of its own: one address gets no
- * more than a tenth of the queue for hashing.
+ * The logins: one user for each connection, because one account may have only ten attempts at once; and one address for
+ * each connection, because one address may use only a tenth of the queue for hashing.
  */
 async function loginCycles({ clients, servers }: Bench, prefix: string) {
   const { authOrigin, authPort } = servers
@@ -84,7 +85,7 @@ async function rawVerify(concurrency: number): Promise<(seconds: number) => Prom
     let done = 0
     const work = async () => {
       while (clock.monotonic() - started < seconds * 1000) {
-        if (!(await verify(stored, password))) throw new Error('the password is not accepted')
+        if (!(await verify(stored, password))) throw new Error('The password is not accepted.')
         done += 1
       }
     }

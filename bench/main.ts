@@ -1,4 +1,4 @@
-/** `npm run bench [-- filter]`: ratios beside their floors. See README.md for what is measured and how to read it. */
+/** `npm run bench [-- filter]`: runs the comparisons and prints them. README.md describes them. */
 import { compare } from './compare.ts'
 import { measureCostliest } from './costliest.ts'
 import { makeDeals } from './deals.ts'
@@ -76,7 +76,7 @@ async function main(filter: string): Promise<void> {
       const { redisUrl } = environment
       process.stdout.write(`${await measureLiveEvents({ ...bench, redisUrl }, settings)}\n`)
     }
-    // The last one: no token outlives it.
+    // This comes last, because it makes all tokens invalid.
     if ('ring'.includes(filter)) process.stdout.write(`${await measureKeyRing(bench, settings)}\n`)
     await servers.close()
   } finally {

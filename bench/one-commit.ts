@@ -1,6 +1,6 @@
 /**
- * The commits of HoldDeal and UnholdDeal as the handlers hand them to the repository, for any deal at any version, and the statement
- * that the repository makes of one.
+ * The commits of HoldDeal and UnholdDeal, as the handlers pass them to the repository, for any deal at any version; and
+ * the statement that the repository sends for one commit.
  */
 import type { DealCommit } from '../deal-server/commands/ports.ts'
 import { createDealRepository, type DealStore } from '../deal-server/store/deals.ts'
@@ -8,19 +8,23 @@ import type { Database } from '../shared/platform/database/database.ts'
 import { dealId } from './requests.ts'
 import type { Servers } from './servers.ts'
 
-/** Where a commit finds its deal: the id, and the version and number of events that the deal has before. */
+/** The deal before a commit: its id, and its version, which is also its number of events. */
 export interface DealBefore {
   readonly id: string
   readonly version: number
 }
 
+/** The recorded commits. */
 export interface CommitTemplates {
   readonly hold: DealCommit
   readonly unhold: DealCommit
 }
 
-/** Has a deal, which nobody has changed, held and released over HTTP, and keeps what is committed. */
-export async function recordCommits({ database, listenOpenly }: Servers, dealNumber: number): Promise<CommitTemplates> {
+/** Holds and unholds an unchanged deal over HTTP, and records the commits. */
+export async function recordCommits(
+  { database, listenWithFixedCaller }: Servers,
+  dealNumber: number,
+): Promise<CommitTemplates> {
   const repository = createDealRepository(database)
   const recorded: DealCommit[] = []
   const recording: DealStore = {
@@ -30,7 +34,7 @@ export async function recordCommits({ database, listenOpenly }: Servers, dealNum
       return repository.commit(commit)
     },
   }
-  const { port, close } = await listenOpenly(recording)
+  const { port, close } = await listenWithFixedCaller(recording)
   for (const [verb, body] of Object.entries({ hold: { reason: 'The customer asked for time' }, unhold: {} })) {
     const url = `http://127.0.0.1:${port}/rest/v1/deals/${dealId(dealNumber)}/${verb}`
     const headers = { 'content-type': 'application/json' }
@@ -39,11 +43,11 @@ export async function recordCommits({ database, listenOpenly }: Servers, dealNum
   }
   await close()
   const [hold, unhold] = recorded
-  if (!hold || !unhold) throw new Error('HoldDeal and UnholdDeal have not committed')
+  if (!hold || !unhold) throw new Error('HoldDeal and UnholdDeal did not commit.')
   return { hold, unhold }
 }
 
-/** The commit for another deal. One command is one version and, here, one event, so both count alike from a deal's creation on. */
+/** The commit for another deal. A command is one version and, here, one event. So both counts are equal. */
 export const commitFor = (template: DealCommit, { id, version }: DealBefore): DealCommit => ({
   ...template,
   expectedVersion: version,
@@ -51,7 +55,7 @@ export const commitFor = (template: DealCommit, { id, version }: DealBefore): De
   events: template.events.map((event) => ({ ...event, sequence: version + 1 })),
 })
 
-/** The statement and its parameters that the repository sends for one commit. */
+/** The statement that the repository sends for one commit, with its parameters. */
 export async function statementOf(commit: DealCommit): Promise<{ text: string; parameters: readonly unknown[] }> {
   let sent: { text: string; parameters: readonly unknown[] } | undefined
   const listener = {
@@ -61,6 +65,6 @@ export async function statementOf(commit: DealCommit): Promise<{ text: string; p
     },
   }
   await createDealRepository(listener as unknown as Database).commit(commit)
-  if (!sent) throw new Error('the repository has sent no statement')
+  if (!sent) throw new Error('The repository sent no statement.')
   return sent
 }

@@ -1,4 +1,7 @@
-/** The floor of writes: pgbench runs the very statement that the repository sends for one commit, each of 32 clients on a deal of its own. */
+/**
+ * The floor of writes: pgbench runs the statement that the repository sends for one commit. Each client has its own
+ * deal.
+ */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,10 +15,10 @@ import { dealId } from './requests.ts'
 
 const execute = promisify(execFile)
 
-/** Stand for the numbers and the id in what the repository sends, and are found again in its text. */
+/** Placeholders for the versions and the id in the statement: they are easy to find in its text. */
 const placeholder = { version: 1_111_111_110, id: 'deadbeef-0000-7000-8000-000000000000' }
 
-/** `newDeals(count)` gives the number of the first of so many deals that nobody has changed. */
+/** Commits by pgbench. `newDeals(count)` reserves unchanged deals and returns the number of the first. */
 export async function pgbenchCommits(
   url: string,
   {
@@ -27,7 +30,7 @@ export async function pgbenchCommits(
   const pgbench = await findPgbench()
   const { script, variables } = await scriptFor(templates)
   return {
-    name: `pgbench, ${clients} clients, one commit a statement`,
+    name: `pgbench, ${clients} clients, one commit each`,
     turn: async (seconds) => {
       const folder = mkdtempSync(join(tmpdir(), 'keyhold-pgbench-'))
       try {
@@ -47,7 +50,9 @@ export async function pgbenchCommits(
   }
 }
 
-/** Both commits, one after the other. Their texts come as variables, into which each client puts its deal and its versions. */
+/**
+ * The script with both commits. Their parameters are variables, into which each client inserts its deal and versions.
+ */
 async function scriptFor(templates: CommitTemplates): Promise<{ script: string; variables: Record<string, string> }> {
   const variables: Record<string, string> = {}
   const parts = ['\\set deal :base + :client_id']
@@ -62,7 +67,7 @@ async function scriptFor(templates: CommitTemplates): Promise<{ script: string; 
   return { script: `${parts.join('\n')}\n`, variables }
 }
 
-/** SQL that puts this client's deal and its versions in the place of the placeholders. */
+/** SQL that replaces the placeholders with the deal and the versions of this client. */
 function filled(variable: string): string {
   const { version, id } = placeholder
   const ownId = `'${dealId(0).slice(0, 24)}' || lpad(to_hex((:deal)::bigint), 12, '0')`

@@ -3,10 +3,10 @@ import type { Comparison, Subject } from './compare.ts'
 import { askForNonce, digestFields, makeDigestUser, makeUsers, signPath } from './credentials.ts'
 import { dealPath, readDeal, request, type Token } from './requests.ts'
 
-/** More than a connection can send in a second. */
+/** More requests than a connection can send in a second. */
 const digestsPerSecond = 500
 
-/** What authentication costs: GET of one deal in each scheme, against the same surface where the caller is simply given. */
+/** Measures authentication: GET of one deal with each scheme, compared with the same interface for a fixed caller. */
 export async function readOneDeal(bench: Bench): Promise<Comparison> {
   const { clients, deals, servers } = bench
   const { session, basic, keySigned, apiKey } = servers
@@ -25,8 +25,8 @@ export async function readOneDeal(bench: Bench): Promise<Comparison> {
   }
   return {
     title: 'GET of one deal by 32 callers',
-    unit: 'answers',
-    floor: subject('caller given, credential not looked at', servers.openPort, undefined),
+    unit: 'responses',
+    floor: subject('fixed caller, no authentication', servers.fixedCallerPort, undefined),
     subjects: [
       subject('Bearer', servers.port, servers.accessToken),
       subject('KeySigned', servers.port, undefined, keySigned.name),
@@ -39,12 +39,12 @@ export async function readOneDeal(bench: Bench): Promise<Comparison> {
   }
 }
 
-/** A nonce for each connection: its counts need not be in order, but should not be far apart. */
+/** GET with Digest. Each connection has its own nonce: counts may be out of order, but should be close together. */
 async function byDigest(bench: Bench, numberOf: (client: number) => number): Promise<Subject> {
   const { clients, servers } = bench
   const [origin, token] = [servers.authOrigin, await servers.logIn()]
   const [named] = await makeUsers(origin, { token, prefix: 'digest', count: 1 })
-  if (!named) throw new Error('no user was made')
+  if (!named) throw new Error('No user was created.')
   const user = await makeDigestUser(origin, token, named)
   const requestsOf = async (n: number, count: number) => {
     const uri = dealPath(n)
@@ -54,10 +54,10 @@ async function byDigest(bench: Bench, numberOf: (client: number) => number): Pro
   }
   const turn = async (seconds: number) => {
     const count = Math.ceil(digestsPerSecond * seconds)
-    const asked = Array.from({ length: clients }, (_, client) => requestsOf(numberOf(client), count))
-    const requests = await Promise.all(asked)
+    const prepared = Array.from({ length: clients }, (_, client) => requestsOf(numberOf(client), count))
+    const requests = await Promise.all(prepared)
     const cycles = cyclesFor(clients, servers.port, (client) => requests[client] ?? [])
     return httpTurn(bench, { cycles, expected: '200' }, seconds)
   }
-  return { name: 'Digest, one nonce a connection', turn }
+  return { name: 'Digest, one nonce for each connection', turn }
 }

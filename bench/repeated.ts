@@ -1,7 +1,7 @@
 import { systemClock as clock } from '../shared/platform/clock.ts'
 import type { Subject, Turn } from './compare.ts'
 
-/** So many operations between two looks at the clock. */
+/** The number of operations between two reads of the clock. */
 const batch = 500
 
 /** An operation of this process, done again and again. @throws Error when it gives nothing */

@@ -1,18 +1,19 @@
-/** Requests as bytes on the wire, as a client with keep-alive sends them. */
+/** Requests as bytes, for keep-alive connections. */
 
-/** The access token of the caller; undefined for one who is taken at its word. */
+/** The access token of the caller; undefined without one. */
 export type Token = string | undefined
 
-/** The id of the benchmark's n-th deal. */
+/** The id of deal number `n`. */
 export const dealId = (n: number): string => `00000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
 
-/** Where the n-th deal is. */
+/** The path of deal number `n`. */
 export const dealPath = (n: number): string => `/rest/v1/deals/${dealId(n)}`
 
+/** GET of deal number `n`. */
 export const readDeal = (n: number, token: Token, headers: Parts['headers'] = {}): string =>
   request(`GET ${dealPath(n)}`, { token, headers })
 
-/** Holds and releases the n-th deal in turn. With `named`, each command has an id, and its outcome is kept. */
+/** Holds and unholds deal number `n`. With `named`, each command has an id, and its outcome is stored. */
 export function holdAndUnhold(n: number, token: Token, { named }: { named: boolean }): string[] {
   const path = `PUT /rest/v1/deals/${dealId(n)}`
   const headers = named ? { 'Idempotency-Key': `{n}-${n}-${Date.now()}` } : {}
@@ -28,7 +29,7 @@ interface Parts {
   readonly body?: unknown
 }
 
-/** One request; `{n}` in line and headers becomes a number that is never used again. */
+/** One request. `{n}` in line and headers becomes a number that is used once. */
 export function request(line: string, { token, headers = {}, body }: Parts): string {
   const text = body === undefined ? '' : JSON.stringify(body)
   const fields = {

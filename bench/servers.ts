@@ -1,6 +1,6 @@
 /**
- * The servers that are measured, in this process: an auth server and a deal server as they are composed in production, and the deal server's
- * HTTP surface once more over a caller that is simply given, as the floor. Two databases' worth of tables in one scratch database.
+ * The measured servers, in this process: an auth server and a deal server, composed as in production; and, as the
+ * floor, the HTTP interface of the deal server with a fixed caller. The tables of both servers are in one database.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -36,16 +36,18 @@ import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
 import { basicFields, keySignedFields, logIn, makeApiKey, sessionFields } from './credentials.ts'
 import type { Environment } from './environment.ts'
 
+/** The running servers. */
 export type Servers = Awaited<ReturnType<typeof startServers>>
 
 const ids = createIdSource(clock)
-/** Written as in production, to where nothing has to read it. */
+/** The log lines are written as in production, but to /dev/null. */
 const log = createLog({ level: 'info', format: 'json' }, onceATurn(pino.destination('/dev/null')))
 const user = { username: 'bench', password: ids.secret(24) }
 const secrets = { SERVICE_SECRET: ids.secret(32), SECRETS_KEY: ids.secret(32) }
 const metrics = createMetrics()
 const migrationsOf = (server: string) => join(import.meta.dirname, '..', server, 'store/migrations')
 
+/** Starts the servers, with a user and all its credentials. */
 export async function startServers({ database: { url }, redisUrl }: Environment) {
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-'))
   const variables = { ...secrets, AUTH_DATABASE_URL: url, DEAL_DATABASE_URL: url, REDIS_URL: redisUrl }
@@ -57,37 +59,37 @@ export async function startServers({ database: { url }, redisUrl }: Environment)
   const accessToken = await logIn(auth.origin, user)
   return {
     database,
-    /** Where the auth server is. */
+    /** The origin of the auth server. */
     authOrigin: auth.origin,
     authPort: auth.port,
-    /** HASH_CONCURRENCY. */
+    /** The setting HASH_CONCURRENCY. */
     hashConcurrency: auth.hashConcurrency,
     /** The port of the real deal server. */
     port: deal.port,
-    /** The port of the same surface where every caller is taken for the benchmark's user. */
-    openPort: deal.openPort,
-    /** Listens with such a surface over another repository. */
-    listenOpenly: deal.listenOpenly,
-    /** Starts one more deal server beside the real one. */
-    listenAsAnother: deal.listenAsAnother,
+    /** The port of the same interface with the fixed caller. */
+    fixedCallerPort: deal.fixedCallerPort,
+    /** Listens with the fixed caller over another repository. */
+    listenWithFixedCaller: deal.listenWithFixedCaller,
+    /** Starts another deal server. */
+    listenAnotherServer: deal.listenAnotherServer,
     /** The benchmark's user; its record is in the cache. */
     username: user.username,
     accessToken,
     /** A new access token. */
     logIn: () => logIn(auth.origin, user),
-    /** KEYS_DIR. */
+    /** The setting KEYS_DIR. */
     keysDir: folder,
-    /** What a deal server needs to follow the auth server. */
+    /** The parts with which a deal server follows the auth server. */
     follow: { ...deal.follow, authUrl: auth.origin, secret: secrets.SERVICE_SECRET, cache, clock, ids, log },
-    /** Header fields of callers by key-signed tokens: one with a user name alone, one with everything that a token can hold. */
+    /** Header fields of two key-signed tokens: with a user name only, and with all parts. */
     keySigned: {
       name: await keySignedFields(auth.origin, user, ['username']),
       everything: await keySignedFields(auth.origin, user, ['username', 'ip', 'password']),
     },
-    /** Header fields of a caller by session, and by Basic. */
+    /** Header fields of a session and of Basic. */
     session: await sessionFields(auth.origin, user),
     basic: basicFields(user),
-    /** For signed requests. */
+    /** The API key for signed requests. */
     apiKey: await makeApiKey(auth.origin, accessToken),
     close: async () => {
       await deal.close()
@@ -137,7 +139,7 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
     }
     return { port, close }
   }
-  const listenOpenly = async (repository: DealStore, authenticate: Authenticate = takeAtItsWord) => {
+  const listenWithFixedCaller = async (repository: DealStore, authenticate: Authenticate = authenticateFixedCaller) => {
     const findAssignableUsers = () => Promise.resolve(new Map())
     const findUserId = () => Promise.resolve(undefined)
     const events = { open: () => Promise.resolve(undefined), canBegin: () => Promise.resolve(false) }
@@ -153,18 +155,25 @@ async function startDeals(variables: Record<string, string>, shared: Shared) {
     return { port, close: () => drain({ lastRequestMs: 0, graceMs: 100 }) }
   }
   const server = await startServer()
-  const open = await listenOpenly(createDealRepository(shared.database))
+  const open = await listenWithFixedCaller(createDealRepository(shared.database))
   const close = async () => {
     await Promise.all([server.close(), open.close()])
   }
   const { issuer, audience } = config
   const follow = { issuer, audience }
-  return { port: server.port, openPort: open.port, listenOpenly, listenAsAnother: startServer, follow, close }
+  return {
+    port: server.port,
+    fixedCallerPort: open.port,
+    listenWithFixedCaller,
+    listenAnotherServer: startServer,
+    follow,
+    close,
+  }
 }
 
 const recheck = (caller: Caller) => Promise.resolve(caller)
 
-const takeAtItsWord = (): Promise<Caller> => Promise.resolve(givenCaller)
+const authenticateFixedCaller = (): Promise<Caller> => Promise.resolve(fixedCaller)
 
 /** The benchmark's user as a caller. */
 export const givenCaller: Caller = {

@@ -8,7 +8,7 @@ const withKey = { 'Idempotency-Key': `{n}-${Date.now()}` }
 /** How one style holds and releases a deal. */
 interface Style {
   readonly name: string
-  /** The status of its answers. */
+  /** The status of its responses; 200 when left out. */
   readonly expected?: string
   requests(id: string, token: Token): string[]
 }
@@ -50,7 +50,7 @@ const perDealCollection: Style['requests'] = (id, token) => [
   request(`PUT /rest/v1/deals/${id}/commands/{n}-d`, { token, body: { action: 'UnholdDeal', params: {} } }),
 ]
 
-/** A command by each style whose commands need no id, against style 1. */
+/** Compares commands without an id in each style with style 1. */
 export const compareStyles = (bench: Bench): Promise<Comparison> =>
   comparisonOf(bench, 'HoldDeal and UnholdDeal by 32 callers, in each style', [
     { name: '1 action sub-resource', requests: actionSubResource({}) },
@@ -60,7 +60,7 @@ export const compareStyles = (bench: Bench): Promise<Comparison> =>
     { name: '7 command controller', requests: controllers },
   ])
 
-/** A command by each style whose commands have ids, against style 1 with one. */
+/** Compares commands with an id in styles 5 and 6 with style 1 and an Idempotency-Key. */
 export const compareNamedStyles = (bench: Bench): Promise<Comparison> =>
   comparisonOf(bench, 'The same, each command with an id of its own', [
     { name: '1 action sub-resource, Idempotency-Key', requests: actionSubResource(withKey) },
@@ -76,6 +76,6 @@ async function comparisonOf(bench: Bench, title: string, [first, ...others]: rea
     const work = { cycles: cyclesFor(bench.clients, bench.servers.port, requestsOf), expected }
     return { name, turn: (seconds) => httpTurn(bench, work, seconds) }
   }
-  if (!first) throw new TypeError('there is nothing to compare')
+  if (!first) throw new TypeError('There is nothing to compare.')
   return { title, unit: 'commands', floor: subject(first), subjects: others.map(subject) }
 }

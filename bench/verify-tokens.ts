@@ -174,3 +174,4 @@ function jwsOf(token: string) {
   if (typeof jws === 'string') throw new Error(jws)
   return jws
 }
+

@@ -1,22 +1,23 @@
 import { connect, type Socket } from 'node:net'
 
-/** What one keep-alive connection sends, over and over; `{n}` in a request becomes a number that is never used again. */
+/** The requests that one keep-alive connection repeats. `{n}` in a request becomes a number that is used once. */
 export interface Cycle {
   readonly port: number
   readonly requests: readonly string[]
-  /** How long it waits between an answer and the next request, in milliseconds; not at all when left out. */
+  /** Pause between a response and the next request, in milliseconds; none when left out. */
   readonly pauseMs?: number
 }
 
-/** What came back over one connection. */
+/** The responses of all connections. */
 export interface Tally {
   readonly byStatus: Map<string, number>
   readonly latenciesMs: number[]
 }
 
 /**
- * Sends the requests of `cycle` one after the other, each when the answer to the one before is complete, until `until` (on the
- * clock of `performance.now`). Reads of an answer only what it must, so that the server stays the busier of the two.
+ * Sends the requests of `cycle` one after another, each after the complete response to the one before, until `until`
+ * (on the clock of `performance.now`). It parses only the necessary parts of a response, so that the load costs less
+ * than the server.
  */
 export function drive(cycle: Cycle, tally: Tally, until: number): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -31,7 +32,7 @@ export function drive(cycle: Cycle, tally: Tally, until: number): Promise<void> 
     socket.on('connect', send)
     socket.on('data', (chunk) => {
       received = received === '' ? chunk.toString('latin1') : received + chunk.toString('latin1')
-      const length = lengthOfAnswer(received)
+      const length = lengthOfResponse(received)
       if (length === undefined || received.length < length) return
       const now = performance.now()
       tally.latenciesMs.push(now - sentAt)
@@ -55,8 +56,8 @@ function write(socket: Socket, { requests }: Cycle, index: number): void {
   socket.write(request.includes('{n}') ? request.replaceAll('{n}', String(counter)) : request, 'latin1')
 }
 
-/** Head and body in bytes; undefined while the head is not complete. Answers without a length have no body. */
-function lengthOfAnswer(received: string): number | undefined {
+/** Head and body in bytes; undefined while the head is not complete. Responses without a length have no body. */
+function lengthOfResponse(received: string): number | undefined {
   const headEnd = received.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(received.slice(0, headEnd)) ?? []

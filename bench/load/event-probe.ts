@@ -1,16 +1,16 @@
 /**
- * The process that measures how soon an event is told of: it sends one command after the other, and follows their events on a stream. Driven
- * by `probe.ts`.
+ * The process that measures how soon events arrive: it sends one command after another, and follows their events on a
+ * stream. `live-events.ts` controls it.
  */
 import { Agent, get, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 
-/** What is to be measured, and for how long. */
+/** An order to measure. */
 export interface ProbeOrder {
-  /** Where commands are sent. */
+  /** The port for commands. */
   readonly port: number
-  /** Where the stream is. */
+  /** The port for the stream. */
   readonly streamPort: number
   readonly token: string
   readonly dealId: string
@@ -18,33 +18,34 @@ export interface ProbeOrder {
   readonly seconds: number
 }
 
-/** In milliseconds. */
+/** Percentiles of times, in milliseconds. */
 export interface Percentiles {
   readonly p50: number
   readonly p99: number
 }
 
+/** The measured times. */
 export interface ProbeResult {
   readonly commands: number
-  /** From sending a command to its answer. */
-  readonly answer: Percentiles
+  /** From sending a command to its response. */
+  readonly response: Percentiles
   /** From sending a command to its event. */
   readonly event: Percentiles
-  /** From the answer to the event; negative where the event came first. */
-  readonly afterAnswer: Percentiles
+  /** From the response to the event; negative when the event was first. */
+  readonly afterResponse: Percentiles
   /** From PUBLISH to the message, over Redis alone. */
   readonly publish: Percentiles
 }
 
 const channel = 'keyhold-bench-probe'
-/** Between two commands. */
+/** Pause between two commands, in milliseconds. */
 const pauseMs = 3
 
 process.on('message', (order: ProbeOrder) => {
   run(order).then(
     (result) => process.send?.(result),
     (error: unknown) => {
-      process.stderr.write(`The probe broke off: ${error}\n`)
+      process.stderr.write(`The probe failed: ${error}\n`)
       process.exit(1)
     },
   )
@@ -55,21 +56,21 @@ async function run(order: ProbeOrder): Promise<ProbeResult> {
   const stream = await openStream(order)
   const redis = await openChannel(order.redisUrl)
   const until = performance.now() + order.seconds * 1000
-  const times: Record<'answer' | 'event' | 'afterAnswer' | 'publish', number[]> = {
-    answer: [],
+  const times: Record<'response' | 'event' | 'afterResponse' | 'publish', number[]> = {
+    response: [],
     event: [],
-    afterAnswer: [],
+    afterResponse: [],
     publish: [],
   }
   for (let count = 0; performance.now() < until; count += 1) {
     const sent = performance.now()
     const event = stream.next()
     await send(order, agent, count % 2 === 0 ? 'hold' : 'unhold')
-    const answered = performance.now()
-    const told = await event
-    times.answer.push(answered - sent)
-    times.event.push(told - sent)
-    times.afterAnswer.push(told - answered)
+    const responded = performance.now()
+    const received = await event
+    times.response.push(responded - sent)
+    times.event.push(received - sent)
+    times.afterResponse.push(received - responded)
     times.publish.push(await redis.roundTrip())
     await pause(pauseMs)
   }
@@ -77,7 +78,10 @@ async function run(order: ProbeOrder): Promise<ProbeResult> {
   redis.close()
   agent.destroy()
   const percentiles = ([name, values]: [string, number[]]) => [name, percentilesOf(values)]
-  return { commands: times.answer.length, ...Object.fromEntries(Object.entries(times).map(percentiles)) } as ProbeResult
+  return {
+    commands: times.response.length,
+    ...Object.fromEntries(Object.entries(times).map(percentiles)),
+  } as ProbeResult
 }
 
 const percentilesOf = (values: readonly number[]): Percentiles => {
@@ -94,45 +98,45 @@ function send({ port, token, dealId }: ProbeOrder, agent: Agent, verb: string): 
   }
   return new Promise((resolve, reject) => {
     const path = `/rest/v1/deals/${dealId}/${verb}`
-    const sent = request({ host: '127.0.0.1', port, agent, method: 'PUT', path, headers }, (answer) => {
-      if (answer.statusCode !== 200) reject(new Error(`${verb} was answered with ${answer.statusCode}`))
-      answer.resume().on('end', resolve)
+    const sent = request({ host: '127.0.0.1', port, agent, method: 'PUT', path, headers }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`${verb} was answered with ${response.statusCode}`))
+      response.resume().on('end', resolve)
     })
     sent.on('error', reject).end(body)
   })
 }
 
-/** A stream of the deal's events; `next` resolves with the time at which the next one came. */
+/** Opens a stream of the deal's events. `next` resolves with the time when the next event arrives. */
 function openStream({ streamPort, token, dealId }: ProbeOrder) {
-  let told: (at: number) => void = () => undefined
+  let onEvent: (at: number) => void = () => undefined
   const path = `/rest/v1/events?deal=${dealId}`
   type Stream = { next(): Promise<number>; close(): void }
   return new Promise<Stream>((resolve, reject) => {
     const options = { host: '127.0.0.1', port: streamPort, path, headers: { authorization: `Bearer ${token}` } }
-    const asked = get(options, (answer) => {
-      answer.setEncoding('utf8').on('data', (text: string) => {
-        if (text.includes('data: ')) told(performance.now())
+    const sent = get(options, (response) => {
+      response.setEncoding('utf8').on('data', (text: string) => {
+        if (text.includes('data: ')) onEvent(performance.now())
       })
       const next = () =>
         new Promise<number>((settle) => {
-          told = settle
+          onEvent = settle
         })
-      resolve({ next, close: () => asked.destroy() })
+      resolve({ next, close: () => sent.destroy() })
     })
-    asked.on('error', reject)
+    sent.on('error', reject)
   })
 }
 
 async function openChannel(url: string) {
   const [publisher, subscriber] = [new Redis(url), new Redis(url)]
-  let heard: () => void = () => undefined
-  subscriber.on('message', () => heard())
+  let onMessage: () => void = () => undefined
+  subscriber.on('message', () => onMessage())
   await subscriber.subscribe(channel)
   return {
     roundTrip: async () => {
       const sent = performance.now()
       const message = new Promise<void>((resolve) => {
-        heard = resolve
+        onMessage = resolve
       })
       await publisher.publish(channel, '')
       await message

@@ -1,17 +1,18 @@
-/** The process that generates load, so that it takes nothing from the one that is measured. Driven by `load.ts`. */
+/** The process that generates load, so that the measured process does not. `load.ts` controls it. */
 import { type Cycle, drive, type Tally } from './connection.ts'
 
-/** What each connection sends from now on, answered when it is there; or for how long to send it. */
+/** An order: the requests of each connection, confirmed when they are received; or the time to send them. */
 export type LoadOrder = { readonly cycles: readonly Cycle[] } | { readonly seconds: number }
 
+/** The result of a run. */
 export interface LoadResult {
-  readonly answers: number
+  readonly responses: number
   readonly seconds: number
-  /** How many answers had each status. */
+  /** Status → number of responses. */
   readonly byStatus: Readonly<Record<string, number>>
   readonly p50Ms: number
   readonly p99Ms: number
-  /** CPU time of this process per answer, in microseconds: the load must cost less than what it measures. */
+  /** CPU time of this process for one response, in microseconds. It must be below that of the measured process. */
   readonly cpuMicroseconds: number
 }
 
@@ -26,7 +27,7 @@ process.on('message', (order: LoadOrder) => {
   run(order.seconds).then(
     (result) => process.send?.(result),
     (error: unknown) => {
-      process.stderr.write(`The load broke off: ${error}\n`)
+      process.stderr.write(`The load failed: ${error}\n`)
       process.exit(1)
     },
   )
@@ -40,13 +41,13 @@ async function run(seconds: number): Promise<LoadResult> {
   const { user, system } = process.cpuUsage(cpu)
   const took = (performance.now() - started) / 1000
   const sorted = Float64Array.from(tally.latenciesMs).sort()
-  const answers = sorted.length
+  const responses = sorted.length
   return {
-    answers,
+    responses,
     seconds: took,
     byStatus: Object.fromEntries(tally.byStatus),
-    p50Ms: sorted[Math.floor(answers * 0.5)] ?? 0,
-    p99Ms: sorted[Math.floor(answers * 0.99)] ?? 0,
-    cpuMicroseconds: (user + system) / answers,
+    p50Ms: sorted[Math.floor(responses * 0.5)] ?? 0,
+    p99Ms: sorted[Math.floor(responses * 0.99)] ?? 0,
+    cpuMicroseconds: (user + system) / responses,
   }
 }

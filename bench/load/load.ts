@@ -3,37 +3,35 @@ import { fileURLToPath } from 'node:url'
 import type { Cycle } from './connection.ts'
 import type { LoadOrder, LoadResult } from './generator.ts'
 
-/** Load on a server of this process, from a process of its own. */
+/** Load from another process on a server of this process. */
 export interface Load {
-  /** Says what each connection is to send: beforehand, since handing much of it over takes its time. */
+  /** Passes the requests of each connection to the process, before the measurement: many requests take time. */
   prepare(cycles: readonly Cycle[]): Promise<void>
-  /** Sends it for so many seconds. @throws Error when an answer has not the status `expected` */
+  /** Sends the requests for this time. @throws Error when a response has another status than `expected` */
   run(order: { readonly seconds: number; readonly expected: string }): Promise<LoadResult>
   close(): void
 }
 
-/** Starts the process; it inherits how this one loads TypeScript. */
+/** Starts the process. It loads TypeScript in the same way as this process. */
 export function startLoad(): Load {
   const child = fork(fileURLToPath(new URL('generator.ts', import.meta.url)))
   const broken = new Promise<never>((_, reject) => {
-    child.once('exit', (code) => reject(new Error(`the load generator has ended with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`The load generator ended with ${code}.`)))
   })
   broken.catch(() => {})
-  const ask = <HttpResponse>(order: LoadOrder): Promise<HttpResponse> => {
-    const answered = new Promise<HttpResponse>((resolve) =>
-      child.once('message', (response: HttpResponse) => resolve(response)),
-    )
+  const send = <Reply>(order: LoadOrder): Promise<Reply> => {
+    const received = new Promise<Reply>((resolve) => child.once('message', (reply: Reply) => resolve(reply)))
     child.send(order)
-    return Promise.race([answered, broken])
+    return Promise.race([received, broken])
   }
   return {
     prepare: async (cycles) => {
-      await ask<'ready'>({ cycles })
+      await send<'ready'>({ cycles })
     },
     run: async ({ expected, seconds }) => {
-      const result = await ask<LoadResult>({ seconds })
+      const result = await send<LoadResult>({ seconds })
       if (Object.keys(result.byStatus).every((status) => status === expected)) return result
-      throw new Error(`not all answers were ${expected}: ${JSON.stringify(result.byStatus)}`)
+      throw new Error(`Not all responses were ${expected}: ${JSON.stringify(result.byStatus)}`)
     },
     close: () => child.kill(),
   }
