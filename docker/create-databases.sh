@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs once, on an empty cluster: a database for each server, owned by a role of its own that cannot open the other's.
+# Runs once, on an empty cluster. Creates a database for each server, with its own role, which cannot open the other
+# one.
 set -euo pipefail
 for name in auth deals; do
   DATABASE_PASSWORD=$(cat "/secrets/database/${name^^}_PASSWORD")

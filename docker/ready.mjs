@@ -1,5 +1,5 @@
-// The health check of a container: `ready PORT` exits with 0 when the server on that port is ready. It asks this container itself, so
-// whose name stands in the certificate does not matter.
+// The health check of a container: `ready PORT` exits with 0 when the server on that port is ready. It connects within
+// the container, so the name in the certificate does not matter.
 import { get as getByHttp } from 'node:http'
 import { get as getByHttps } from 'node:https'
 
