@@ -92,10 +92,10 @@ const cache = openCache({
 })
 
 const needsEngine = auth.config.databaseUrl === undefined || deal.config.databaseUrl === undefined
-// Imported on demand: an instance with built servers only does not have it.
+// Imported on demand: this package is missing where only built servers are installed.
 const embedded = needsEngine ? await import('./shared/platform/embedded/embedded.ts') : undefined
 const engine = await embedded?.openEmbeddedEngine(join(dataDir, 'postgres'))
-const openDatabase = (url: string | undefined): Database => {
+function openDatabase(url: string | undefined): Database {
   if (url !== undefined) return openPostgres(url)
   if (!engine) throw new TypeError('the engine is open whenever a database has no URL')
   return engine.database()

@@ -16,7 +16,7 @@ interface MeasuredList {
 }
 
 const newestFirst: DealSort = { by: 'createdAt', descending: true }
-const firstPage = (filter: DealList['filter'], sort: DealSort): ReadList => {
+function firstPage(filter: DealList['filter'], sort: DealSort): ReadList {
   const page = { limit, after: undefined }
   return (repository) => repository.list({ filter, sort, page })
 }

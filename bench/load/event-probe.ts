@@ -84,7 +84,7 @@ async function run(order: ProbeOrder): Promise<ProbeResult> {
   } as ProbeResult
 }
 
-const percentilesOf = (values: readonly number[]): Percentiles => {
+function percentilesOf(values: readonly number[]): Percentiles {
   const sorted = Float64Array.from(values).sort()
   return { p50: sorted[Math.floor(sorted.length * 0.5)] ?? 0, p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0 }
 }

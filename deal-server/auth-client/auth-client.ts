@@ -168,7 +168,7 @@ function createSend({ authUrl, fetch }: AuthClientPorts) {
 }
 
 /** The request for a document. `no-cache` because caches on the way may have an old one (RFC 9111 §5.2.1.4). */
-const documentRequest = (target: string): AuthRequest => {
+function documentRequest(target: string): AuthRequest {
   return { target, method: 'GET', headers: new Headers({ 'cache-control': 'no-cache' }) }
 }
 

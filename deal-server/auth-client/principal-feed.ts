@@ -20,6 +20,7 @@ import {
 } from '../../shared/protocol/principal/change-feed.ts'
 import type { AuthClient } from './auth-client.ts'
 
+/** The change feed as a deal server follows it. */
 export interface PrincipalFeed {
   /**
    * Asks the auth server for the instance and subscribes. Resolves when subscribed, or when the cache or the auth
@@ -30,7 +31,7 @@ export interface PrincipalFeed {
   /** The instance that is followed; undefined until the auth server has named it. */
   instanceId(): string | undefined
   /**
-   * Follows this instance, which the auth server named in an answer to a request that began while `before` was
+   * Follows this instance, which the auth server named in a response to a request that began while `before` was
    * followed.
    */
   observeInstance(instanceId: string, before: string | undefined): void
@@ -57,7 +58,7 @@ export interface PrincipalFeed {
   ageMs(): number
 }
 
-/** What a feed works with. */
+/** The parts that the feed uses. */
 export interface PrincipalFeedPorts {
   readonly cache: Cache
   readonly authClient: Pick<AuthClient, 'instanceId'>
@@ -110,7 +111,7 @@ class FollowedFeed implements PrincipalFeed {
   }
 
   observeInstance(instanceId: string, before: string | undefined): void {
-    // An answer to a request from before the last change of instances is outdated.
+    // A response to a request from before the last change of instances is outdated.
     const isNews = instanceId !== before && before === this.#instanceId
     if (isNews && !this.#stopping.signal.aborted) this.#follow(instanceId)
   }

@@ -57,7 +57,7 @@ interface Load {
 
 /** Bounds of the memory; one record takes 1 to 2 KB. */
 const cacheBounds = { maxEntries: 100_000, maxBytes: 128_000_000 }
-/** How long an answer of the auth server is good while the feed is not current, in milliseconds. */
+/** How long a response of the auth server is good while the feed is not current, in milliseconds. */
 const answerGoodForMs = 500
 /**
  * How long "there is no such user" is believed, in milliseconds. A creation is announced, so this only bounds the harm
@@ -180,7 +180,7 @@ async function fetchRecord(
   return { ...answer, minVersion: leastHere, isOutdated: false, epoch, asOf, goodUntil: asOf + answerGoodForMs }
 }
 
-/** The cached record; undefined also when the cache does not answer, so that the auth server is asked next. */
+/** The cached record; undefined also when the cache does not respond, so that the auth server is asked next. */
 async function readCache(
   { feed, cache }: Pick<PrincipalRecordsPorts, 'feed' | 'cache'>,
   name: string,

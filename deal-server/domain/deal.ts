@@ -7,6 +7,7 @@ import { largestAmount, type MinorUnits } from './money.ts'
 import { type DealRefusal, refuse } from './refusal.ts'
 import type { Task } from './task.ts'
 
+/** The state of a deal. */
 export interface Deal {
   /** UUID in lower case. */
   readonly id: string

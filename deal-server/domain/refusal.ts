@@ -37,10 +37,10 @@ export const refuse = (
 ): DealRefusal => new ProblemError(code, detail, { members })
 
 /** A refusal because of one parameter: its name, the code of the problem, and a sentence. */
-export const refuseMember = (
+export function refuseMember(
   code: DealRefusalCode,
   member: { readonly name: string; readonly problem: string; readonly message: string },
-): DealRefusal => {
+): DealRefusal {
   const pointer = `/${member.name}`
   const errors = [{ pointer, code: member.problem, message: member.message }]
   return refuse(code, `${pointer}: ${member.message}`, { errors })

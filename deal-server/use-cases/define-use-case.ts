@@ -231,7 +231,7 @@ const boundParts = <Schema extends z.ZodType<Params>>(
   isFulfilledBy: () => false,
 })
 
-const asSteps = (useCase: string, decision: Decision): Steps | DealRefusal => {
+function asSteps(useCase: string, decision: Decision): Steps | DealRefusal {
   if (isRefusal(decision)) return decision
   return decision.length === 0 ? [] : [{ useCase, events: decision }]
 }

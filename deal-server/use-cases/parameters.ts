@@ -50,7 +50,7 @@ function faultIn(value: unknown): 'control-character' | 'lone-surrogate' | undef
   return undefined
 }
 
-const requireStorable = (value: unknown, context: z.core.$RefinementCtx): void => {
+function requireStorable(value: unknown, context: z.core.$RefinementCtx): void {
   const code = faultIn(value)
   const message = 'This value has NUL or half of a surrogate pair.'
   if (code) context.addIssue({ code: 'custom', message, params: { code } })

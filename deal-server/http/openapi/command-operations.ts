@@ -81,7 +81,7 @@ export const describeCommand = ({ command, ...path }: CommandPath): Operation =>
 })
 
 /** Describes a command that adds something to the deal: 201. */
-export const describeAddition = (path: CommandPath): Operation => {
+export function describeAddition(path: CommandPath): Operation {
   const operation = describeCommand(path)
   const added = { ...theDeal, description: 'The deal with what was added to it.' }
   return { ...operation, responses: { ...operation.responses, 201: added } }

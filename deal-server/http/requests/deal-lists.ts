@@ -84,7 +84,7 @@ export const dealListQuery = dealListParameters.transform((parameters, context):
 // A cursor belongs to one list. The same list in two styles has one scope: a client may continue in the other style.
 
 /** The scope of a list of deals. `filter` is normalised, so that all spellings of a query have one scope. */
-export const dealListScope = ({ filter, sort }: { filter: DealFilter; sort: DealSort }): ListScope => {
+export function dealListScope({ filter, sort }: { filter: DealFilter; sort: DealSort }): ListScope {
   const { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q } = filter
   return {
     list: 'deals',

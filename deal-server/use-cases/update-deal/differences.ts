@@ -53,11 +53,11 @@ export function differences(attributes: Attributes, deal: Deal): Differences {
   }
 }
 
-const reasonRequired = (command: Command, name: string): RefusedChange => {
+function reasonRequired(command: Command, name: string): RefusedChange {
   const message = 'This change needs a reason of its own.'
   return { command, refusal: refuseMember('reason-required', { name, problem: 'reason-required', message }) }
 }
-const penaltyRequired = (command: Command, name: string): RefusedChange => {
+function penaltyRequired(command: Command, name: string): RefusedChange {
   const message = 'Send the penalty, 0 for none.'
   return { command, refusal: refuseMember('penalty-required', { name, problem: 'penalty-required', message }) }
 }
