@@ -78,7 +78,7 @@ describeEmbedded('bad input', (openBackend) => {
     }
   })
 
-  it('more decimals than the currency has are found by the decision, and pointed at all the same', async () => {
+  it('too many decimals for the currency are found by the decision, with a pointer', async () => {
     const requests = [1.234, '1.230'].flatMap((newPrice) =>
       styleClients.map((client) => {
         const params = { newPrice, reason: 'x' }
@@ -95,7 +95,7 @@ describeEmbedded('bad input', (openBackend) => {
     }
   })
 
-  it('an unknown employee is pointed at where the style has them', async () => {
+  it('the pointer of an unknown user is the place in the style', async () => {
     for (const client of styleClients) {
       const request = client.request({ useCase: 'AssignOwner', params: { employeeId: 'nobody' }, ...twin })
       if (!request) continue
@@ -104,7 +104,7 @@ describeEmbedded('bad input', (openBackend) => {
     }
   })
 
-  it('unknown and missing members, by every style but attributes', async () => {
+  it('unknown and missing members, in every style except attributes', async () => {
     const some = [
       ['a~1b~0c', { reason: 'x', 'a/b~c': 1 }],
       ['__proto__', JSON.parse('{"reason":"x","__proto__":{"a":1}}')],
@@ -120,7 +120,7 @@ describeEmbedded('bad input', (openBackend) => {
     }
   })
 
-  it.each([[null], [[]], ['x'], [1]])('params that are %j are none', async (params) => {
+  it.each([[null], [[]], ['x'], [1]])('params %j are refused', async (params) => {
     const body = { action: 'UnholdDeal', params }
     for (const path of [twin.path, `${twin.path}/commands/${randomUUID()}`, `/commands/${randomUUID()}`]) {
       expectFault(await put(body, path), [400, 'invalid-body'], ['/params', 'wrong-type'])
@@ -192,7 +192,7 @@ describeEmbedded('bad input', (openBackend) => {
     })
   })
 
-  describe('what an update of attributes passes over', () => {
+  describe('an ignored member of an attribute update', () => {
     const update = (method: string, members: string) => {
       const { tasks: _tasks, ...read } = twin.read
       const body = `${JSON.stringify(read).slice(0, -1)},${members}}`
@@ -214,7 +214,7 @@ describeEmbedded('bad input', (openBackend) => {
       }
     })
 
-    it('is of any type', async () => {
+    it('may have any type', async () => {
       const reply = await update(
         'PUT',
         '"createdAt":7,"links":[[["deep"]]],"description":{"a":{"b":1e400}},"blocked":""',
@@ -249,7 +249,7 @@ describeEmbedded('bad input', (openBackend) => {
       expectProblem(await request(), 400, 'deal-mismatch')
     })
 
-    it('the id of a new deal is a value of its body, wherever it stands there', async () => {
+    it('the id of a new deal is checked as a value at every place of the body', async () => {
       const deal = { name: 'x', price: 1 }
       const created: [Reply, string][] = [
         [await post('/rest/v1/deals', { id: 'deal-1', ...deal }), '/id'],
@@ -262,14 +262,14 @@ describeEmbedded('bad input', (openBackend) => {
       expectProblem(await post('/command/HoldDeal/', { id: 'deal-1', ...params }), 404, 'not-found')
     })
 
-    it('beside an action only its params are known, and attributes make it ambiguous', async () => {
+    it('beside an action only params are allowed, and attributes are ambiguous', async () => {
       const action = { action: 'HoldDeal', params }
       expectFault(await put({ ...action, reason: 'x' }), [400, 'invalid-body'], ['/reason', 'unknown-member'])
       expectFault(await put({ ...action, holdReason: 'x' }), [400, 'ambiguous-update'], ['/holdReason'])
       expectFault(await put({ ...action, version: 3, reason: 'x' }), [400, 'ambiguous-update'], ['/version'])
     })
 
-    it('a command that names no deal is pointed at where it should', async () => {
+    it('the pointer of a missing deal id is the place where it belongs', async () => {
       expectFault(await put({ action: 'HoldDeal', params }, '/commands/m-4'), [400, 'invalid-body'], ['/deal'])
       expectFault(await put({ deal: 7, action: 'HoldDeal', params }, '/commands/m-4'), [400, 'invalid-body'], ['/deal'])
       expectFault(await post('/command/HoldDeal/', params), [400, 'invalid-body'], ['/id'])
@@ -291,7 +291,7 @@ describeEmbedded('bad input', (openBackend) => {
       expectProblem(await send({ path: `${twin.path}/commands/m-6`, sent }), 400, 'invalid-parameter')
     })
 
-    it('PUT of a task that would be another each time', async () => {
+    it('PUT of a task without an id', async () => {
       const title = { title: 'call' }
       expectFault(await put(title, `${twin.path}/add-task`), [400, 'invalid-body'], ['/taskId'])
       expectFault(await put({ action: 'AddTask', params: title }), [400, 'invalid-body'], ['/params/taskId'])

@@ -1,4 +1,7 @@
-/** GET of the deals: every order, filter and page size over many deals with equal and missing values, at rest and while they change. */
+/**
+ * GET of the deals: every order, filter and page size over many deals with equal and missing values, at rest and while
+ * they change.
+ */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dealSortKeys } from '../../deal-server/queries/ports.ts'
@@ -33,7 +36,10 @@ const post = async (path: string, json: unknown, allowed = [200]) => {
   return reply
 }
 
-/** The order that the contract promises: text by its UTF-8 bytes, missing values last either way, ties by id in the direction of the order. */
+/**
+ * The order that the contract promises: text by its UTF-8 bytes, missing values last either way, ties by id in the
+ * direction of the order.
+ */
 function inOrder(items: readonly Item[], order: string): Item[] {
   const key = order.replace('-', '')
   const sign = order.startsWith('-') ? -1 : 1
@@ -114,7 +120,7 @@ describeBackends('walks over the deals', (openBackend) => {
       expect(itemsOf(await send(list))).toEqual(deals.slice(0, 50))
     })
 
-    it.each(orders)('gives each deal once in the order %s, whatever the size of pages', async (order) => {
+    it.each(orders)('gives each deal once in the order %s, for every page size', async (order) => {
       const asked = order.endsWith('price') ? deals.filter(({ currency }) => currency === 'EUR') : deals
       const expected = idsOf(inOrder(asked, order))
       for (const limit of [200, 37]) {
@@ -125,7 +131,7 @@ describeBackends('walks over the deals', (openBackend) => {
       }
     })
 
-    it.each(orders)('goes on with pages of another size, one deal at a time too, in the order %s', async (order) => {
+    it.each(orders)('continues with another page size, also 1, in the order %s', async (order) => {
       const path = `${list}?sort=${order}&q=A_B&currency=EUR`
       const { items } = await walkFrom(`${path}&limit=1`)
       const expected = deals.filter(({ name, currency }) => name === 'a_b' && currency === 'EUR')
@@ -179,23 +185,26 @@ describeBackends('walks over the deals', (openBackend) => {
   })
 
   describe('while deals are created and changed', () => {
-    it.each(orders)('gives each deal that was there throughout once, where it was, in the order %s', async (order) => {
-      const path = `${list}?sort=${order}${currencyFor(order)}`
-      const before = (await walkFrom(`${path}&limit=200`)).items
-      const isThere = new Set(idsOf(before))
-      const { items } = await walkFrom(`${path}&limit=97`, async (page) => {
-        // Deals that have been passed, that are at the cursor, that are still to come.
-        const places = [3, page * 97 - 2, page * 97 - 1, page * 97, page * 97 + 1, before.length - 1 - page * 3]
-        const again = [before[(page * 131) % before.length], before[(page * 7) % 50]]
-        const changed = [...places.map((place) => before[place]), ...again].flatMap((deal) => deal?.id ?? [])
-        await Promise.all([...changed.map(change), create(page)])
-        await Promise.all(changed.map(change))
-      })
-      expect(idsOf(items.filter(({ id }) => isThere.has(id)))).toEqual(idsOf(before))
-      expect(new Set(idsOf(items)).size).toBe(items.length)
-    })
+    it.each(orders)(
+      'gives each deal that existed throughout once, at its former position, in the order %s',
+      async (order) => {
+        const path = `${list}?sort=${order}${currencyFor(order)}`
+        const before = (await walkFrom(`${path}&limit=200`)).items
+        const isThere = new Set(idsOf(before))
+        const { items } = await walkFrom(`${path}&limit=97`, async (page) => {
+          // Deals that have been passed, that are at the cursor, that are still to come.
+          const places = [3, page * 97 - 2, page * 97 - 1, page * 97, page * 97 + 1, before.length - 1 - page * 3]
+          const again = [before[(page * 131) % before.length], before[(page * 7) % 50]]
+          const changed = [...places.map((place) => before[place]), ...again].flatMap((deal) => deal?.id ?? [])
+          await Promise.all([...changed.map(change), create(page)])
+          await Promise.all(changed.map(change))
+        })
+        expect(idsOf(items.filter(({ id }) => isThere.has(id)))).toEqual(idsOf(before))
+        expect(new Set(idsOf(items)).size).toBe(items.length)
+      },
+    )
 
-    it('shows deals as they are now', async () => {
+    it('shows the current values of deals', async () => {
       const [first, second] = itemsOf(await send(`${list}?sort=name&limit=2`))
       const start = await send(`${list}?sort=name&limit=1`)
       expect(itemsOf(start)).toEqual([first])
@@ -205,7 +214,7 @@ describeBackends('walks over the deals', (openBackend) => {
       expect(next).toEqual([expect.objectContaining({ id: second?.id, name: 'zz the last of all' })])
     })
 
-    it('leaves out what meanwhile ceases to be meant, and keeps each of the others once', async () => {
+    it('leaves out deals that no longer match, and gives each other deal once', async () => {
       const path = `${list}?status=open&sort=-name&limit=50`
       const before = (await walkFrom(path)).items
       const left = new Set<unknown>()
@@ -220,7 +229,7 @@ describeBackends('walks over the deals', (openBackend) => {
       expect(idsOf(items)).toEqual(idsOf(before.filter(({ id }) => !left.has(id))))
     })
 
-    it('neither misses nor doubles a deal while many change it at once', async () => {
+    it('gives a deal exactly once while many requests change it', async () => {
       for (const order of ['-updatedAt', 'price', '-completionDate']) {
         const path = `${list}?sort=${order}${currencyFor(order)}&limit=60`
         const before = (await walkFrom(path)).items

@@ -30,7 +30,10 @@ const cellsRun = new Map<string, number>()
 
 const send = (request: StyleRequest) => sendAs(stack.deal, alice)(request)
 
-/** Where "nothing differs" says success, though the command itself is refused: attributes have no name for what was meant. */
+/**
+ * Where "nothing differs" says success, though the command itself is refused: attributes have no name for what was
+ * meant.
+ */
 const isNothingToAttributes = (useCase: string, state: DealState) =>
   useCase === 'UnholdDeal' && (state === 'COMPLETED' || state === 'CANCELLED')
 
@@ -116,7 +119,9 @@ const attempts: Readonly<Record<string, readonly [changes: object, names: RegExp
   CompleteTask: [{ tasks: [{ status: 'done' }] }, /CompleteTask/],
 }
 
-/** The refusal that an attempt by attributes gets; undefined where it changes nothing, or the command does not apply. */
+/**
+ * The refusal that an attempt by attributes gets; undefined where it changes nothing, or the command does not apply.
+ */
 function refusalOf(useCase: string, state: DealState): 'not-found' | 'use-case-required' | undefined {
   if (state === 'ABSENT' || state === 'DELETED') return 'not-found'
   return useCase === 'CreateDeal' || useCase === 'RestoreDeal' ? undefined : 'use-case-required'
@@ -159,7 +164,7 @@ describeBackends('the equivalence of all styles', (openBackend) => {
 
   describe.each(Object.keys(attempts))('%s by attributes', (useCase) => {
     it('is one of the seven', () => expect(attributeUseCases).not.toContain(useCase))
-    it.each(dealStates)('in %s: says what to call', async (state) => {
+    it.each(dealStates)('in %s: names the use case to call', async (state) => {
       await Promise.all((['PUT', 'PATCH'] as const).map((method) => runAttempt(useCase, state, method)))
     })
   })

@@ -133,7 +133,7 @@ describeBackends('lists', (openBackend) => {
   afterAll(() => stack.close())
 
   describe.each(lists)('of $title', (list) => {
-    it('give each item once in their order, whatever the size of pages', async () => {
+    it('give each item once and in order, for every page size', async () => {
       const whole = await send(list, withQuery(list.path(), 'limit=200'))
       const items = itemsOf(whole)
       expect(whole.text.startsWith('[')).toBe(list.isBare === true)
@@ -149,7 +149,7 @@ describeBackends('lists', (openBackend) => {
       }
     })
 
-    it('keep the query in the link, but for what belongs to a signature', async () => {
+    it('keep the query in the link, except the parameters of a signature', async () => {
       const query = 'limit=2&timestamp=1&NONCE=n&nonce=again'
       const reply = await send(list, withQuery(list.path(), query))
       expect(reply.status, reply.text).toBe(200)
@@ -170,14 +170,14 @@ describeBackends('lists', (openBackend) => {
       expect(withoutCursor(headed.headers.get('link'))).toBe(withoutCursor(got.headers.get('link')))
     })
 
-    it('go on with another limit', async () => {
+    it('continue with another limit', async () => {
       const cursor = cursorIn(await send(list, withQuery(list.path(), 'limit=3')), list)
       const rest = await send(list, withQuery(list.path(), `limit=200&cursor=${cursor}`))
       const items = itemsOf(await send(list, withQuery(list.path(), 'limit=200')))
       expect(itemsOf(rest)).toEqual(items.slice(3))
     })
 
-    it('refuse a cursor that was changed anywhere, cut off or made up', async () => {
+    it('refuse a cursor that was changed, truncated or invented', async () => {
       const cursor = cursorIn(await send(list, withQuery(list.path(), 'limit=1')), list)
       const step = list.title === 'deals' ? 1 : 11
       const bad = ['', 'x', 'null', cursor.slice(0, -1), cursor.slice(1), `${cursor}A`, `${cursor}=`, `${cursor}%00`]
@@ -221,7 +221,7 @@ describeBackends('lists', (openBackend) => {
       },
     )
 
-    it('refuse a parameter that is given twice', async () => {
+    it('refuse a repeated parameter', async () => {
       expectNamed(await send(list, withQuery(list.path(), 'limit=1&limit=1')), 'limit')
       const cursor = cursorIn(await send(list, withQuery(list.path(), 'limit=1')), list)
       expectNamed(await send(list, withQuery(list.path(), `cursor=${cursor}&cursor=${cursor}`)), 'cursor')
@@ -266,7 +266,7 @@ describeBackends('lists', (openBackend) => {
       expectNamed(await stack.deal.send(`/rest/v1/deals?${query}`, { token: tokens.alice }), name)
     })
 
-    it('takes the cursor of the same query however it is spelt', async () => {
+    it('accepts a cursor for every spelling of the same query', async () => {
       const get = (query: string) => stack.deal.send(`/rest/v1/deals?${query}`, { token: tokens.alice })
       const first = await get('sort=-createdAt&ownerId=ALICE&currency=EUR&priceMin=1.50&limit=2')
       const cursor = first.body.nextCursor
@@ -275,7 +275,7 @@ describeBackends('lists', (openBackend) => {
       expectProblem(await get(`cursor=${cursor}&priceMin=1.51&currency=EUR&ownerId=alice`), 400, 'invalid-cursor')
     })
 
-    it('refuses before rights, and a walk goes on in the other style', async () => {
+    it('refuses before rights, and a walk continues in the other style', async () => {
       const first = await stack.deal.send('/rest/v1/deals?status=open&limit=2', { token: tokens.alice })
       const second = await stack.deal.send(`/query/Deals/open?cursor=${first.body.nextCursor}`, { token: tokens.alice })
       expect(second.status).toBe(200)
@@ -285,7 +285,7 @@ describeBackends('lists', (openBackend) => {
     })
   })
 
-  it('of a deal that there never was are 404, of one without commands empty', async () => {
+  it('of a deal that never existed are 404, of a deal without commands empty', async () => {
     const get = (path: string) => stack.deal.send(path, { token: tokens.alice })
     expectProblem(await get(`/rest/v1/deals/${randomUUID()}/history`), 404, 'not-found')
     expectProblem(await get(`/query/DealHistory/${randomUUID()}`), 404, 'not-found')

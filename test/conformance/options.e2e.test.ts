@@ -81,12 +81,15 @@ describeBackends('options of commands', (openBackend) => {
   afterAll(() => stack.close())
 
   describe.each(titles)('%s', (_title, client) => {
-    it.each(['OPEN', 'CANCELLED'] as const)('validateOnly: as the real call, of a deal that is %s', async (state) => {
-      const rows = transitionTable.filter(({ useCase }) => state === 'OPEN' || refusedWhenCancelled.includes(useCase))
-      await Promise.all(rows.map((row) => tryAndDo(client, row, state)))
-    })
+    it.each(['OPEN', 'CANCELLED'] as const)(
+      'validateOnly: like the real request, for a deal that is %s',
+      async (state) => {
+        const rows = transitionTable.filter(({ useCase }) => state === 'OPEN' || refusedWhenCancelled.includes(useCase))
+        await Promise.all(rows.map((row) => tryAndDo(client, row, state)))
+      },
+    )
 
-    it('validateOnly leaves nothing, and its id stays usable', async () => {
+    it('validateOnly writes nothing, and its id stays usable', async () => {
       const twin = await makeTwin(send, 'OPEN')
       const request = changing(client, twin)
       const keyed = client.namesCommands ? request : withHeaders(request, { 'idempotency-key': randomUUID() })
@@ -101,7 +104,7 @@ describeBackends('options of commands', (openBackend) => {
       })
     })
 
-    it('validateOnly says so of whatever comes of it, also of a replay', async () => {
+    it('validateOnly marks every response, also a replay', async () => {
       const twin = await makeTwin(send, 'OPEN')
       const request = changing(client, twin)
       const keyed = client.namesCommands ? request : withHeaders(request, { 'idempotency-key': randomUUID() })
@@ -120,7 +123,7 @@ describeBackends('options of commands', (openBackend) => {
       expect((await send({ path: twin.path, sent: {} })).headers.get('deal-validated-only')).toBeNull()
     })
 
-    it('a failed If-Match is 412, with the deal as it is and what it allows', async () => {
+    it('a failed If-Match is 412, with the current deal and the allowed commands', async () => {
       const twin = await makeTwin(send, 'OPEN')
       for (const tag of ['"2"', 'W/"1"', '"30"']) {
         const reply = await send(withHeaders(changing(client, twin), { 'if-match': tag }))
@@ -133,14 +136,14 @@ describeBackends('options of commands', (openBackend) => {
       expect(await read(twin.path)).toEqual(twin.read)
     })
 
-    it.each(['"3"', 'W/"3"', '"1", "3"', ', "1",,"3" ,', '*', '"3-gz"'])('If-Match: %s lets it happen', async (tag) => {
+    it.each(['"3"', 'W/"3"', '"1", "3"', ', "1",,"3" ,', '*', '"3-gz"'])('If-Match: %s is fulfilled', async (tag) => {
       const twin = await makeTwin(send, 'OPEN')
       const reply = await send(withHeaders(changing(client, twin), { 'if-match': tag }))
       expect(reply.status).toBeLessThan(300)
       expect((await stored.load(twin.dealId))?.version).toBe(4)
     })
 
-    it('Prefer: return=minimal leaves the body out where it is the deal', async () => {
+    it('Prefer: return=minimal omits a body that is the deal', async () => {
       const twin = await makeTwin(send, 'OPEN')
       const reply = await send(withHeaders(changing(client, twin), { prefer: 'respond-async, return=minimal' }))
       if (client.form !== 'deal') return expect(reply.status).toBe(client.form === 'command' ? 201 : 200)
@@ -172,7 +175,7 @@ describeBackends('options of commands', (openBackend) => {
     expect(reply.headers.get('preference-applied')).toBe(left === '' ? 'return=minimal' : null)
   })
 
-  it('If-Match of a deal that is not there is 404, not 412', async () => {
+  it('If-Match for a missing deal is 404, not 412', async () => {
     expectProblem(
       await put(`/rest/v1/deals/${randomUUID()}/hold`, { reason: 'x' }, { 'if-match': '*' }),
       404,
@@ -188,7 +191,7 @@ describeBackends('options of commands', (openBackend) => {
     expect(reply.body.current).toEqual(current)
   })
 
-  it('a creation under the id of a deleted deal learns nothing of that deal', async () => {
+  it('a creation with the id of a deleted deal shows nothing of that deal', async () => {
     const { dealId: id } = await makeTwin(send, 'DELETED')
     const json = { id, name: 'deal', price: 1 }
     for (const ifNoneMatch of [undefined, '*']) {
@@ -200,7 +203,7 @@ describeBackends('options of commands', (openBackend) => {
     }
   })
 
-  it('a deleted deal allows to be restored, and nothing else', async () => {
+  it('a deleted deal allows only RestoreDeal', async () => {
     const { path } = await makeTwin(send, 'DELETED')
     const reply = await put(`${path}/restore`, {}, { 'if-match': '"9"' })
     expectProblem(reply, 412, 'precondition-failed')
@@ -230,13 +233,13 @@ describeBackends('the whole deal and its version', (openBackend) => {
     expect(again.body).toMatchObject({ name: 'my name', price: 99, version: 5 })
   })
 
-  it('If-Match goes before the version in the body', async () => {
+  it('If-Match has priority over the version in the body', async () => {
     const { path, read: stale } = await makeTwin(send, 'OPEN')
     const ahead = { ...stale, version: 99, name: 'other' }
     expect((await put(path, ahead, { 'if-match': '"3"' })).status).toBe(200)
   })
 
-  it('the same PUT again succeeds, though its version is of the past', async () => {
+  it('the same PUT again succeeds, although its version is stale', async () => {
     const { path, read: before } = await makeTwin(send, 'OPEN')
     const { tasks: _tasks, ...members } = before
     const changed = { ...members, name: 'other', price: 5, priceReason: 'cheap', held: true, holdReason: 'test' }
@@ -283,7 +286,7 @@ describeBackends('the whole deal and its version', (openBackend) => {
     },
   )
 
-  it('a hold of a deal that was read as it is, unheld or cancelled, is told from one that is over', async () => {
+  it('a new hold of an unheld or cancelled deal is distinguished from a hold that has ended', async () => {
     const { path, read: before } = await makeTwin(send, 'OPEN')
     expectProblem(await put(path, { ...before, holdReason: 'why' }), 422, 'inconsistent-attributes')
     const { path: cancelled, read: closed } = await makeTwin(send, 'CANCELLED')
@@ -312,25 +315,22 @@ describeBackends('the whole deal and its version', (openBackend) => {
     ['the penalty', 'CANCELLED', { cancelPenalty: 9 }],
     ['the reason', 'CANCELLED', { cancelReason: 'other' }],
     ['the document', 'COMPLETED', { completion: { documentNumber: 'D-2' } }],
-  ])(
-    '%s that a deal was closed with stays, whether all of the deal is sent or that alone',
-    async (_what, state, other) => {
-      const { path, read: before } = await makeTwin(send, state)
-      for (const sent of [
-        { method: 'PUT', json: { ...before, ...other } },
-        { method: 'PATCH', json: other },
-      ]) {
-        expectProblem(await send({ path, sent }), 409, 'deal-closed')
-        expect(await read(path)).toEqual(before)
-      }
-      const [name = ''] = Object.keys(other)
-      const reply = await send({ path, sent: { method: 'PATCH', json: { [name]: before[name] } } })
-      expect({ status: reply.status, changed: reply.headers.get('deal-changed') }).toEqual({
-        status: 200,
-        changed: 'false',
-      })
-    },
-  )
+  ])('%s of a closed deal stays, in a PUT of the whole deal and alone', async (_what, state, other) => {
+    const { path, read: before } = await makeTwin(send, state)
+    for (const sent of [
+      { method: 'PUT', json: { ...before, ...other } },
+      { method: 'PATCH', json: other },
+    ]) {
+      expectProblem(await send({ path, sent }), 409, 'deal-closed')
+      expect(await read(path)).toEqual(before)
+    }
+    const [name = ''] = Object.keys(other)
+    const reply = await send({ path, sent: { method: 'PATCH', json: { [name]: before[name] } } })
+    expect({ status: reply.status, changed: reply.headers.get('deal-changed') }).toEqual({
+      status: 200,
+      changed: 'false',
+    })
+  })
 
   it('all or nothing: one refused use case refuses all', async () => {
     const { path, read: before } = await makeTwin(send, 'OPEN')
@@ -339,7 +339,7 @@ describeBackends('the whole deal and its version', (openBackend) => {
     expect(await read(path)).toEqual(before)
   })
 
-  it('20 whole deals at once of one version: one of them happens', async () => {
+  it('of 20 concurrent PUTs of one version, one succeeds', async () => {
     const { path, read: before } = await makeTwin(send, 'OPEN')
     const replies = await Promise.all(Array.from({ length: 20 }, (_, n) => put(path, { ...before, name: `name ${n}` })))
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(412)])
@@ -351,7 +351,7 @@ describeEmbedded('REQUIRE_PRECONDITION', (openBackend) => {
   beforeAll(open(openBackend, { REQUIRE_PRECONDITION: 'true' }))
   afterAll(() => stack.close())
 
-  it('refuses a whole deal that says no version, and nothing else', async () => {
+  it('refuses only a whole deal without a version', async () => {
     const { path, read: before } = await makeTwin(send, 'OPEN')
     const { version, ...members } = before
     const refused = await put(path, { ...members, name: 'other' })

@@ -24,7 +24,7 @@ describeBackends('GET with preconditions', (openBackend) => {
     ['query Deals', () => '/query/Deals/held?limit=3', undefined],
     ['query AssignedTask', () => '/query/AssignedTask/alice', undefined],
     ['query DealHistory', ({ dealId }) => `/query/DealHistory/${dealId}`, undefined],
-  ])('%s has an ETag: 304 for who has it, 412 where If-Match names another', async (_what, pathOf, expected) => {
+  ])('%s has an ETag: 304 when it matches, 412 when If-Match has another one', async (_what, pathOf, expected) => {
     const twin = await makeTwin(send, 'HELD')
     const path = pathOf(twin)
     const { headers } = await get(path)
@@ -38,7 +38,7 @@ describeBackends('GET with preconditions', (openBackend) => {
     expectProblem(await get(path, { 'if-match': '"x"' }), 412, 'precondition-failed')
   })
 
-  it('shows in its ETag that a list is another', async () => {
+  it('has another ETag when the list changes', async () => {
     const twin = await makeTwin(send, 'OPEN')
     const etagOf = async () => (await get(`/query/DealHistory/${twin.dealId}`)).headers.get('etag')
     const before = await etagOf()

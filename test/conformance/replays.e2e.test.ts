@@ -1,4 +1,7 @@
-/** One command store for all styles: replays within a style and across styles, reuse, what is kept, and the command resource. */
+/**
+ * One command store for all styles: replays within a style and across styles, reuse, what is kept, and the command
+ * resource.
+ */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem, type Reply } from '../support/clients/http-client.ts'
@@ -91,7 +94,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
   afterAll(() => stack.close())
 
   describe.each(titles)('%s', (_title, client) => {
-    it('replays each of its commands byte for byte, whatever has become of the deal', async () => {
+    it('replays each of its commands byte for byte, also after later changes of the deal', async () => {
       const covered = transitionTable.filter(({ useCase }) => covers(client, useCase))
       expect(covered.length).toBeGreaterThan(1)
       await Promise.all(
@@ -109,7 +112,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
       )
     })
 
-    it('replays a refusal by the state byte for byte, though the state is another now', async () => {
+    it('replays a refusal by the state byte for byte, also after the state changed', async () => {
       const useCase =
         client.title === 'natural form' ? 'AddTask' : client.style === 'resource' ? 'DeleteDeal' : 'HoldDeal'
       const { params = {} } = transitionTable.find((row) => row.useCase === useCase) ?? {}
@@ -124,7 +127,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
       expect(await traces(named.commandId)).toEqual({ events: 0, commands: 1 })
     })
 
-    it('does 50 parallel copies once, and answers them alike', async () => {
+    it('runs 50 parallel copies once, with equal responses', async () => {
       const useCase =
         client.style === 'resource' ? 'DeleteDeal' : client.title === 'natural form' ? 'AddTask' : 'HoldDeal'
       const { params = {} } = transitionTable.find((row) => row.useCase === useCase) ?? {}
@@ -172,7 +175,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
     expect(await traces(named.commandId)).toEqual({ events: 1, commands: 1 })
   })
 
-  it('an update of attributes is a command of its own', async () => {
+  it('an attribute update is its own command', async () => {
     const named = await holding()
     const byAttributes = styleCalled('attribute update by PUT')
     const first = await through(byAttributes, named)
@@ -183,7 +186,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
     expectByteEqual(await through(byAttributes, named), first)
   })
 
-  describe('refusals that are not kept', () => {
+  describe('refusals that are not stored', () => {
     const passing: [string, Params, number, string][] = [
       ['AssignOwner', { employeeId: 'nobody' }, 422, 'employee-unknown'],
       ['CompleteDeal', { completedOn: '2199-12-31', openTasks: 'drop' }, 422, 'date-out-of-range'],
@@ -235,7 +238,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
       expect((await read(String(first.headers.get('location')))).text).toBe(whole.text)
     })
 
-    it('of a refusal has its problem, and the list has both, oldest first', async () => {
+    it('of a refusal has its problem, and the list has both commands, oldest first', async () => {
       const named = { ...(await holding()), twin: await makeTwin(send, 'CANCELLED') }
       const refused = await through(styleCalled('per-deal-command-collection'), named)
       const view = await read(`/commands/${named.commandId}`)
@@ -251,7 +254,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
       expect(items).toMatchObject([{ state: 'refused' }, { state: 'succeeded', action: 'ReopenDeal' }])
     })
 
-    it('shows amounts as numbers, however they were sent', async () => {
+    it('shows amounts as numbers, for every form in which they were sent', async () => {
       const { twin } = await holding()
       const send5 = async (json: object) => {
         const commandId = `key-${randomUUID()}`
@@ -273,7 +276,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
       expect(body.params).toEqual({ status: 'completed', completion: { ...completion, finalPrice: 1.5 } })
     })
 
-    it('is the same for an amount however it was sent', async () => {
+    it('is the same for every form of an amount', async () => {
       const { twin } = await holding()
       const headers = { 'idempotency-key': `key-${randomUUID()}` }
       const update = (method: string, path: string, json: object) => send({ path, sent: { method, json, headers } })
@@ -290,7 +293,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
       expectProblem(await complete(20), 422, 'command-id-reused')
     })
 
-    it('of an update of attributes shows its use case and members', async () => {
+    it('of an attribute update shows its use case and members', async () => {
       const named = await holding()
       await through(styleCalled('attribute update by PATCH'), named)
       const { body } = await read(`/commands/${named.commandId}`)
@@ -318,7 +321,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
 
     const creationBy = (name: string) => ({ action: 'CreateDeal', params: { name: `deal of ${name}`, price: 1 } })
 
-    it('makes a deal whose id the server chooses, and says which', async () => {
+    it('creates a deal with an id of the server, and returns the id', async () => {
       const commandId = `key-${randomUUID()}`
       const request = { path: `/commands/${commandId}`, sent: { method: 'PUT', json: creationBy('alice') } }
       const [first, again] = [await send(request), await send(request)]
@@ -328,7 +331,7 @@ describeBackends('the command store behind all styles', (openBackend) => {
     })
   })
 
-  it('an id in two collections is one: same content replays, other content is 422', async () => {
+  it('one id in two collections is one command: the same content replays, other content is 422', async () => {
     const named = await holding()
     const first = await through(styleCalled('global-command-collection'), named)
     const again = await through(styleCalled('per-deal-command-collection'), named)

@@ -37,7 +37,7 @@ describeBackends('rights of commands', (openBackend) => {
   })
   afterAll(() => stack.close())
 
-  it('a whole deal with a new price and a hold needs both rights, and names those that lack', async () => {
+  it('a whole deal with a new price and a hold needs both rights, and names the missing ones', async () => {
     const { path, read } = await makeTwin(alice, 'OPEN')
     const both = (send: SendRequest) => put(send, path, { ...read, ...twoChanges })
     expectMissing(await both(await daveWith('deal.read')), 'deal.change-price', 'deal.hold')
@@ -64,7 +64,7 @@ describeBackends('rights of commands', (openBackend) => {
     expect((await get(alice, path)).status).toBe(200)
   })
 
-  it('of an update of attributes is 403 once the right is gone', async () => {
+  it('of an attribute update is 403 after the right was removed', async () => {
     const { path, read } = await makeTwin(alice, 'OPEN')
     const headers = { 'idempotency-key': `key-${randomUUID()}` }
     const update = async (send: SendRequest) => put(send, path, { ...read, name: 'other' }, headers)
@@ -75,7 +75,7 @@ describeBackends('rights of commands', (openBackend) => {
     expect((await update(await daveWith('deal.rename'))).text).toBe('')
   })
 
-  it('an update of attributes that is to be refused needs the rights that it asks for all the same', async () => {
+  it('an attribute update that is refused still needs the rights of its use cases', async () => {
     const { path } = await makeTwin(alice, 'OPEN')
     const bob = await as('bob')
     const patch = (json: object) => bob({ path, sent: { method: 'PATCH', json } })
@@ -87,7 +87,7 @@ describeBackends('rights of commands', (openBackend) => {
     expectProblem(await patch({ status: 'deleted' }), 422, 'use-case-required')
   })
 
-  it('a replay of an update of attributes needs the rights of what it came to, and no others', async () => {
+  it('a replay of an attribute update needs the rights of the use cases that ran, and no others', async () => {
     const { path } = await makeTwin(alice, 'OPEN')
     const headers = { 'idempotency-key': `key-${randomUUID()}` }
     const json = { price: 5, priceReason: 'cheap', name: 'deal123' }
@@ -102,7 +102,7 @@ describeBackends('rights of commands', (openBackend) => {
     expect([withoutReading.status, withoutReading.text]).toEqual([204, ''])
   })
 
-  it('the assignee completes a task without the right, nobody else does', async () => {
+  it('only the assignee completes a task without the right', async () => {
     const { path } = await makeTwin(alice, 'OPEN')
     const done = (send: SendRequest, taskId: string) => put(send, `${path}/complete-task`, { taskId })
     await put(alice, `${path}/assign-task`, { taskId: takenTask, employeeId: 'dave' })
@@ -113,7 +113,7 @@ describeBackends('rights of commands', (openBackend) => {
     expect((await done(dave, takenTask)).status).toBe(204)
   })
 
-  it('a task added for somebody needs the right to assign too', async () => {
+  it('a new task with an assignee needs the right to assign too', async () => {
     const { path } = await makeTwin(alice, 'OPEN')
     const dave = await daveWith('deal.task.add')
     const add = (json: object) => dave({ path: `${path}/add-task`, sent: { json } })
@@ -121,7 +121,7 @@ describeBackends('rights of commands', (openBackend) => {
     expect((await add({ title: 'call', assigneeId: null })).status).toBe(204)
   })
 
-  it('who may not read learns nothing of what exists', async () => {
+  it('a caller without the right to read sees no difference between existing and missing deals', async () => {
     const [{ path: there }, { path: deleted }] = await Promise.all([
       makeTwin(alice, 'OPEN'),
       makeTwin(alice, 'DELETED'),
@@ -189,7 +189,7 @@ describeBackends('rights of commands', (openBackend) => {
     })
   })
 
-  it('?expand=allowed tells the assignee of an open task that it can be completed', async () => {
+  it('?expand=allowed lists CompleteTask for the assignee of an open task', async () => {
     const { path } = await makeTwin(alice, 'OPEN')
     const dave = await daveWith('deal.read')
     const allowed = async () => (await get(dave, `${path}?expand=allowed`)).body.allowed
@@ -203,7 +203,7 @@ describeBackends('rights of commands', (openBackend) => {
   describe('AssignedTask', () => {
     const tasksOf = (send: SendRequest, name: string) => get(send, `/query/AssignedTask/${name}`)
 
-    it('a new user of an old name has none of the former ones, and completes none', async () => {
+    it('a new user of a former name has no tasks of the former user, and completes none', async () => {
       const { path } = await makeTwin(alice, 'OPEN')
       const { access: token } = await stack.logIn('admin')
       const name = `user-${randomUUID().slice(0, 8)}`
@@ -246,7 +246,7 @@ describeBackends('rights of commands', (openBackend) => {
       expect(items.at(-1)?.actorUserId).toBe(givenTo.at(-1))
     })
 
-    it("one's own need no right, those of others task.read-any; none is 404", async () => {
+    it('own tasks need no right, tasks of others task.read-any; an empty list is 404', async () => {
       const { path, dealId } = await makeTwin(alice, 'OPEN')
       const dave = await daveWith()
       expectProblem(await tasksOf(dave, 'dave'), 404, 'not-found')

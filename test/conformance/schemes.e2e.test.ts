@@ -87,7 +87,7 @@ describeBackends('every scheme', (openBackend) => {
       carol = await openSender(client, stack, 'carol')
     })
 
-    it('is accepted by both servers, and named as what it is', async () => {
+    it('is accepted by both servers, and named correctly', async () => {
       const me = await carol(stack.auth, { path: '/me', sent: {} })
       expect(me.status, me.text).toBe(200)
       expect(me.body).toMatchObject({ username: 'carol', roles: ['agent'], scheme: name })
@@ -95,7 +95,7 @@ describeBackends('every scheme', (openBackend) => {
       expect(await statusesOf(carol)).toEqual([200, 200])
     })
 
-    it('is taken wherever something can be read', async () => {
+    it('is accepted by every route that reads', async () => {
       const sendAsAdmin = await openSender(client, stack, 'admin')
       for (const server of [stack.auth, stack.deal]) {
         const paths = await readablePaths(server)
@@ -111,7 +111,7 @@ describeBackends('every scheme', (openBackend) => {
       for (let time = 0; time < 3; time += 1) expect(await statusesOf(carol)).toEqual([200, 200])
     })
 
-    it('is refused when one character of it is another', async () => {
+    it('is refused with one changed character', async () => {
       const sendTampered = await openSender(tampered(client), stack, 'carol')
       for (const [server, path] of [
         [stack.auth, '/me'],
@@ -120,12 +120,13 @@ describeBackends('every scheme', (openBackend) => {
         const reply: Reply = await sendTampered(server, { path, sent: {} })
         expect([400, 401], reply.text).toContain(reply.status)
         expectProblemForm(reply)
-        // The client of these tests is a script in a browser to the servers: it is challenged, too, but not for a dialog.
+        // The client of these tests is a script in a browser to the servers: it is challenged, too, but not for a
+        // dialog.
         if (reply.status === 401) expect(reply.headers.get('www-authenticate')).toMatch(/^(Bearer|KeySigned) realm=/)
       }
     })
 
-    it('gives the rights of its user and no others', async () => {
+    it('has exactly the rights of its user', async () => {
       const bob = await openSender(client, stack, 'bob')
       const creation = { path: '/rest/v1/deals', sent: { json: { name: 'deal', price: 1 } } }
       const refused = await bob(stack.deal, creation)
@@ -142,7 +143,7 @@ describeBackends('every scheme', (openBackend) => {
       await asAdmin('PATCH', '/users/carol', { roles: ['agent'] })
     })
 
-    it('dies within a second when its user is disabled', async () => {
+    it('is refused within a second after its user was disabled', async () => {
       expect(await statusesOf(carol)).toEqual([200, 200])
       await asAdmin('PATCH', '/users/carol', { enabled: false })
       await refusedEverywhere(carol)
@@ -152,14 +153,14 @@ describeBackends('every scheme', (openBackend) => {
       expect(isAlive).toBe(!generational.includes(name))
     })
 
-    it('dies with every login of its user, if it is one', async () => {
+    it('is revoked with all logins of its user, if it is a login', async () => {
       expect(await statusesOf(carol)).toEqual([200, 200])
       await asAdmin('POST', '/users/carol/logout')
       if (generational.includes(name)) await refusedEverywhere(carol)
       else expect(await statusesOf(carol)).toEqual([200, 200])
     })
 
-    it('dies with the password, if it came from it', async () => {
+    it('is revoked by a new password, if it was made with the password', async () => {
       expect(await statusesOf(carol)).toEqual([200, 200])
       await asAdmin('PUT', '/users/carol/password', { newPassword: 'quite another long secret' })
       if (name === 'digest' || name === 'signed-request') expect(await statusesOf(carol)).toEqual([200, 200])
@@ -167,7 +168,7 @@ describeBackends('every scheme', (openBackend) => {
       await asAdmin('PUT', '/users/carol/password', { newPassword: passwordOf('carol') })
     })
 
-    it('is of no use beside another credential', async () => {
+    it('is refused beside another credential', async () => {
       const bearer = (await stack.logIn('carol')).access
       const credential = await client.open(stack, 'carol')
       const { url, headers } = await credential({ method: 'GET', url: `${stack.deal.url}/rest/v1/deals` })
@@ -178,7 +179,7 @@ describeBackends('every scheme', (openBackend) => {
     })
   })
 
-  it('is among those that a 401 names, with its challenge where it has one', async () => {
+  it('is named by a 401, with its challenge if it has one', async () => {
     for (const [{ port, send }, path] of [
       [stack.auth, '/me'],
       [stack.deal, '/rest/v1/deals'],
@@ -195,7 +196,7 @@ describeBackends('every scheme', (openBackend) => {
     }
   })
 
-  it('is not served where the operator does not name it', async () => {
+  it('is not accepted when it is not enabled', async () => {
     const only = await openStack(openBackend, { environment: { AUTH_SCHEMES: 'bearer,basic' } })
     const { body, headers } = await only.deal.send('/rest/v1/deals')
     expect(body.schemes).toEqual(['bearer', 'basic'])
@@ -205,7 +206,7 @@ describeBackends('every scheme', (openBackend) => {
     await only.close()
   })
 
-  it('is not advertised either where it is not served, whatever is refused', async () => {
+  it('is not advertised by any refusal when it is not enabled', async () => {
     const environment = { AUTH_SCHEMES: 'key-signed,signed-request,session,basic,digest' }
     const only = await openStack(openBackend, { environment })
     for (const [server, path] of [
@@ -226,7 +227,7 @@ describeBackends('every scheme', (openBackend) => {
     await only.close()
   })
 
-  it('ends in time, where it has one', async () => {
+  it('expires in time, if it has an expiry', async () => {
     const senders = new Map<SchemeName, SendWith>()
     for (const client of schemeClients) senders.set(client.name, await openSender(client, stack, 'carol'))
     for (const sendWith of senders.values()) expect(await statusesOf(sendWith)).toEqual([200, 200])

@@ -17,7 +17,10 @@ const of = (useCase: string, params: Record<string, fc.Arbitrary<unknown>>): fc.
     return [useCase, Object.fromEntries(given)] as const
   })
 const reason = fc.constantFrom('one', 'two', ' two ', 'naïve', 'nai\u0308ve')
-/** Attributes cannot say "the same price, for another reason": prices and dates are all different, and so are their reasons. */
+/**
+ * Attributes cannot say "the same price, for another reason": prices and dates are all different, and so are their
+ * reasons.
+ */
 const fresh = fc.integer({ min: 1, max: 1_000_000_000 })
 const penalty = fc.constantFrom(0, 1.5, '2.50', 2.505)
 const employee = fc.constantFrom('alice', 'Carol', 'bob', 'nobody')
@@ -59,7 +62,10 @@ let stored: ReturnType<typeof storedDeals>
 const action = styleCalled('action by POST')
 const isClosed = (status: unknown) => status === 'completed' || status === 'cancelled'
 
-/** What attributes cannot say of a closed deal, since nothing would differ: that success is told, the command itself is refused. */
+/**
+ * What attributes cannot say of a closed deal, since nothing would differ: that success is told, the command itself is
+ * refused.
+ */
 function isNothingToAttributes([useCase, params]: Step, read: Readonly<Record<string, unknown>>): boolean {
   if (!isClosed(read.status)) return false
   if (useCase === 'RenameDeal') return params.newName === read.name
@@ -102,7 +108,7 @@ describeBackends('random commands through every style', (openBackend) => {
   })
   afterAll(() => stack.close())
 
-  it('end as twins: state, version, events and problem codes', async () => {
+  it('give equal results: state, version, events and problem codes', async () => {
     let commands = 0
     const refusals = new Set<unknown>()
     await fc.assert(

@@ -62,14 +62,14 @@ function open(
 }
 
 describe('API keys on a deal server', () => {
-  it('are asked for once, and opened', async () => {
+  it('are loaded once, and decrypted', async () => {
     const { store, ask } = open(() => ({ body: told(1) }))
     expect((await store.find(id))?.key.export().toString()).toBe('the secret')
     await store.find(id)
     expect(ask).toHaveBeenCalledExactlyOnceWith({ method: 'GET', target: `/api-keys/${id}` })
   })
 
-  it('are asked for anew when their principal has changed: a revoked one is gone', async () => {
+  it('are loaded again after their principal changed: a revoked key is gone', async () => {
     let answer: Partial<InternalResponse> = { body: told(1) }
     const { store, become } = open(() => answer)
     expect(await store.find(id)).toBeDefined()
@@ -99,7 +99,7 @@ describe('API keys on a deal server', () => {
     await expect(open(() => answer).store.find(id)).rejects.toThrow(Unavailable)
   })
 
-  it('are reported as used once in a minute, and whatever comes of that', async () => {
+  it('are reported as used once a minute, also after a failed report', async () => {
     const { store, ask, pass } = open(() => ({ status: 204 }))
     for (let count = 0; count < 5; count += 1) store.noteUse(id)
     expect(ask).toHaveBeenCalledExactlyOnceWith({ method: 'POST', target: `/api-keys/${id}/used` })

@@ -7,12 +7,12 @@ const askAnAuthServerThatAnswers = (status: number, retryAfter: string) =>
     serviceSecret: 'a service secret of the tests that is long enough',
   })({ username: 'alice', password: 'a password', clientAddress: '127.0.0.1' }, undefined)
 
-it.each([503, 500])('an auth server that answers %i is what is missing, whatever it lacks itself', async (status) => {
+it.each([503, 500])('a response %i of the auth server makes the auth server the missing dependency', async (status) => {
   const missing = { name: 'Unavailable', dependency: 'auth-server', retryAfterSeconds: 7 }
   await expect(askAnAuthServerThatAnswers(status, '7')).rejects.toMatchObject(missing)
 })
 
-it('too many attempts at the auth server are too many here', async () => {
+it('too many attempts at the auth server are refused here too', async () => {
   const refused = { code: 'too-many-attempts', retryAfterSeconds: 9 }
   await expect(askAnAuthServerThatAnswers(429, '9')).rejects.toMatchObject(refused)
 })

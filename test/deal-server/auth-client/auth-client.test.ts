@@ -28,7 +28,7 @@ const clientOf = (status: number, body: unknown, instance?: string) => {
   })
 }
 
-it('takes a record, or that there is none, together with the instance', async () => {
+it('returns a record, or that there is none, together with the instance', async () => {
   expect(await clientOf(200, record, instanceId).principal('alice')).toEqual({ instanceId, record })
   expect(await clientOf(404, {}, instanceId).principal('alice')).toEqual({ instanceId, record: undefined })
 })
@@ -43,7 +43,7 @@ it.each([
   await expect(clientOf(status, body, instance).principal('alice')).rejects.toThrow(Unavailable)
 })
 
-it('is told whose feed to follow', async () => {
+it('returns the instance whose feed to follow', async () => {
   expect(await clientOf(200, { instanceId, more: 1 }).instanceId()).toBe(instanceId)
 })
 
@@ -55,7 +55,7 @@ it.each([
   await expect(clientOf(status, body).instanceId()).rejects.toThrow(Unavailable)
 })
 
-it('lets one caller at a time wait for an auth server that does not answer, and everybody again when it does', async () => {
+it('lets one caller at a time wait for an auth server that does not respond, and all afterwards', async () => {
   const ids = createIdSource(systemClock)
   const pending: { resolve: (response: Response) => void; reject: (error: Error) => void }[] = []
   const fetch = () => new Promise<Response>((resolve, reject) => pending.push({ resolve, reject }))
@@ -87,7 +87,7 @@ it('lets one caller at a time wait for an auth server that does not answer, and 
   await both
 })
 
-it('asks everything at once while a public document does not come', async () => {
+it('sends internal requests at once while a public document cannot be loaded', async () => {
   const ids = createIdSource(systemClock)
   const headers = { 'keyhold-installation': instanceId }
   const fetch = async (input: string | URL | Request) => {

@@ -51,14 +51,14 @@ function createWorld() {
   return Object.assign(world, { use: () => sessions.use(hash), look: () => sessions.look(hash) })
 }
 
-describe('sessions held by a deal server', () => {
-  it('are asked for once, and used without anybody', async () => {
+describe('cached sessions of a deal server', () => {
+  it('are loaded once, and then used from memory', async () => {
     const world = createWorld()
     for (let count = 0; count < 5; count += 1) expect(await world.use()).toEqual(world.stored)
     expect(world.asked).toEqual([{ keyHash: hash, isAction: false }])
   })
 
-  it('come from the cache when it has them, and then the auth server is not asked', async () => {
+  it('come from the cache when it has them, without a request to the auth server', async () => {
     const world = createWorld()
     world.cached = JSON.stringify(world.stored)
     world.authIsAway = true
@@ -72,7 +72,7 @@ describe('sessions held by a deal server', () => {
     expect(world.asked).toHaveLength(1)
   })
 
-  it('are not believed, in memory or in the cache, once their user has changed', async () => {
+  it('are not used, from memory or from the cache, after their user changed', async () => {
     const world = createWorld()
     world.cached = JSON.stringify(world.stored)
     expect(await world.use()).toEqual(world.stored)
@@ -82,7 +82,7 @@ describe('sessions held by a deal server', () => {
     expect(world.asked).toEqual([{ keyHash: hash, isAction: false }])
   })
 
-  it('are refused by nobody when nobody can tell whether they still exist', async () => {
+  it('are neither accepted nor refused when their existence cannot be checked', async () => {
     const world = createWorld()
     await world.use()
     world.version = 6
@@ -90,7 +90,7 @@ describe('sessions held by a deal server', () => {
     await expect(world.use()).rejects.toThrow(Unavailable)
   })
 
-  it('move by way of the auth server, at coarse steps, and once for callers at the same time', async () => {
+  it('move at the auth server, in coarse steps, once for concurrent callers', async () => {
     const world = createWorld()
     await world.use()
     world.now = 4_999
@@ -102,7 +102,7 @@ describe('sessions held by a deal server', () => {
     expect(world.asked.filter(({ isAction }) => isAction)).toHaveLength(1)
   })
 
-  it('end when the auth server says so at a step', async () => {
+  it('end when the auth server refuses a step', async () => {
     const world = createWorld()
     await world.use()
     world.now = 6_000
@@ -110,7 +110,7 @@ describe('sessions held by a deal server', () => {
     expect(await world.use()).toBeUndefined()
   })
 
-  it('stay good without the auth server as long as they are used, but never beyond their longest life', async () => {
+  it('stay valid without the auth server while they are used, but never beyond their lifetime', async () => {
     const world = createWorld()
     await world.use()
     world.authIsAway = true
@@ -119,7 +119,7 @@ describe('sessions held by a deal server', () => {
     expect(await world.use()).toBeUndefined()
   })
 
-  it('are looked up again before they are taken for idle: another server may have moved them', async () => {
+  it('are loaded again before they count as idle: another server may have moved them', async () => {
     const world = createWorld()
     await world.use()
     world.now = 100_000
@@ -131,7 +131,7 @@ describe('sessions held by a deal server', () => {
     expect((await world.use())?.lastUsedAt).toBe(250_000)
   })
 
-  it('are over when nobody has moved them, and nobody is answered when that cannot be told', async () => {
+  it('expire when no server moved them; without a check the request is 503', async () => {
     const world = createWorld()
     await world.use()
     world.now = 100_000
@@ -142,7 +142,7 @@ describe('sessions held by a deal server', () => {
     expect(await world.use()).toBeUndefined()
   })
 
-  it('are not moved by looking', async () => {
+  it('are not moved by a read', async () => {
     const world = createWorld()
     await world.use()
     world.now = 99_999

@@ -23,7 +23,7 @@ const startWithoutAuth = async () => {
   return { deal, rights: async () => (await at.time.until(deal.records.get('alice')))?.rights }
 }
 
-it('believes neither cache nor feed before it knows whose they are', async () => {
+it('believes neither cache nor feed before it knows the instance', async () => {
   const { deal, rights } = await startWithoutAuth()
   await expect(rights()).rejects.toThrow(Unavailable)
   expect(deal.feed.isCurrent()).toBe(false)
@@ -45,7 +45,7 @@ it('asks again every 500 ms until it knows, and is current then', async () => {
   expect(deal.authLink.calls).toBe(known)
 })
 
-it('learns it from the first record it is answered, too', async () => {
+it('also gets it from the first record', async () => {
   const { deal, rights } = await startWithoutAuth()
   await at.time.pass(410)
   at.world.startAuth(0)
@@ -53,7 +53,7 @@ it('learns it from the first record it is answered, too', async () => {
   expect(deal.feed.instanceId()).toBe(at.world.principals.instanceId)
 })
 
-it('asks no more when it is stopped', async () => {
+it('sends no request after it was stopped', async () => {
   const { deal } = await startWithoutAuth()
   await deal.feed.stop()
   const { calls } = deal.authLink
@@ -101,7 +101,7 @@ it.each(['under running auth servers', 'together with the auth servers'])(
   },
 )
 
-it('goes by no answer that was on its way when the database was replaced', async () => {
+it('ignores a response that was on its way when the database was replaced', async () => {
   await changeOften()
   at.deal.cache.deafen(2_000)
   await at.time.pass(900)

@@ -61,7 +61,7 @@ describe('loading', () => {
     expect(store.size()).toBe(0)
   })
 
-  it('holds the public keys of the document, and forgets those that are gone', async () => {
+  it('keeps the public keys of the document, and removes keys that are no longer in it', async () => {
     const { store, load } = openKeyStore()
     expect(await load({ keys: [usable('a'), usable('b', other)] })).toBe(true)
     expect(store.key('a')?.export({ format: 'jwk' })).toEqual(strong)
@@ -70,7 +70,7 @@ describe('loading', () => {
     expect([store.key('a'), store.size()]).toEqual([undefined, 1])
   })
 
-  it('has one load under way, whoever asks', async () => {
+  it('runs one load at a time for all callers', async () => {
     const { store, answer, started } = openKeyStore()
     const asked = ['a', 'b', 'a', 'b'].map((kid) => store.findKey(kid))
     const refreshed = store.refresh()
@@ -80,14 +80,14 @@ describe('loading', () => {
     expect(started()).toBe(1)
   })
 
-  it('loads nothing for a key it holds', async () => {
+  it('loads nothing for a known key', async () => {
     const { store, load, started } = openKeyStore()
     await load({ keys: [usable('a')] })
     expect(await store.findKey('a')).toBe(true)
     expect(started()).toBe(1)
   })
 
-  it('starts no load any more once it was stopped, even when one was under way', async () => {
+  it('starts no load after it was stopped, even during a load', async () => {
     const { store, fail, started } = openKeyStore()
     store.start()
     await vi.advanceTimersByTimeAsync(500)
@@ -114,8 +114,8 @@ describe('loading', () => {
   })
 })
 
-describe('word of what is published', () => {
-  it('starts a load where other keys are held, and none where the same are', async () => {
+describe('an announcement of published keys', () => {
+  it('starts a load when the known keys differ, and none when they are the same', async () => {
     const { store, load, started } = openKeyStore()
     await load({ keys: [usable('a')] })
     store.onPublishedKeys(keySetDigest(['a']))
@@ -139,7 +139,7 @@ describe('word of what is published', () => {
     expect([store.key('a'), store.key('b')?.type, started()]).toEqual([undefined, 'public', 3])
   })
 
-  it('during a load that brings just these keys starts none', async () => {
+  it('during a load of just these keys, starts no other one', async () => {
     const { store, answer, started } = openKeyStore()
     const underWay = store.refresh()
     store.onPublishedKeys(keySetDigest(['a']))
@@ -159,7 +159,7 @@ async function stateOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('an unknown kid', () => {
-  it('is accepted from its first use on, also right after a load', async () => {
+  it('is accepted at its first use, also right after a load', async () => {
     const { store, load, answer, pass } = openKeyStore()
     await load({ keys: [usable('a')] })
     const asked = store.findKey('new')
@@ -182,7 +182,7 @@ describe('an unknown kid', () => {
     expect(await asked).toBe(true)
   })
 
-  it('waits no longer than for the first load that brings it, whoever wanted that', async () => {
+  it('waits only until the first load that has it, whatever started that load', async () => {
     const { store, load, answer, pass, started } = openKeyStore()
     await load({ keys: [usable('a')] })
     const asked = store.findKey('new')
@@ -202,7 +202,7 @@ describe('an unknown kid', () => {
     expect(await asked).toBe(false)
   })
 
-  it('costs at most one load per cool-down, however many there are', async () => {
+  it('costs at most one load in each pause, for any number of kids', async () => {
     const { store, load, answer, pass, started } = openKeyStore()
     await load({ keys: [usable('a')] })
     const asked: Promise<boolean>[] = []
@@ -219,7 +219,7 @@ describe('an unknown kid', () => {
     expect(new Set(await Promise.all(asked))).toEqual(new Set([false]))
   })
 
-  it('waits with a thousand others at most: nobody can tell the rest', async () => {
+  it('waits with at most a thousand others: more get 503', async () => {
     const { store, load, answer, pass } = openKeyStore()
     await load({ keys: [usable('a')] })
     const asked = Array.from({ length: 1_000 }, (_, at) => store.findKey(`unknown-${at}`))
@@ -230,7 +230,7 @@ describe('an unknown kid', () => {
     expect(await stateOf(store.findKey('new'))).toBe('waits')
   })
 
-  it('is refused with 503 while the document does not come, and costs no more loads', async () => {
+  it('gets 503 while the document cannot be loaded, and costs no more loads', async () => {
     const { store, fail, pass, started } = openKeyStore()
     const first = store.findKey('x')
     await pass(3_000)
@@ -243,7 +243,7 @@ describe('an unknown kid', () => {
     expect(started()).toBe(2)
   })
 
-  it('is no wrong token as long as the document does not come', async () => {
+  it('does not make a token invalid while the document cannot be loaded', async () => {
     const { store, answer, load, fail, pass } = openKeyStore()
     await load({ keys: [usable('a')] })
     await pass(250)
@@ -257,7 +257,7 @@ describe('an unknown kid', () => {
     expect(await again).toBe(false)
   })
 
-  it('is not looked for again for ten seconds when a fresh document did not have it', async () => {
+  it('is not loaded again for ten seconds after a fresh document did not have it', async () => {
     const { store, answer, load, pass, started } = openKeyStore()
     await load({ keys: [usable('a')] })
     await pass(250)
@@ -272,7 +272,7 @@ describe('an unknown kid', () => {
     expect(started()).toBe(3)
   })
 
-  it('is refused at once when it is that of a key that was revoked', async () => {
+  it('is refused at once when its key was revoked', async () => {
     const { store, load, started } = openKeyStore()
     await load({ keys: [usable('a'), usable('b', other)] })
     await load({ keys: [usable('b', other)] })
@@ -280,7 +280,7 @@ describe('an unknown kid', () => {
     expect(started()).toBe(2)
   })
 
-  it('is known at once when any load brings it', async () => {
+  it('is known at once after any load that has it', async () => {
     const { store, answer, load, pass } = openKeyStore()
     const asked = store.findKey('new')
     answer(usable('a'))
@@ -290,7 +290,7 @@ describe('an unknown kid', () => {
     expect(await store.findKey('new')).toBe(true)
   })
 
-  it('keeps nobody waiting when the server stops', async () => {
+  it('does not wait when the server stops', async () => {
     const { store, load, pass, started } = openKeyStore()
     await load({ keys: [usable('a')] })
     const asked = store.findKey('new')

@@ -28,20 +28,20 @@ async function openKeyStores(
 }
 
 describe('the keys of both kinds of tokens', () => {
-  it('are held apart: none is found under the other kind', async () => {
+  it('are separate: no key is found under the other kind', async () => {
     const { stores } = await openKeyStores({ jwt: [jwtKey('a', first)], keySigned: [tokenKey('b', second)] })
     expect([stores.jwt.key('a'), stores.keySigned.key('b')].map((key) => key?.type)).toEqual(['public', 'public'])
     expect([stores.jwt.key('b'), stores.keySigned.key('a')]).toEqual([undefined, undefined])
     expect(stores.areThere()).toBe(true)
   })
 
-  it('are taken from no document but their own', async () => {
+  it('come only from their own document', async () => {
     const { stores } = await openKeyStores({ jwt: [tokenKey('b', second)], keySigned: [jwtKey('a', first)] })
     expect([stores.jwt.size(), stores.keySigned.size()]).toEqual([0, 0])
     expect(stores.areThere()).toBe(false)
   })
 
-  it('verify neither kind when one key is published as both, under whatever kids, and recover when it is no longer', async () => {
+  it('verify neither kind while one key is published as both, under any kids, and recover afterwards', async () => {
     const documents = {
       jwt: [jwtKey('a', first), jwtKey('c', second)],
       keySigned: [{ ...tokenKey('b', first), n: `${first.n}=` }] as object[],
@@ -55,7 +55,7 @@ describe('the keys of both kinds of tokens', () => {
     expect(stores.keySigned.key('d')?.type).toBe('public')
   })
 
-  it('are needed as far as schemes are enabled', async () => {
+  it('are required only for enabled schemes', async () => {
     const none = { jwt: [jwtKey('a', first)], keySigned: [] }
     expect((await openKeyStores(none)).stores.areThere()).toBe(false)
     expect((await openKeyStores(none, ['bearer', 'basic'])).stores.areThere()).toBe(true)

@@ -1,6 +1,6 @@
 /**
- * The promise about principal records, on the real publisher, feed and records over a simulated network: changes, reads, lost and
- * late messages, caches that start from an old dump, and servers that die, in any order.
+ * The promise about principal records, on the real publisher, feed and records over a simulated network: changes,
+ * reads, lost and late messages, caches that start from an old dump, and servers that die, in any order.
  */
 import fc from 'fast-check'
 import { expect, it, vi } from 'vitest'
@@ -127,7 +127,7 @@ const run = fc.record({
   steps: fc.array(fc.tuple(steps, pause), { minLength: 5, maxLength: 60, size: 'max' }),
 })
 
-it('no deal server believes what an acknowledged change ended a second ago, and none goes back', async () => {
+it('no deal server accepts what an acknowledged change revoked a second ago, and no version goes back', async () => {
   const numRuns = Number(process.env.FRESHNESS_RUNS ?? 100)
   await fc.assert(
     fc.asyncProperty(run, async ({ steps, ...options }) => {

@@ -12,8 +12,8 @@ beforeEach(async () => {
   at = await openSituation()
 })
 
-describe('when the cache loses what it knew', () => {
-  it('does not believe an old dump, however quiet the feed was', async () => {
+describe('when the cache loses its data', () => {
+  it('does not believe an old dump, even after a feed without changes', async () => {
     at.world.cacheServer.dump()
     await at.time.until(at.world.change(at.first, 'alice', () => mayNothing))
     await at.time.pass(10_000)
@@ -49,7 +49,7 @@ describe('when the cache loses what it knew', () => {
     expect(await at.rightsAfterRestart('alice')).toEqual([])
   })
 
-  it('is passed over where it has less than was announced', async () => {
+  it('is not used when its record is older than announced', async () => {
     const outdated = await at.time.until(at.deal.cache.getVersioned(at.key('alice')))
     at.deal.cache.getVersioned = async () => outdated
     await at.time.until(at.world.change(at.first, 'alice', () => mayNothing))
@@ -58,7 +58,7 @@ describe('when the cache loses what it knew', () => {
     expect(at.asked()).toBe(1)
   })
 
-  it('is given no record before it is known up to where it is complete', async () => {
+  it('gets no record before its published version is known', async () => {
     at.second.kill()
     await at.first.publisher.stop()
     at.world.cacheServer.kill()
@@ -90,7 +90,7 @@ describe('while the feed is not current', () => {
     expect(at.asked()).toBe(2)
   })
 
-  it('counts the time that messages may have been on their way: a connection that slows down hides no change', async () => {
+  it('counts the time of messages on their way: a slow connection hides no change', async () => {
     await at.rights('alice')
     for (let slownessMs = 0; slownessMs < 2_500; slownessMs += 50) {
       at.deal.cache.slowDown(slownessMs)
@@ -105,7 +105,7 @@ describe('while the feed is not current', () => {
     expect(at.deal.feed.isCurrent()).toBe(true)
   })
 
-  it('believes nothing while the connection does not answer, however young the last message is', async () => {
+  it('believes nothing while the connection does not respond, even with a fresh message', async () => {
     await at.rights('alice')
     at.deal.cache.silent = true
     expect(at.deal.feed.isCurrent()).toBe(false)
@@ -116,7 +116,7 @@ describe('while the feed is not current', () => {
     expect(at.asked()).toBe(1)
   })
 
-  it('gives no further 500 ms to what it took from the cache', async () => {
+  it('does not keep a record from the cache for another 500 ms', async () => {
     at.deal.cache.deafen(10_000)
     await at.time.pass(400)
     await at.rights('alice')
@@ -126,7 +126,7 @@ describe('while the feed is not current', () => {
     expect(at.asked()).toBe(1)
   })
 
-  it('counts the age of a message from the look into the database', async () => {
+  it('counts the age of a message from the read of the database', async () => {
     await at.rights('alice')
     const { database } = at.first
     const { query } = database
@@ -149,7 +149,7 @@ describe('while the feed is not current', () => {
     expect(await at.rights('alice')).toEqual([])
   })
 
-  it('does not hear a message that was held up on its way to the cache', async () => {
+  it('ignores a message that was delayed on its way to the cache', async () => {
     await at.rights('alice')
     const { publish } = at.first.cache
     let isHeldUp = false
@@ -168,7 +168,7 @@ describe('while the feed is not current', () => {
 })
 
 describe('while the auth server cannot be reached', () => {
-  it('goes on with the records held for RECORD_MAX_AGE, then has no answer', async () => {
+  it('continues with known records for RECORD_MAX_AGE, then fails', async () => {
     await at.rights('alice')
     at.killAuthServers()
     await at.time.pass(recordMaxAgeMs)
@@ -177,7 +177,7 @@ describe('while the auth server cannot be reached', () => {
     await expect(at.rights('alice')).rejects.toThrow(Unavailable)
   })
 
-  it('has no answer for a user it holds no record of', async () => {
+  it('fails for a user without a known record', async () => {
     at.killAuthServers()
     await at.time.pass(900)
     await expect(at.rights('alice')).rejects.toThrow(Unavailable)
@@ -203,7 +203,7 @@ describe('while the auth server cannot be reached', () => {
     expect(await at.rights('alice')).toEqual([])
   })
 
-  it('recovers as soon as one is there again', async () => {
+  it('recovers as soon as an auth server is back', async () => {
     at.killAuthServers()
     await at.time.pass(900)
     await expect(at.rights('alice')).rejects.toThrow(Unavailable)
@@ -212,14 +212,14 @@ describe('while the auth server cannot be reached', () => {
   })
 })
 
-describe('when an auth server dies between the commit and the cache', () => {
+describe('when an auth server stops between the commit and the cache', () => {
   const dieAfterCommit = async () => {
     await at.rights('alice')
     at.world.principals.change('alice', () => mayNothing)
     at.first.kill()
   }
 
-  it('has another one publish the change', async () => {
+  it('another auth server publishes the change', async () => {
     await dieAfterCommit()
     await at.time.pass(500)
     expect(await at.rights('alice')).toEqual([])

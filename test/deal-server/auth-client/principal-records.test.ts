@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 
 describe('while the feed is current', () => {
-  it('answers from memory without asking anybody', async () => {
+  it('answers from memory without a request', async () => {
     expect(await at.rights('alice')).toEqual(['deal.hold'])
     const before = [at.deal.cache.reads, at.asked()]
     for (let count = 0; count < 20; count += 1) {
@@ -39,7 +39,7 @@ describe('while the feed is current', () => {
     expect(at.asked()).toBe(0)
   })
 
-  it('does not take what a load under way brings from before an announcement', async () => {
+  it('refuses an older record from a load that began before an announcement', async () => {
     at.deal.cache.link.stall('answers', 100)
     const answer = at.deal.records.get('alice')
     await at.time.pass(20)
@@ -47,7 +47,7 @@ describe('while the feed is current', () => {
     expect(await at.time.until(answer)).toMatchObject(mayNothing)
   })
 
-  it('does not take what the auth server answered before an announcement', async () => {
+  it('refuses a response that the auth server made before an announcement', async () => {
     at.world.cacheServer.evict(at.key('alice'))
     at.deal.authLink.stall('answers', 100)
     const answer = at.deal.records.get('alice')
@@ -56,7 +56,7 @@ describe('while the feed is current', () => {
     expect(await at.time.until(answer)).toMatchObject(mayNothing)
   })
 
-  it('reads anew what a refresh has read anew, though its version is the same', async () => {
+  it('reloads a record that was published again, although its version is the same', async () => {
     expect(await at.rights('alice')).toEqual(['deal.hold'])
     const before = at.deal.cache.reads
     await at.time.until(at.first.publisher.reloaded('alice'))
@@ -66,7 +66,7 @@ describe('while the feed is current', () => {
     expect(at.asked()).toBe(0)
   })
 
-  it('remembers for a user who stayed away that the record is outdated', async () => {
+  it('remembers that a record is outdated, also for a user without requests', async () => {
     expect(await at.rights('alice')).toEqual(['deal.hold'])
     await at.time.until(at.world.change(at.first, 'alice', () => mayNothing))
     await at.time.pass(61_000)
@@ -82,7 +82,7 @@ describe('while the feed is current', () => {
     expect(at.deal.cache.reads).toBe(before + 1)
   })
 
-  it('lets nobody wait for a load that began long before', async () => {
+  it('does not let a caller wait for a load that began long before', async () => {
     at.deal.cache.deafen(10_000)
     await at.time.pass(900)
     at.deal.authLink.stall('answers', 2_500)
@@ -97,7 +97,7 @@ describe('while the feed is current', () => {
     expect(at.asked()).toBe(before + 2)
   })
 
-  it('does not believe what the cache said when the feed has got too old meanwhile', async () => {
+  it('does not believe the cache when the feed became too old during the read', async () => {
     at.deal.cache.deafen(10_000)
     await at.time.pass(450)
     at.deal.cache.link.stall('answers', 290)
@@ -109,7 +109,7 @@ describe('while the feed is current', () => {
     expect(at.asked()).toBe(1)
   })
 
-  it('does not believe what the cache said when it has missed something meanwhile', async () => {
+  it('does not believe the cache when the feed missed a message during the read', async () => {
     // Its next message would tell what was missed.
     at.second.kill()
     at.deal.cache.link.stall('answers', 290)
@@ -120,7 +120,7 @@ describe('while the feed is current', () => {
     expect(at.asked()).toBe(1)
   })
 
-  it('does not ask for an unknown user on every request, but knows it once it was created', async () => {
+  it('does not load an unknown user for every request, but finds the user after its creation', async () => {
     expect(await at.rights('nina')).toBeUndefined()
     for (let count = 0; count < 10; count += 1) expect(await at.rights('nina')).toBeUndefined()
     expect(at.asked()).toBe(1)
@@ -129,7 +129,7 @@ describe('while the feed is current', () => {
     expect(await at.rights('nina')).toEqual(['deal.hold'])
   })
 
-  it('is told nothing wrong when more has changed than fits into a message', async () => {
+  it('stays correct when more users changed than fit into a message', async () => {
     await at.rights('alice')
     at.second.kill()
     at.first.cache.link.cut(3_000)

@@ -27,7 +27,7 @@ function openServer() {
   return { server, questions: refuseWhileFrozen(send, () => 'light') }
 }
 
-it('waits for a server that is busy, as long as it answers something light', async () => {
+it('waits for a busy server while it responds to the probe', async () => {
   const { server, questions } = openServer()
   const asked = questions.ask('hash this')
   await vi.advanceTimersByTimeAsync(5_000)
@@ -35,7 +35,7 @@ it('waits for a server that is busy, as long as it answers something light', asy
   expect(await asked).toBe('answer to hash this')
 })
 
-it('gives up on a server that answers nothing for a second, asks it no more, and again as soon as it answers', async () => {
+it('gives up on a server without a response for a second, and returns as soon as it responds', async () => {
   const { server, questions } = openServer()
   server.lives = false
   const asked = ['one', 'two'].map((question) => questions.ask(question))
@@ -54,7 +54,7 @@ it('gives up on a server that answers nothing for a second, asks it no more, and
   await expect(questions.ask('five')).rejects.toThrow(Unavailable)
 })
 
-it('takes whatever is answered for a sign of life', async () => {
+it('counts every response as a sign of life', async () => {
   const { server, questions } = openServer()
   server.lives = false
   const slow = questions.ask('slow')

@@ -32,7 +32,7 @@ function open(answer: () => number | Promise<number>, waitsMs: readonly number[]
   return { reports, ask, told, lost, counted: () => count }
 }
 
-it('tells of a refusal once a minute, and at the end of how many it did not tell of', async () => {
+it('reports a refusal once a minute, and at the end the number of the others', async () => {
   const { reports, ask, told } = open(() => 204)
   for (let time = 0; time < 5; time += 1) reports.note(refusalOf('alice'))
   await expect.poll(() => told).toEqual([['alice']])
@@ -43,14 +43,14 @@ it('tells of a refusal once a minute, and at the end of how many it did not tell
   expect(ask.mock.calls).toEqual([asked(1), asked(4)])
 })
 
-it('tells of those that come meanwhile together', async () => {
+it('reports refusals during a request together', async () => {
   const { reports, told } = open(() => 204)
   for (const name of ['alice', 'bob', 'carol']) reports.note(refusalOf(name))
   await reports.stop()
   expect(told).toEqual([['alice'], ['bob', 'carol']])
 })
 
-it('tries again while the auth server is away for a moment', async () => {
+it('tries again during a short outage of the auth server', async () => {
   let tries = 0
   const { reports, told, lost } = open(() => {
     tries += 1
@@ -62,7 +62,7 @@ it('tries again while the auth server is away for a moment', async () => {
   expect(lost).toEqual([])
 })
 
-it('says in its log that it gave up, names nobody, and tells of the next one', async () => {
+it('logs that it gave up, without names, and reports the next refusal', async () => {
   let isAway = true
   const { reports, told, lost } = open(() => (isAway ? 503 : 204))
   reports.note(refusalOf('alice'))
@@ -74,7 +74,7 @@ it('says in its log that it gave up, names nobody, and tells of the next one', a
   })
 })
 
-it('holds few in memory while the auth server does not answer', async () => {
+it('keeps few reports in memory while the auth server does not respond', async () => {
   let answer: (status: number) => void = () => undefined
   const answered = new Promise<number>((resolve) => {
     answer = resolve
@@ -88,14 +88,14 @@ it('holds few in memory while the auth server does not answer', async () => {
   expect(Math.max(...told.map(({ length }) => length))).toBe(200)
 })
 
-it('gives up at once at the end when the auth server is away, however much is left', async () => {
+it('gives up at once at the end without the auth server, with any number of reports', async () => {
   const { reports, ask } = open(() => 503, [3_600_000])
   for (let at = 0; at < 1_000; at += 1) reports.note(refusalOf(`user-${at}`, `203.0.${at >> 8}.${at & 255}`))
   await reports.stop()
   expect(ask).toHaveBeenCalledTimes(1)
 })
 
-it('waits for nobody when it stops', async () => {
+it('does not wait when it stops', async () => {
   const { reports, lost } = open(() => 503, [3_600_000])
   reports.note(refusalOf('alice'))
   await reports.stop()

@@ -75,7 +75,7 @@ function requestFor(deal: Deal, more: Partial<CommandRequest> = {}, rights = ['d
 }
 
 describe('a command without HTTP', () => {
-  it('is decided anew when another process was first', async () => {
+  it('is decided again when another process was first', async () => {
     const { state, repository } = memoryRepository(pureDeal('OPEN'), ['version-lost', 'version-lost'])
     const answered = await executorFor(repository)(requestFor(state.deal, {}, ['deal.hold', 'deal.read']))
     expect(state.loads).toBe(3)
@@ -99,7 +99,7 @@ describe('a command without HTTP', () => {
     expect(state.commits).toHaveLength(1)
   })
 
-  it('is refused again as it was, and says that it did not run now; a caller sees no more of it than at first', async () => {
+  it('replays a refusal and marks it as a replay; a caller sees no more of it than before', async () => {
     const { state, repository } = memoryRepository(pureDeal('COMPLETED'))
     const execute = executorFor(repository)
     const request = requestFor(state.deal, { commandId: 'c1' })
@@ -112,7 +112,7 @@ describe('a command without HTTP', () => {
     expect((first as ReplayedRefusal).members).not.toHaveProperty('currentStatus')
   })
 
-  it('that is only tried writes nothing', async () => {
+  it('writes nothing in a dry run', async () => {
     const { state, repository } = memoryRepository(pureDeal('OPEN'))
     const answered = await executorFor(repository)(requestFor(state.deal, { commandId: 'c1', validateOnly: true }))
     expect(answered.changed).toBe(true)

@@ -30,14 +30,14 @@ describe('tasks', () => {
     expect(outcomeOf([useCase, { taskId: takenTask, ...more }], dropped)).toBe('task-dropped')
   })
 
-  it('a done task done again with the same result, or without one: unchanged', () => {
+  it('a done task with the same result, or without one, is unchanged', () => {
     const done = doPure(['CompleteTask', { taskId: freeTask, result: 'called' }], open)
     expect(outcomeOf(['CompleteTask', { taskId: freeTask }], done)).toEqual([])
     expect(outcomeOf(['CompleteTask', { taskId: freeTask, result: 'called' }], done)).toEqual([])
     expect(outcomeOf(['CompleteTask', { taskId: freeTask, result: null }], done)).toBe('task-done')
   })
 
-  it('an assigned task assigned to another, to the same, and taken', () => {
+  it('a task is assigned to another user, to the same user, and to none', () => {
     expect(outcomeOf(['AssignTask', { taskId: takenTask, employeeId: 'carol' }], open)).toEqual(['deal.task-assigned'])
     expect(outcomeOf(['AssignTask', { taskId: takenTask, employeeId: 'Alice' }], open)).toEqual([])
     expect(outcomeOf(['UnassignTask', { taskId: freeTask }], open)).toEqual([])
@@ -71,13 +71,13 @@ describe('tasks', () => {
     expect(blocked).toEqual(code === undefined ? [] : [{ useCase: 'AddTask', code }])
   })
 
-  it('a known task is found also where there is no room for another', () => {
+  it('a known task is unchanged, even when there is no room for another one', () => {
     const full = withTasks(200, 'open')
     const step: Step = ['AddTask', { taskId: full.tasks[7]?.id, title: 'write' }]
     expect(outcomeOf(step, full)).toEqual([])
   })
 
-  it('closing drops what is open, and leaves what is done', () => {
+  it('closing drops open tasks, and keeps done tasks', () => {
     const before = doPure(['CompleteTask', { taskId: freeTask }], open)
     for (const step of [
       ['CompleteDeal', { openTasks: 'drop' }],
@@ -97,7 +97,7 @@ describe('tasks', () => {
   })
 })
 
-describe('employees', () => {
+describe('assignable users', () => {
   it.each<[string, Step, Deal | undefined, string]>([
     ['owner', ['CreateDeal', { name: 'deal', price: 1, ownerId: 'nobody' }], undefined, '/ownerId'],
     ['new owner', ['AssignOwner', { employeeId: 'nobody' }], open, '/employeeId'],
@@ -107,7 +107,7 @@ describe('employees', () => {
     expect(decidePure(step, deal)).toMatchObject({ code: 'employee-unknown', members: { errors: [{ pointer }] } })
   })
 
-  it('who have been disabled since may be named again where they are already', () => {
+  it('who were disabled later may be named again as owner or assignee', () => {
     const context = { assignableUsers: new Map<string, never>() }
     const known = open.tasks.find(({ id }) => id === takenTask)
     const again: Step[] = [
@@ -119,7 +119,7 @@ describe('employees', () => {
     expect(outcomeOf(['AssignTask', { taskId: freeTask, employeeId: 'alice' }], open, context)).toBe('employee-unknown')
   })
 
-  it('are not those who had the name before: a task of the former one can be given to the new one', () => {
+  it('are not the former users of a name: a task of the former user can be assigned to the new one', () => {
     const assignableUsers = new Map([['alice', { username: 'alice', userId: 'id of another alice' }]])
     const step: Step = ['AssignTask', { taskId: takenTask, employeeId: 'alice' }]
     const data = { taskId: takenTask, old: 'alice', new: 'alice', newUserId: 'id of another alice' }
@@ -135,7 +135,7 @@ describe('employees', () => {
     expect(namesOf({ name: 'other', ownerId })).toEqual([ownerId])
   })
 
-  it('are named as they were created', () => {
+  it('are stored in the spelling of their creation', () => {
     expect(doPure(['AssignOwner', { employeeId: 'CAROL' }], open).ownerId).toBe('carol')
   })
 })
@@ -155,7 +155,7 @@ describe('penalties', () => {
     expect(doPure(['ReopenDeal', { reason: 'test' }], cancelled).penaltyTotal).toBe(30)
   })
 
-  it('of nothing are no charge', () => {
+  it('of 0 are not charged', () => {
     expect(outcomeOf(date(0), open)).toEqual(['deal.completion-date-changed'])
     expect(outcomeOf(cancel(0), doPure(['HoldDeal', { reason: 'x' }], open))).toEqual([
       'deal.cancelled',

@@ -122,7 +122,7 @@ describe('restoring gives the state before the deletion', () => {
   })
 })
 
-it('an unchanged outcome needs the guard all the same', () => {
+it('the guard also applies to an unchanged outcome', () => {
   const completed = pureDeal('OPEN', [
     ['AddTask', { taskId: newTask, title: 'call' }],
     ['CompleteTask', { taskId: newTask }],

@@ -84,7 +84,8 @@ class World {
     for (const { client, ignored, hasReconnected } of this.followings) {
       const received = client.positions()
       const past = new Set(this.log.committed.slice(0, ignored))
-      // A position does not say since when its client is interested: what was held back all the time may come after a cut.
+      // A position does not say since when its client is interested: what was held back all the time may come after a
+      // cut.
       const mayCome = (event: LoggedEvent) => !past.has(event) || (hasReconnected && received.includes(event.position))
       expect(received).toEqual(inOrder.filter(mayCome).map(({ position }) => position))
     }
@@ -133,7 +134,7 @@ describe('streams over one reader', () => {
     vi.useRealTimers()
   })
 
-  it('give each client every event once and in order, however commits, reads, cuts and slow clients fall', async () => {
+  it('give each client every event once, in order, for any sequence of commits, reads, cuts and slow clients', async () => {
     const runs = fc.asyncProperty(
       fc.array(step, { minLength: 10, maxLength: 80, size: 'max' }),
       fc.array(fc.nat(99), { minLength: 50, maxLength: 50, size: 'max' }),

@@ -46,7 +46,7 @@ describe('event streams', () => {
     expect(client.received).toBe('retry: 1000\n\nid: 1\nevent: deal.held\ndata: {"position":1,"text":"a\\nb\\r"}\n\n')
   })
 
-  it('do not look into the log without a stream, and now and then with one', async () => {
+  it('do not read the log without a stream, and read it at an interval with one', async () => {
     await pass(60_000)
     expect(log.reads).toBe(0)
     const client = await follow()
@@ -72,7 +72,7 @@ describe('event streams', () => {
     expect(streams.health().streams).toBe(0)
   })
 
-  it('are as many as one user and all together may have, and free when they have ended or cannot begin', async () => {
+  it('are limited for one user and for all together; a stream that ends or cannot begin frees its place', async () => {
     streams = createEventStreams({ log, represent: () => ({}), clock, logger }, { maxOfPrincipal: 2, maxInAll: 3 })
     const clientOf = (principalId: string) => Object.assign(new SimulatedClient(), { principalId })
     const openAll = async (...ids: string[]) => {
@@ -97,7 +97,7 @@ describe('event streams', () => {
     await openAll('alice')
   })
 
-  it('answer many wakeUps with few looks', async () => {
+  it('answer many wake-ups with few reads', async () => {
     const client = await follow()
     const before = log.reads
     for (let count = 0; count < 100; count += 1) {
@@ -109,7 +109,7 @@ describe('event streams', () => {
     expect(log.reads - before).toBeLessThan(30)
   })
 
-  it('find what nobody wokenUp for', async () => {
+  it('find events without a wake-up', async () => {
     const client = await follow()
     const xid = log.begin()
     log.write(xid)
@@ -118,7 +118,7 @@ describe('event streams', () => {
     expect(client.positions()).toEqual([1])
   })
 
-  it('show an event as soon as the older transaction has ended, and tell for how long it was held back', async () => {
+  it('show an event as soon as the older transaction has ended, and report how long it was held back', async () => {
     const client = await follow()
     const older = log.begin()
     happen()
@@ -135,7 +135,7 @@ describe('event streams', () => {
     await expect(streams.check()).resolves.toBeUndefined()
   })
 
-  it('are no lag while events come and go', async () => {
+  it('report no lag while new events arrive', async () => {
     await follow()
     for (let count = 0; count < 100; count += 1) {
       const older = log.begin()
@@ -147,7 +147,7 @@ describe('event streams', () => {
     expect(streams.health().lagMs).toBeLessThan(100)
   })
 
-  it('tell readiness of a table from another cluster', async () => {
+  it('fail readiness with a table from another cluster', async () => {
     happen()
     await expect(streams.check()).resolves.toBeUndefined()
     for (let count = 0; count < 100; count += 1) happen()
@@ -157,7 +157,7 @@ describe('event streams', () => {
     await expect(streams.check()).rejects.toThrow(Unavailable)
   })
 
-  it('end when a standby takes over that had not received everything, and begin anew from there', async () => {
+  it('end when a standby with missing events takes over, and begin again from there', async () => {
     const client = await follow()
     const last = [1, 2, 3].map(() => happen()).at(-1)
     await pass(10)
@@ -171,7 +171,7 @@ describe('event streams', () => {
     expect(next.positions()).toEqual([position])
   })
 
-  it('lose nothing when a crashed server gives the numbers of rolled-back transactions out again', async () => {
+  it('lose nothing when a crashed server assigns numbers of rolled-back transactions again', async () => {
     const [client, fromNow] = [await follow(), await follow(fromNowOn)]
     const first = happen()
     await pass(10)
@@ -207,7 +207,7 @@ describe('event streams', () => {
     expect(client.positions()).toHaveLength(100)
   })
 
-  it('begin after a position that does not show yet with what was not there when it was named', async () => {
+  it('begin after a position that is not visible yet with the events that did not exist at the request', async () => {
     const older = log.begin()
     const late = log.write(older)
     const [known, next] = [happen(), happen()]
@@ -217,7 +217,7 @@ describe('event streams', () => {
     expect(client.positions()).toEqual([late, next])
   })
 
-  it('give what is committed after they were opened, though it was written before', async () => {
+  it('give events that are committed after the stream was opened, although they were written before', async () => {
     const older = log.begin()
     const late = log.write(older)
     happen()
@@ -278,7 +278,7 @@ describe('event streams', () => {
     await client.run
   })
 
-  it('cut off a client that takes nothing, keep little for it, and serve the others', async () => {
+  it('disconnect a client that reads nothing, store little for it, and serve the others', async () => {
     const text = 'x'.repeat(4_000)
     streams = createEventStreams({ log, represent: () => ({ text }), clock, logger })
     const [slow, other] = [await follow(), await follow()]
@@ -296,7 +296,7 @@ describe('event streams', () => {
     expect(other.isOpen()).toBe(true)
   })
 
-  it('miss nothing when the reader is given to another while it reads', async () => {
+  it('miss nothing when another stream joins the reader during a read', async () => {
     const answeredAfter = (ms: number) => {
       const waits = [0, ms]
       log.delay = () => new Promise((resolve) => setTimeout(resolve, waits.shift() ?? 0))
@@ -317,7 +317,7 @@ describe('event streams', () => {
     expect(second.positions()).toEqual([seenByFirst, onItsWay])
   })
 
-  it('let a client that was away for a while catch up', async () => {
+  it('let a client that reconnects catch up', async () => {
     const slow = await follow()
     slow.read(false)
     for (let count = 0; count < 50; count += 1) {

@@ -21,8 +21,8 @@ class Server {
   }
 }
 
-describe('wakeUps', () => {
-  it('reach the own readers at once and those of other servers soon, once each', async () => {
+describe('wake-ups', () => {
+  it('reach the own reader at once and the readers of other servers soon, each once', async () => {
     const cache = createMemoryCache(systemClock)
     const [here, there, elsewhere] = [new Server(cache, 'a'), new Server(cache, 'a'), new Server(cache, 'b')]
     await Promise.all([here, there, elsewhere].map(({ wakeUps }) => wakeUps.start()))
@@ -55,7 +55,7 @@ describe('wakeUps', () => {
     expect(there.heard).toBe(2)
   })
 
-  it('do no harm when the cache is away, and come again when it is back', async () => {
+  it('do no harm without the cache, and work again when it is back', async () => {
     let isAway = true
     const cache = createMemoryCache(systemClock)
     const failing = {

@@ -37,7 +37,7 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     await post('/rest/v1/deals', { id, name: 'deal123', price: 12.5, completionDate: '2030-01-31' }, 201)
   })
 
-  it('checks to the last member', () => {
+  it('checks every member', () => {
     const reply = { status: 200, headers: new Headers({ 'content-type': 'application/json' }), body: {} }
     const check = (value: unknown) => () =>
       checker.expectDescribed('GET', below('/holded'), { ...reply, text: JSON.stringify(value) })
@@ -155,7 +155,7 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     await get(`/query/DealHistory/${id}`)
   })
 
-  it('what is refused before a use case is reached', async () => {
+  it('refusals before a use case', async () => {
     const bob = (await stack.logIn('bob')).access
     const json = { reason: 'r' }
     await ask('PUT', below('/hold'), { status: 403, json, token: bob })
@@ -176,7 +176,7 @@ describeEmbedded('answers as the document of the deal server describes them', (o
     alice = (await stack.logIn('alice')).access
   })
 
-  it('what needs no caller', async () => {
+  it('routes without a caller', async () => {
     await get('/healthz')
     await get('/readyz')
     await get('/openapi.json')

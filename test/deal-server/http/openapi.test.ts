@@ -89,7 +89,7 @@ describeEmbedded('the OpenAPI document of the deal server', (openBackend) => {
     expect(described.sort()).toEqual([...expected, ...openRoutes].sort())
   })
 
-  it('describes nothing that the router does not know', async () => {
+  it('describes only routes of the router', async () => {
     for (const { method, path, operation } of describedIn(document)) {
       const { status } = await stack.deal.send(examplePath(path), { method })
       expect({ method, path, status }).toEqual({ method, path, status: operation.security ? 200 : 401 })
@@ -105,7 +105,7 @@ describeEmbedded('the OpenAPI document of the deal server', (openBackend) => {
     expect(new Set(operations.flatMap(({ tags: used }) => used))).toEqual(new Set(tags))
   })
 
-  it('tells the two meanings of PUT of a deal apart, without a discriminator', () => {
+  it('distinguishes the two meanings of PUT of a deal, without a discriminator', () => {
     const path = '/rest/v1/deals/{id}'
     const { operation } = findDescribed(document, 'PUT', path)
     const schema = operation.requestBody?.content['application/json']?.schema
@@ -147,7 +147,7 @@ describeEmbedded('the OpenAPI document of the deal server', (openBackend) => {
     expect(accepted('POST', '/rest/v1/deals', { name: 'n' })).toBe(false)
   })
 
-  it('shows for every body of a command an example that can be sent as it is, but for the ids', async () => {
+  it('has an example for every body of a command that can be sent as it is, except the ids', async () => {
     const token = (await stack.logIn('alice')).access
     const bodies = describedIn(document).filter(({ operation }) => operation.requestBody)
     expect(bodies.length).toBeGreaterThan(60)

@@ -67,7 +67,10 @@ const openStreams = () =>
     { pollMs: 20, pageSize: 5 },
   )
 
-/** Waits until what is written can be read: a transaction of any database of the cluster, so also one of another suite, holds the log back. */
+/**
+ * Waits until what is written can be read: a transaction of any database of the cluster, so also one of another suite,
+ * holds the log back.
+ */
 const untilNothingIsHeldBack = () =>
   eventually(async () => expect((await createEventLog(database).state()).heldBack).toBeUndefined())
 
@@ -105,7 +108,7 @@ describeBackends('the event log', (openBackend) => {
     }
   })
 
-  it('knows the place of a position, and that there is none', async () => {
+  it('finds the place of a position, and none for an unknown position', async () => {
     const position = await writeAlone()
     await untilNothingIsHeldBack()
     const log = createEventLog(database)
@@ -115,7 +118,7 @@ describeBackends('the event log', (openBackend) => {
     expect((await log.takeSnapshot(position + 1)).place).toBeUndefined()
   })
 
-  it('ends with the last event that shows, whatever has been rolled back since, and in one incarnation', async () => {
+  it('ends with the last visible event, also after rollbacks, and in one run of the database', async () => {
     const deal = randomUUID()
     await writeAlone(deal)
     const position = await writeAlone()
@@ -137,7 +140,7 @@ describeBackends('the event log', (openBackend) => {
     expect(await log.read(last, { limit: 5 })).toMatchObject({ events: [], end: last })
   })
 
-  it('tells of a table from another cluster, until its transactions are set to 0', async () => {
+  it('recognises a table from another cluster, until its transactions are set to 0', async () => {
     const log = createEventLog(database)
     await writeAlone()
     expect((await log.state()).isRestored).toBe(false)
@@ -167,7 +170,9 @@ describeBackends('the event log', (openBackend) => {
     await Promise.all([client.leave(), fromNow.leave()])
   })
 
-  it('gives each event once to a client that is cut off now and then, while many commit late', async ({ skip }) => {
+  it('gives each event once to a client that is often disconnected, while many transactions commit late', async ({
+    skip,
+  }) => {
     skip(!database.concurrentSessions, oneSession)
     const streams = openStreams()
     const client = new SimulatedClient()

@@ -38,7 +38,7 @@ it.each(kinds)('every amount of %s is read as a number', (_, schema) => {
   expect(representExpired(view(amountsOf(schema, false))).params).toEqual(amountsOf(schema, true))
 })
 
-it('finds the amounts that there are', () => {
+it('finds all amounts', () => {
   const named = kinds.filter(([, schema]) => Object.keys(amountsOf(schema, true)).length > 0).map(([name]) => name)
   expect(named).toEqual(expect.arrayContaining(['ChangePrice', 'CancelDeal', 'an attribute update']))
   expect(amountsOf(jsonSchemaOf(attributesSchema), true)).toMatchObject({
