@@ -1,9 +1,5 @@
-/**
- * Two databases of deals and tasks, one a hundred times as large as the other: the cost of a list must not depend on
- * it.
- */
+/** Two databases full of deals and tasks, one a hundred times as large as the other: what a list costs must not hang on that. */
 import { join } from 'node:path'
-import { drizzle } from 'drizzle-orm/pg-proxy'
 import postgres from 'postgres'
 import { createDealRepository, type DealStore } from '../deal-server/store/deals.ts'
 import type { Database } from '../shared/platform/database/database.ts'
@@ -12,34 +8,31 @@ import { openPostgres } from '../shared/platform/postgres/postgres.ts'
 import { createScratchDatabase } from '../test/support/stores/scratch-database.ts'
 import { type ReadList, recordStatement } from './recorded-list.ts'
 
-/** One of the databases. */
 export interface ListDatabase {
   readonly deals: number
-  /** The number of owners and assignees, the same in both databases. */
+  /** So many users own and are assigned what there is: as many in one as in the other. */
   readonly users: number
   readonly repository: DealStore
-  /** PostgreSQL's plan for the statement of `read`, with the numbers of rows and buffers. */
+  /** How PostgreSQL carries out the statement of `read`, rows and buffers counted. */
   plan(read: ReadList): Promise<string>
 }
 
-/** Both databases. */
 export interface ListDatabases {
   readonly small: ListDatabase
   readonly big: ListDatabase
   close(): Promise<void>
 }
 
-/** The name of user number `n`. */
 export const userName = (n: number): string => `user${n}`
 
 const migrationsFolder = join(import.meta.dirname, '../deal-server/store/migrations')
 
-/** Creates and fills both databases. It takes about half a minute for a million deals. */
+/** Fills both. Takes about half a minute for a million deals. */
 export async function openListDatabases(url: string, largest: number): Promise<ListDatabases> {
   const sizes = [Math.min(10_000, Math.ceil(largest / 10)), largest] as const
   const users = Math.ceil(sizes[0] / 100)
   const [small, big] = await Promise.all(sizes.map((deals) => openOne(url, { deals, users })))
-  if (!small || !big) throw new TypeError('Two sizes make two databases.')
+  if (!small || !big) throw new TypeError('two sizes make two databases')
   return {
     small: small.database,
     big: big.database,
@@ -66,12 +59,12 @@ async function openOne(
   }
 }
 
-/** Fills a database: one of five deals has no completion date, three of five are open, and each has one task. */
+/** A deal in five has no completion date, three in five are open, and each has a task of its own. */
 const fill = (database: Database, { deals: count, users }: { deals: number; users: number }): Promise<void> =>
   database.exclusively('benchmark', async (drizzle) => {
     await drizzle.execute(`
-      insert into deals.deals (id, name, price, currency, completion_date, owner_id, status, held, cancel_reason,
-        penalty_total, task_count, version, sequence, created_at, created_by, updated_at, updated_by)
+      insert into deals.deals (id, name, price, currency, completion_date, owner_id, status, held, cancel_reason, penalty_total, task_count,
+        version, sequence, created_at, created_by, updated_at, updated_by)
       select gen_random_uuid(), 'Deal ' || n, n * 7919 % 10000000, (array['EUR', 'USD', 'JPY', 'CHF'])[1 + n % 4],
         case when n % 5 > 0 then date '2025-01-01' + (n * 31 % 1500)::int end, 'user' || n / 5 % ${users},
         (array['open', 'open', 'open', 'completed', 'cancelled'])[1 + n / 7 % 5], false,
@@ -80,8 +73,7 @@ const fill = (database: Database, { deals: count, users }: { deals: number; user
       from generate_series(1::bigint, ${count}) n`)
     await drizzle.execute(`
       insert into deals.tasks (deal_id, id, ordinal, title, due_date, assignee_id, status, created_at, assigned_at)
-      select id, gen_random_uuid(), 1, 'Call the customer', completion_date, owner_id, 'open', created_at, created_at
-      from deals.deals`)
+      select id, gen_random_uuid(), 1, 'Call the customer', completion_date, owner_id, 'open', created_at, created_at from deals.deals`)
     await drizzle.execute('vacuum analyze deals.deals')
     await drizzle.execute('vacuum analyze deals.tasks')
     await drizzle.execute('checkpoint')
@@ -99,20 +91,4 @@ async function planOf(url: string, read: ReadList): Promise<string> {
   } finally {
     await client.end()
   }
-}
-
-/** The statement and its parameters that the repository sends for a list. */
-async function recordStatement(read: ReadList): Promise<{ text: string; parameters: string[] }> {
-  let sent: { text: string; parameters: string[] } | undefined
-  const recording = drizzle(async (text, parameters) => {
-    sent = { text, parameters }
-    return { rows: [] }
-  })
-  const query = async (text: string, parameters: readonly unknown[]) => {
-    sent = { text, parameters: parameters.map(String) }
-    return []
-  }
-  await read(createDealRepository({ drizzle: recording, query } as unknown as Database))
-  if (!sent) throw new Error('The repository sent no statement.')
-  return sent
 }

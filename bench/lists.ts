@@ -7,16 +7,16 @@ import { request } from './requests.ts'
 
 const limit = 50
 
-/** A list as clients request it, and the same call of the repository, for the plan. */
+/** A list as clients ask for it, and the same as the repository is asked for it, for its plan. */
 interface MeasuredList {
   readonly title: string
-  /** The path of request number `n`: lists of users have another user for each number. */
+  /** `n` makes requests differ where there is something to differ in. */
   path(n: number): string
   readonly read: ReadList
 }
 
 const newestFirst: DealSort = { by: 'createdAt', descending: true }
-function firstPage(filter: DealList['filter'], sort: DealSort): ReadList {
+const firstPage = (filter: DealList['filter'], sort: DealSort): ReadList => {
   const page = { limit, after: undefined }
   return (repository) => repository.list({ filter, sort, page })
 }
@@ -33,21 +33,19 @@ const lists: Readonly<Record<string, MeasuredList>> = {
     read: firstPage({ status: 'open' }, newestFirst),
   },
   'lists-owner': {
-    title: 'the deals of an owner by completion date',
+    title: "an owner's deals by completion date",
     path: (n) => `/rest/v1/deals?ownerId=${userName(n)}&sort=completionDate`,
     read: firstPage({ ownerId: userName(7) }, { by: 'completionDate', descending: false }),
   },
   'lists-tasks': {
-    title: 'the open tasks of a user',
+    title: "an employee's open tasks",
     path: (n) => `/query/AssignedTask/${userName(n)}`,
     read: (repository) =>
       repository.assignedTasks({ username: userName(7), userId: undefined }, { limit, after: undefined }),
   },
 }
 
-/**
- * Compares each list in the big database with the small one, over HTTP with a fixed caller. Opens databases on demand.
- */
+/** Each list over HTTP, where the caller is given, in the big database against the small one. Databases are opened when the first is measured. */
 export function listComparisons(
   open: () => Promise<ListDatabases>,
 ): Record<string, (bench: Bench) => Promise<Comparison>> {
@@ -62,7 +60,7 @@ async function compareSizes(bench: Bench, list: MeasuredList, { small, big }: Li
   const notes = await Promise.all([small, big].map(async (database) => planOf(database, list)))
   return {
     title: `GET of ${list.title}, ${limit} at a time`,
-    unit: 'responses',
+    unit: 'answers',
     floor: inSmall.subject,
     subjects: [inBig.subject],
     notes,

@@ -175,8 +175,8 @@ const recheck = (caller: Caller) => Promise.resolve(caller)
 
 const authenticateFixedCaller = (): Promise<Caller> => Promise.resolve(fixedCaller)
 
-/** The benchmark's user as a caller. */
-export const givenCaller: Caller = {
+/** The user of the benchmark, as a caller. */
+export const fixedCaller: Caller = {
   username: user.username,
   userId: ids.uuid(),
   rights: new Set(allRights),

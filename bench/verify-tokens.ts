@@ -16,7 +16,7 @@ import { type Bench, cyclesFor, httpTurn } from './bench.ts'
 import { type Comparison, median, type Subject } from './compare.ts'
 import { inTurn, repeated, repeatedAsync } from './repeated.ts'
 import { readDeal } from './requests.ts'
-import { givenCaller } from './servers.ts'
+import { fixedCaller } from './servers.ts'
 
 const kid = 'k'.repeat(43)
 const place = { issuer: 'http://127.0.0.1:4000', audience: 'deals' }
@@ -66,9 +66,9 @@ export async function readWithNewTokens(bench: Bench): Promise<Comparison> {
   const own = createAccessTokenVerifier({ issuer, audience, keys: { key: () => key }, clock })
   const byJose = verifyByJose(key, { issuer, audience })
   const listen = (authenticate: Authenticate) =>
-    servers.listenOpenly(createDealRepository(servers.database), authenticate)
-  const ownSurface = await listen(async (request) => (own(tokenOf(request)).ok ? givenCaller : refuse()))
-  const joseSurface = await listen(async (request) => ((await byJose(tokenOf(request))) ? givenCaller : refuse()))
+    servers.listenWithFixedCaller(createDealRepository(servers.database), authenticate)
+  const ownSurface = await listen(async (request) => (own(tokenOf(request)).ok ? fixedCaller : refuse()))
+  const joseSurface = await listen(async (request) => ((await byJose(tokenOf(request))) ? fixedCaller : refuse()))
   const subject = (name: string, port: number): Subject => {
     const nextToken = inTurn(tokens)
     const deal = (client: number) => Math.floor((client * deals) / clients)
@@ -80,7 +80,7 @@ export async function readWithNewTokens(bench: Bench): Promise<Comparison> {
   return {
     title: 'GET of one deal by 32 callers, each time with an access token that the server does not remember',
     unit: 'answers',
-    floor: subject('caller given, token not looked at', servers.openPort),
+    floor: subject('fixed caller, no authentication', servers.fixedCallerPort),
     subjects: [
       subject('own verification, then the caller given', ownSurface.port),
       subject('jose, then the caller given', joseSurface.port),
@@ -174,4 +174,3 @@ function jwsOf(token: string) {
   if (typeof jws === 'string') throw new Error(jws)
   return jws
 }
-

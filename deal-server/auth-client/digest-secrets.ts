@@ -8,6 +8,7 @@ import type { DigestPorts, DigestSecret } from '../../shared/protocol/authentica
 import type { DigestCredential } from '../../shared/protocol/authentication/digest/digest-credential.ts'
 import { digestSecretExchange, digestSecretPurpose } from '../../shared/protocol/internal-api/digest-secret.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
+import { isUsername } from '../../shared/protocol/principal/record.ts'
 import type { AuthClient } from './auth-client.ts'
 
 /** The parts that Digest secrets use. */
@@ -18,9 +19,6 @@ export interface DigestSecretsPorts {
   /** SERVICE_SECRET. */
   readonly serviceSecret: string
 }
-
-/** The form of a user name or of its hash. */
-const nameForm = /^[A-Za-z0-9._@-]{1,64}$/
 
 /**
  * The Digest secrets of a deal server: from memory, else from the auth server. Unknown users are not cached. `find`
@@ -42,10 +40,10 @@ export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts
   }
 }
 
-/** The target of the request; empty when the user has neither the form of a name nor that of a hash. */
+/** The target of the request; empty for a text that can be neither a user name nor the hash of one. */
 function targetOf(user: DigestCredential['user']): string {
   const [name, value] = 'username' in user ? ['username', user.username] : ['userhash', user.userhash]
-  return possible.test(value)
+  return isUsername(value)
     ? questionOf(digestSecretExchange, { path: {}, query: { [name]: value }, body: undefined }).target
     : ''
 }
