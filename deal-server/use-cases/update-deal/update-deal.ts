@@ -95,7 +95,7 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
 })
 
 /**
- * Needs the right of each use case that the update runs, or ran when it was executed. A caller without the right to read
+ * Needs the right of each use case that the update runs or, for a replay, has run. A caller without the right to read
  * deals and without any right that attributes can ask for gets the same refusal for every deal, existing or not.
  */
 function missingRights({ rights }: CommandCaller, involved: readonly Command[]): readonly string[] {
