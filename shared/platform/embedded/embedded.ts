@@ -30,7 +30,11 @@ export async function openEmbeddedEngine(
   folder?: string,
   options: Pick<PGliteOptions, 'loadDataDir'> = {},
 ): Promise<EmbeddedEngine> {
-  const engine = await startEngine(folder ?? 'memory://', options)
+  return shareEngine(await startEngine(folder ?? 'memory://', options))
+}
+
+/** The databases of an engine that runs in the time zone UTC. */
+export function shareEngine(engine: PGlite): EmbeddedEngine {
   const exclusive = new Map<string, Promise<unknown>>()
   return {
     database: () => new EmbeddedDatabase(engine, exclusive),

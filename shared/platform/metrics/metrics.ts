@@ -36,10 +36,20 @@ export interface Metrics {
   total(measured: Measured, server: ServerName, read: () => readonly Reading[]): void
 }
 
-/** Creates the metrics of a process, including those of Node.js itself. */
+let nodeMetrics: Registry | undefined
+
+/** The metrics of Node.js itself: collected once in a process, because their observers cannot be removed. */
+function metricsOfNode(): Registry {
+  if (nodeMetrics) return nodeMetrics
+  nodeMetrics = new Registry()
+  collectDefaultMetrics({ register: nodeMetrics })
+  return nodeMetrics
+}
+
+/** The metrics of one process, with those of Node.js itself. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  const nodeRegistry = metricsOfNode()
   const readers = new Map<string, (() => Promise<void>)[]>()
   const once = <Metric>(name: string, make: () => Metric): Metric =>
     (registry.getSingleMetric(name) as Metric | undefined) ?? make()
@@ -57,7 +67,7 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    text: () => registry.metrics(),
+    text: () => Registry.merge([nodeRegistry, registry]).metrics(),
     contentType: registry.contentType,
     counter: (measured) => once(`keyhold_${measured.name}`, () => new Counter(configurationOf(measured))),
     histogram: (measured) =>

@@ -3,7 +3,7 @@ import { describe } from 'vitest'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
-import { openTestEngine } from '../../support/processes/embedded-engine.ts'
+import { openMigratedEngine } from '../../support/stores/migrated-engine.ts'
 import { createScratchDatabase } from '../../support/stores/scratch-database.ts'
 
 /** A migrated database of a test's own. */
@@ -15,9 +15,8 @@ export interface TestDatabase {
 const migrationsFolder = join(import.meta.dirname, '../../../auth-server/store/migrations')
 
 async function openEmbedded(): Promise<TestDatabase> {
-  const engine = await openTestEngine()
+  const engine = await openMigratedEngine()
   const database = engine.database()
-  await migrateDatabase(database, { migrationsFolder, schema: 'auth' })
   return { database, dispose: () => engine.close() }
 }
 

@@ -15,7 +15,7 @@ export async function preparedKeysDir(): Promise<string> {
     readFileSync(join(keyRingFolder, name)),
   )
   const layout = createHash('sha256').update(Buffer.concat(sources)).digest('hex').slice(0, 12)
-  const folder = join(import.meta.dirname, `../../node_modules/.cache/keyhold/keys-${layout}`)
+  const folder = join(import.meta.dirname, `../../../node_modules/.cache/keyhold/keys-${layout}`)
   await createKeyRing(folder, { bits: 2048, clock: systemClock })
   return folder
 }

@@ -6,8 +6,8 @@ import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import type { Mode } from '../../../shared/protocol/settings/common-settings.ts'
-import { openTestEngine } from '../processes/embedded-engine.ts'
 import { type RedisServer, redisServerInstalled, startRedisServer } from '../processes/redis-server.ts'
+import { openMigratedEngine } from './migrated-engine.ts'
 import { cacheSecret, openTestCache } from './redis-cache.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
@@ -30,7 +30,7 @@ export type OpenBackend = () => Promise<Backend>
 
 /** The defaults of `npm start`, in memory. */
 export async function openEmbedded(): Promise<Backend> {
-  const engine = await openTestEngine()
+  const engine = await openMigratedEngine()
   const cache = createMemoryCache(systemClock)
   const shared: Cache = {
     useNumber: (...args) => cache.useNumber(...args),

@@ -54,15 +54,17 @@ export async function drain(
   const endUnused = setTimeout(() => setImmediate(() => destroyAll(connections, isUnused)), lastRequestMs)
   const cut = setTimeout(() => destroyAll(connections, () => true), graceMs)
   await closed
+  // Ends the timer that looks for connections without a request.
+  server.close()
   clearTimeout(endUnused)
   clearTimeout(cut)
 }
 
 /**
  * True if it has sent nothing, or has been idle since before the end began: after that, Node.js sets a shorter time
- * limit.
+ * limit. Newer versions of Node.js add a second to the configured time.
  */
-const isUnused = ({ bytesRead, timeout }: Socket): boolean => bytesRead === 0 || timeout === keepAliveMs
+const isUnused = ({ bytesRead, timeout = 0 }: Socket): boolean => bytesRead === 0 || timeout >= keepAliveMs
 
 function destroyAll(connections: ReadonlySet<Socket>, which: (socket: Socket) => boolean): void {
   for (const socket of [...connections]) if (which(socket)) socket.destroy()
