@@ -37,10 +37,12 @@ export const createBoundedCache = <Value extends object | string | number | bool
 
 class BoundedLru<Value extends object | string | number | boolean> implements BoundedCache<Value> {
   readonly #entries: LRUCache<string, Value>
+  readonly #maxEntries: number
 
   constructor({ maxEntries, maxBytes, ttlMs, clock }: BoundedCacheOptions) {
+    this.#maxEntries = maxEntries
+    // Without `max`: with it, the library takes the memory of all entries at once, which delays the start of a server.
     this.#entries = new LRUCache({
-      max: maxEntries,
       maxSize: maxBytes,
       sizeCalculation: (value, key) => bytesOf(key) + bytesOf(value),
       ttlResolution: 0,
@@ -60,6 +62,7 @@ class BoundedLru<Value extends object | string | number | boolean> implements Bo
   set(key: string, value: Value, entry?: { readonly ttlMs: number }): void {
     if (entry) this.#entries.set(key, value, { ttl: entry.ttlMs })
     else this.#entries.set(key, value)
+    if (this.#entries.size > this.#maxEntries) this.#entries.pop()
   }
 
   delete(key: string): void {
