@@ -20,6 +20,7 @@ const isolated = ['test/deal-server/{auth-client,events}/*.test.ts', 'test/share
 export default defineConfig({
   test: {
     exclude,
+    globalSetup: ['test/support/processes/compile.ts'],
     setupFiles: ['test/support/forget-secrets.ts'],
     // A machine may take three times as long as the one that a test was written on.
     testTimeout: 60_000,

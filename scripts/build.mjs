@@ -1,12 +1,13 @@
 // `npm run build`: compiles the servers into dist/, or into another folder that is named, with what they need beside their code:
-// the migrations, the known passwords, the files of pages and the module type.
+// the migrations, the known passwords, the files of pages and the module type. Further words are options of the compiler.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = new URL('../', import.meta.url)
-const folder = resolve(process.argv[2] ?? fileURLToPath(new URL('dist', root)))
+const [named, ...options] = process.argv.slice(2)
+const folder = resolve(named ?? fileURLToPath(new URL('dist', root)))
 const dist = pathToFileURL(`${folder}/`)
 const tsc = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
 if (!existsSync(tsc)) {
@@ -15,7 +16,8 @@ if (!existsSync(tsc)) {
 }
 
 rmSync(dist, { recursive: true, force: true })
-const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', folder], {
+const project = options.includes('-p') ? [] : ['-p', 'tsconfig.build.json']
+const { status } = spawnSync(process.execPath, [tsc, ...project, ...options, '--outDir', folder], {
   cwd: fileURLToPath(root),
   stdio: 'inherit',
 })

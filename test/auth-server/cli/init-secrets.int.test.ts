@@ -6,15 +6,15 @@ import { Redis } from 'ioredis'
 import { afterAll, expect, it } from 'vitest'
 import { redisRights } from '../../../auth-server/cli/offline/redis-acl.ts'
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
+import { compiled } from '../../support/processes/compiled.ts'
 import { redisServerInstalled, startRedisServer } from '../../support/processes/redis-server.ts'
 import { openTestCache } from '../../support/stores/redis-cache.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-secrets-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const script = join(import.meta.dirname, '../../../auth-server/cli/offline/init-secrets.ts')
-const run = (...parameters: string[]) =>
-  spawnSync(process.execPath, ['--import', 'tsx', script, ...parameters], { encoding: 'utf8' })
+const script = compiled('auth-server/cli/offline/init-secrets.ts')
+const run = (...parameters: string[]) => spawnSync(process.execPath, [script, ...parameters], { encoding: 'utf8' })
 
 const read = (file: string) => readFileSync(join(folder, file), 'utf8')
 const mode = (file: string) => (statSync(join(folder, file)).mode & 0o777).toString(8)

@@ -3,6 +3,7 @@ import { chmod, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { compiled } from '../../support/processes/compiled.ts'
 import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -25,7 +26,7 @@ describe('ops keys', () => {
   const ops = (...parameters: string[]): Promise<Outcome> =>
     new Promise((resolve) => {
       const env = { PATH: process.env.PATH, KEYS_DIR: keysDir }
-      const command = ['--import', 'tsx', 'auth-server/cli/main.ts', ...parameters]
+      const command = [compiled('auth-server/cli/main.ts'), ...parameters]
       execFile(process.execPath, command, { cwd: root, env }, (error, out, err) => {
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
       })

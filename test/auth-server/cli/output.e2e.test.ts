@@ -5,12 +5,13 @@ import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { createOutcome } from '../../../auth-server/cli/terminal/outcome.ts'
+import { compiled } from '../../support/processes/compiled.ts'
 
 const root = join(import.meta.dirname, '../../..')
 
 async function ops(parameters: readonly string[], output: 'closed' | '/dev/full') {
   const stdout = output === 'closed' ? 'pipe' : openSync(output, 'w')
-  const command = ['--import', 'tsx', 'auth-server/cli/main.ts', ...parameters]
+  const command = [compiled('auth-server/cli/main.ts'), ...parameters]
   const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', stdout, 'pipe'] })
   child.stdout?.destroy()
   let errors = ''

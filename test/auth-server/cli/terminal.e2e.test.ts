@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { expectProblem, rememberSecret } from '../../support/clients/http-client.ts'
+import { compiled } from '../../support/processes/compiled.ts'
 import { opsProcess, opsWith } from '../../support/processes/ops.ts'
 import { selfSigned } from '../../support/processes/self-signed.ts'
 import { describeEmbedded, describePostgresAndRedis } from '../../support/stores/backends.ts'
@@ -38,7 +39,7 @@ function run(command: readonly [string, ...string[]], environment: Readonly<Reco
   return { child, says, out: () => out, err: () => err, ended: async () => (await closed)[0] as number }
 }
 
-const main = ['--import', 'tsx', 'auth-server/cli/main.ts']
+const main = [compiled('auth-server/cli/main.ts')]
 
 const endAll = () => {
   for (const child of children.splice(0)) child.kill('SIGKILL')

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { compiled } from './compiled.ts'
 
 const root = join(import.meta.dirname, '../../..')
 
@@ -26,9 +27,9 @@ export interface ChildOptions {
   readonly workingDirectory?: string
 }
 
-/** Starts a TypeScript file of the project, such as `start.ts`. */
+/** Starts a file of the project, such as `start.ts`, in its compiled form. */
 export const startChild = (file: string, options: ChildOptions): ChildServer =>
-  start([process.execPath, '--import', tsx, join(root, file), ...(options.arguments ?? [])], options)
+  start([process.execPath, compiled(file), ...(options.arguments ?? [])], options)
 
 /** Runs a script of `package.json` as at a terminal: what ends it is sent to all its processes at once, as Ctrl-C is. */
 export const startScript = (script: string, options: ChildOptions): ChildServer =>
@@ -59,9 +60,6 @@ function start(
     ended: () => exitCode(child, closed),
   }
 }
-
-/** From wherever the process is started, tsx is the project's. */
-const tsx = import.meta.resolve('tsx')
 
 async function exitCode(child: ChildProcess, closed: Promise<unknown>): Promise<number | null> {
   const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import type { KeyEntry, KeyUse } from '../../../auth-server/key-ring/keyring-file.ts'
 import type { Step } from '../../../auth-server/key-ring/life-cycle.ts'
+import { compiled } from './compiled.ts'
 
 /** What an operator is told to do. */
 export type Order =
@@ -36,8 +36,8 @@ export interface OperatorOptions {
 
 /** Starts the process; orders wait for each other. */
 export function startOperator({ directory, speed, tokenLifeMs, maxAgeMs }: OperatorOptions): Operator {
-  const file = join(import.meta.dirname, 'operator-process.ts')
-  const child = fork(file, [directory, speed, tokenLifeMs, maxAgeMs].map(String), { execArgv: ['--import', 'tsx'] })
+  const file = compiled('test/support/processes/operator-process.ts')
+  const child = fork(file, [directory, speed, tokenLifeMs, maxAgeMs].map(String), { execArgv: [] })
   let last: Promise<unknown> = Promise.resolve()
   const order = <Result>(next: Order): Promise<Result> => {
     const carriedOut = last.then(() => ask<Result>(child, next))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { runCli } from '../../../auth-server/cli/program.ts'
 import { readOperatorConfig } from '../../../auth-server/config.ts'
+import { compiled } from './compiled.ts'
 
 /** What came of a command. */
 export interface CliOutcome {
@@ -40,7 +41,7 @@ export const opsProcess =
   (parameters, stdin = '') =>
     new Promise((resolve) => {
       const env = { PATH: process.env.PATH, ...environment }
-      const command = ['--import', 'tsx', 'auth-server/cli/main.ts', ...parameters]
+      const command = [compiled('auth-server/cli/main.ts'), ...parameters]
       const child = execFile(process.execPath, command, { cwd: root, env }, (error, out, err) => {
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
       })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DataFolderLocked, lockDataFolder } from '../../../../shared/platform/embedded/data-lock.ts'
 import { isRunning, processStart } from '../../../../shared/platform/embedded/process-identity.ts'
+import { compiled } from '../../../support/processes/compiled.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'keyhold-lock-'))
 let count = 0
@@ -15,7 +16,7 @@ let folder: string
 const claims = () => readdirSync(folder).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
 
 const startContender = async (): Promise<ChildProcess> => {
-  const child = fork(join(import.meta.dirname, 'data-lock-contender.ts'), { execArgv: ['--import', 'tsx'] })
+  const child = fork(compiled('test/shared/platform/embedded/data-lock-contender.ts'), { execArgv: [] })
   await once(child, 'message')
   return child
 }

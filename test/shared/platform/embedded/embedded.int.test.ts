@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openEmbeddedEngine } from '../../../../shared/platform/embedded/embedded.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
+import { compiled } from '../../../support/processes/compiled.ts'
 
 const folder = join(mkdtempSync(join(tmpdir(), 'keyhold-embedded-')), 'postgres')
 
@@ -13,7 +14,7 @@ afterAll(() => rmSync(join(folder, '..'), { recursive: true, force: true }))
 
 describe('the embedded engine over a folder', () => {
   it('has every acknowledged row after its process was killed', async () => {
-    const writer = fork(join(import.meta.dirname, 'embedded-writer.ts'), [folder], { execArgv: ['--import', 'tsx'] })
+    const writer = fork(compiled('test/shared/platform/embedded/embedded-writer.ts'), [folder], { execArgv: [] })
     let acknowledged = 0
     const enough = new Promise<void>((resolve) => {
       writer.on('message', (n) => {

@@ -3,14 +3,15 @@ import { once } from 'node:events'
 import { existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { compiled } from '../../../support/processes/compiled.ts'
 
 const root = join(import.meta.dirname, '../../../..')
 
 /** Begins as a server does, logs and prints for a while, says on standard error that it is there still, and ends as a server does. */
 const program = (format: string) => `
   import { setTimeout as sleep } from 'node:timers/promises'
-  import { createLog } from './shared/platform/log/log.ts'
-  import { beginServer } from './shared/platform/process/process.ts'
+  import { createLog } from '${compiled('shared/platform/log/log.ts')}'
+  import { beginServer } from '${compiled('shared/platform/process/process.ts')}'
   beginServer()
   const log = createLog({ level: 'info', format: '${format}' })
   for (let line = 0; line < 10; line += 1) {
@@ -24,7 +25,7 @@ const program = (format: string) => `
 
 async function run(format: string, output: 'closed' | 'read' | '/dev/full') {
   const stdout = output === '/dev/full' ? openSync(output, 'w') : 'pipe'
-  const parameters = ['--import', 'tsx', '--input-type=module', '--eval', program(format)]
+  const parameters = ['--input-type=module', '--eval', program(format)]
   const child = spawn(process.execPath, parameters, { cwd: root, stdio: ['ignore', stdout, 'pipe'] })
   if (output === 'closed') child.stdout?.destroy()
   let lines = ''
