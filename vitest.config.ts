@@ -1,5 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
-import { testFilesWithoutServices } from './scripts/files-without-services.ts'
+import { testFilesWithoutCampaign, testFilesWithoutServices } from './scripts/test-files.ts'
 
 /** Suites that bring all they need themselves, though they can do with services as well. */
 const selfContained = [
@@ -12,7 +12,14 @@ const selfContained = [
 const hasRun = process.env.TEST_EMBEDDED === 'false'
 const needless = () => [...selfContained, ...testFilesWithoutServices(import.meta.dirname)]
 
-const exclude = [...configDefaults.exclude, ...(hasRun ? needless() : [])]
+/** `npm run test:long`: campaigns alone, in their long form. */
+const isLong = process.env.TEST_LONG === 'true'
+
+const exclude = [
+  ...configDefaults.exclude,
+  ...(hasRun ? needless() : []),
+  ...(isLong ? testFilesWithoutCampaign(import.meta.dirname) : []),
+]
 
 const isolated = ['test/deal-server/{auth-client,events}/*.test.ts', 'test/shared/platform/process/process.test.ts']
 
@@ -23,7 +30,7 @@ export default defineConfig({
     globalSetup: ['test/support/processes/compile.ts'],
     setupFiles: ['test/support/forget-secrets.ts'],
     // A machine may take three times as long as the one that a test was written on.
-    testTimeout: 60_000,
+    testTimeout: isLong ? 3_600_000 : 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000, interval: 20 } },
     maxWorkers: 2,

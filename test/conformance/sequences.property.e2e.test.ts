@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { campaign } from '../support/campaign.ts'
 import { type StyleClient, styleClients } from '../support/clients/style-clients.ts'
 import { describeBackends } from '../support/stores/backends.ts'
 import { storedDeals, withoutIdsAndTimes } from '../support/stores/stored-deals.ts'
@@ -119,7 +120,7 @@ describeBackends('random commands through every style', (openBackend) => {
         commands += all.length * styleClients.length
         for (const outcome of first?.outcomes ?? []) refusals.add(JSON.stringify(outcome))
       }),
-      { numRuns: 8, endOnFailure: true },
+      { numRuns: campaign({ short: 4, long: 40 }), endOnFailure: true },
     )
     process.stdout.write(`random commands: ${commands} sent, ${refusals.size} kinds of outcome\n`)
   }, 240_000)

@@ -1,10 +1,11 @@
-/** The end of a server that is told to stop while it is busy. DRAIN_ROUNDS raises how often (2 by default). */
+/** The end of a server that is told to stop while it is busy. */
 import { Agent, get } from 'node:http'
 import { expect, it } from 'vitest'
+import { campaign } from '../support/campaign.ts'
 import { answering, startChild } from '../support/processes/child-server.ts'
 import { freePort } from '../support/processes/free-port.ts'
 
-const rounds = Number(process.env.DRAIN_ROUNDS ?? 2)
+const rounds = campaign({ short: 1, long: 20 })
 const clients = 32
 
 const start = async (drainSeconds: number) => {

@@ -13,11 +13,11 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from '../deal-server/events/simulated-client.ts'
+import { campaign } from '../support/campaign.ts'
 import { eventually } from '../support/eventually.ts'
 import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
 
-/** `npm run test:event-crashes` has 30. */
-const rounds = Number(process.env.CRASH_ROUNDS ?? 3)
+const rounds = campaign({ short: 3, long: 30 })
 const binaries = findPostgresBinaries()
 const canRun = process.env.TEST_DATABASE_URL !== undefined && binaries !== undefined
 const title = canRun ? '' : ' (skipped: TEST_DATABASE_URL, or programs of PostgreSQL, are missing)'

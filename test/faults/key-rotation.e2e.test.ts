@@ -1,7 +1,4 @@
-/**
- * No request fails while keys rotate, and a revoked key takes its own tokens with it and no others. `npm run test:rotation` sends 100,000
- * requests.
- */
+/** No request fails while keys rotate, and a revoked key takes its own tokens with it and no others. */
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { KeyUse } from '../../auth-server/key-ring/keyring-file.ts'
 import type { Step } from '../../auth-server/key-ring/life-cycle.ts'
 import { systemClock } from '../../shared/platform/clock.ts'
+import { campaign } from '../support/campaign.ts'
 import { keySignedToken } from '../support/clients/scheme-clients/key-signed.ts'
 import { type AuthProcess, startAuthProcess } from '../support/processes/auth-process.ts'
 import { createBalancer } from '../support/processes/balancer.ts'
@@ -22,7 +20,7 @@ import { openStack, type Stack, type TestServer } from '../support/worlds/stack.
 import { createStuckDocuments, type DocumentState } from '../support/worlds/stuck-documents.ts'
 
 const uses: readonly KeyUse[] = ['jwt', 'key-signed']
-const wanted = Number(process.env.ROTATION_REQUESTS ?? 10_000)
+const wanted = campaign({ short: 3_000, long: 100_000 })
 const tokenTtlSeconds = 8
 const secondsBehind = 60
 

@@ -1,13 +1,11 @@
-/**
- * From the acknowledgement that something was taken away to the first refusal, on each of three deal servers: a second at most.
- * `npm run test:revocation` does more rounds.
- */
+/** From the acknowledgement that something was taken away to the first refusal, on each of three deal servers: a second at most. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { campaign } from '../support/campaign.ts'
 import { describePostgresAndRedis } from '../support/stores/backends.ts'
 import { RevocationWorld } from '../support/worlds/revocation-world.ts'
 import { revocations } from '../support/worlds/revocations.ts'
 
-const rounds = Number(process.env.REVOCATION_ROUNDS ?? 1)
+const rounds = campaign({ short: 1, long: 10 })
 
 /** What is broken, and when. `index` counts the revocations. */
 interface Trouble {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { parseDigestCredential } from '../../shared/protocol/authentication/digest/digest-credential.ts'
 import { digestHa1 } from '../../shared/protocol/authentication/digest/digest-response.ts'
 import { signInternalRequest } from '../../shared/protocol/internal-api/requests.ts'
+import { campaign } from '../support/campaign.ts'
 import { expectProblem, type Reply, rememberSecret } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { askForNonce, digestCredential } from '../support/clients/scheme-clients/digest.ts'
@@ -65,7 +66,7 @@ describeBackends('hostile Basic and Digest credentials', (openBackend) => {
           if (reply.status === 200) expect(readAs(bent)).toEqual(readAs(whole))
           else expect([400, 401]).toContain(reply.status)
         }),
-        { numRuns: 60 },
+        { numRuns: campaign({ short: 20, long: 300 }) },
       )
     }
     expect(await fingerprintOfData(stack.database)).toBe(before)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { campaign } from '../support/campaign.ts'
 import { expectProblemForm, type Reply } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { describeBackends } from '../support/stores/backends.ts'
@@ -9,7 +10,7 @@ let stack: Stack
 let token: string
 let path: string
 
-const runs = { numRuns: 150 }
+const runs = { numRuns: campaign({ short: 50, long: 1000 }) }
 
 /** Whatever was sent: no fault of ours, and every error is a problem document. HEAD has no body. */
 const expectSane = (reply: Reply, method = 'GET'): void => {
@@ -126,7 +127,7 @@ describeBackends('random requests', (openBackend) => {
         if (reply.headers.get('deal-changed') === 'true') changed += 1
         if (server === 'auth') expect(reply.status).toBeGreaterThanOrEqual(400)
       }),
-      { numRuns: 400 },
+      { numRuns: campaign({ short: 150, long: 2000 }) },
     )
     expect((await count('deals.events')) - events).toBe(changed)
     expect(await count('auth.users')).toBe(users)

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { campaign } from '../support/campaign.ts'
 import { expectProblem, expectProblemForm, type Reply, send } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { type ClientKey, canonical, makeKey, signText, signUrl, type Unsigned } from '../support/clients/signing.ts'
@@ -248,7 +249,7 @@ describeBackends('signed requests that somebody else gets hold of', (openBackend
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: campaign({ short: 50, long: 1000 }) },
     )
   })
 

@@ -28,7 +28,6 @@ export interface TerminalStreams {
 /** The terminal over these streams. */
 export function createTerminal({ input, output }: TerminalStreams): Terminal {
   const ask = async (question: string, hidden: boolean): Promise<string> => {
-    output.write(question)
     // Line editing needs the terminal's raw mode, in which nothing is echoed but what is written here.
     const echo = new Writable({
       write: (chunk, _encoding, done) => {
@@ -37,7 +36,7 @@ export function createTerminal({ input, output }: TerminalStreams): Terminal {
       },
     })
     try {
-      return await readLine(input, echo)
+      return await readLine(input, { echo, begun: () => output.write(question) })
     } finally {
       if (hidden) output.write('\n')
     }
@@ -56,8 +55,15 @@ export function createTerminal({ input, output }: TerminalStreams): Terminal {
   }
 }
 
-function readLine(input: NodeJS.ReadableStream, echo: Writable): Promise<string> {
+interface LineOptions {
+  readonly echo: Writable
+  /** Called in raw mode: a password typed in answer to an earlier question would be echoed by the terminal. */
+  readonly begun: () => unknown
+}
+
+function readLine(input: NodeJS.ReadableStream, { echo, begun }: LineOptions): Promise<string> {
   const reading = createInterface({ input, output: echo, terminal: true, historySize: 0, prompt: '' })
+  begun()
   return new Promise<string>((resolve, reject) => {
     reading.once('line', resolve)
     reading.once('SIGINT', () => reading.close())

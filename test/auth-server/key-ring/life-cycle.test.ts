@@ -21,6 +21,7 @@ import {
   rotateKeys,
 } from '../../../auth-server/key-ring/operate-key-ring.ts'
 import { lockDataFolder } from '../../../shared/platform/embedded/data-lock.ts'
+import { campaign } from '../../support/campaign.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const day = 86_400_000
@@ -203,7 +204,7 @@ describe('the life of a key', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: campaign({ short: 100, long: 1000 }) },
     )
   })
 })

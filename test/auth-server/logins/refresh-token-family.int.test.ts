@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
+import { campaign } from '../../support/campaign.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -42,7 +43,7 @@ describeOnDatabases('refresh families under random interleavings', (open) => {
       const reuse = (await endedReasons(run.real.username)).filter((reason) => reason === 'reuse')
       expect(reuse.length).toBeLessThanOrEqual(broken)
     })
-    await fc.assert(property, { numRuns: 25 })
+    await fc.assert(property, { numRuns: campaign({ short: 8, long: 50 }) })
   })
 
   it('never logs out a client that repeats within the window and presents no token after its successor', {
@@ -54,6 +55,6 @@ describeOnDatabases('refresh families under random interleavings', (open) => {
       expect(run.model.logins.every((login) => !login.brokeRule && !login.ended)).toBe(true)
       expect(await endedReasons(run.real.username)).toEqual([])
     })
-    await fc.assert(property, { numRuns: 15 })
+    await fc.assert(property, { numRuns: campaign({ short: 5, long: 30 }) })
   })
 })

@@ -10,6 +10,7 @@ import {
   type AccessTokenVerdict,
   createAccessTokenVerifier,
 } from '../../../shared/protocol/access-token/verify-access-token.ts'
+import { campaign } from '../../support/campaign.ts'
 import { audience, generateTestKey, issuer, testKey } from '../support/auth-core.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -182,7 +183,7 @@ describe('an access token', () => {
     const property = fc.asyncProperty(fc.oneof(signed, edited, fc.string()), async (token) => {
       if (verify(token).ok) expect(await accepted(token)).toBe(true)
     })
-    await fc.assert(property, { numRuns: 800 })
+    await fc.assert(property, { numRuns: campaign({ short: 200, long: 3000 }) })
   })
 
   it('is not accepted under a key of another kind', () => {

@@ -9,6 +9,7 @@ import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { type FeedMessage, feedMessageSchema } from '../../../shared/protocol/principal/change-feed.ts'
 import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
+import { campaign } from '../../support/campaign.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createUnreliableCache, type Fate, type UnreliableCache } from '../support/unreliable-cache.ts'
@@ -234,7 +235,7 @@ describeOnDatabases('the principal publisher', (open) => {
       await Promise.all(checks)
       expect(messages.at(-1)?.upTo).toBeGreaterThanOrEqual(history.at(-1)?.number ?? 0)
     })
-    await fc.assert(property, { numRuns: 60 })
+    await fc.assert(property, { numRuns: campaign({ short: 20, long: 200 }) })
   })
 
   /** What is read has been true, but may have changed by the time it arrives. */

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
+import { campaign } from '../../support/campaign.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
 
@@ -153,6 +154,6 @@ describe('streams over one reader', () => {
         for (const { client } of world.followings) await leave(client)
       },
     )
-    await fc.assert(runs, { numRuns: 500, endOnFailure: true })
+    await fc.assert(runs, { numRuns: campaign({ short: 100, long: 500 }), endOnFailure: true })
   })
 })

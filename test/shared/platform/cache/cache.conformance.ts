@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Cache, Versioned } from '../../../../shared/platform/cache/cache.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
+import { campaign } from '../../../support/campaign.ts'
 
 /** One cache, and how its time passes. */
 export interface CacheUnderTest {
@@ -71,7 +72,7 @@ function describeEntries(under: () => CacheUnderTest): void {
           expect(await under().other.getVersioned(key)).toEqual(kept)
         }
       }),
-      { numRuns: 50 },
+      { numRuns: campaign({ short: 20, long: 50 }) },
     )
   })
 
@@ -87,7 +88,7 @@ function describeEntries(under: () => CacheUnderTest): void {
         expect(candidates).toContainEqual(await cache.getVersioned(key))
         expect(candidates).toEqual(entries.filter(({ version }) => version === highest))
       }),
-      { numRuns: 50 },
+      { numRuns: campaign({ short: 20, long: 50 }) },
     )
   })
 
@@ -269,7 +270,7 @@ function describeNumbers(under: () => CacheUnderTest): void {
           highest = Math.max(highest, number)
         }
       }),
-      { numRuns: 50 },
+      { numRuns: campaign({ short: 20, long: 50 }) },
     )
   })
 

@@ -6,6 +6,7 @@ import {
   type KeySignedClaims,
   maxKeySignedTokenTtlSeconds,
 } from '../../../../shared/protocol/key-signed-token/key-signed-payload.ts'
+import { campaign } from '../../../support/campaign.ts'
 import { bodyOf, withDigest } from '../../../support/clients/key-signed-tokens.ts'
 
 const octets = (length: number) =>
@@ -129,7 +130,7 @@ describe('the payload of a key-signed token', () => {
         read += 1
         expect(encodeKeySignedPayload(said).equals(payload)).toBe(true)
       }),
-      { numRuns: 3000 },
+      { numRuns: campaign({ short: 300, long: 3000 }) },
     )
     expect(read).toBeGreaterThan(100)
   })
@@ -140,7 +141,7 @@ describe('the payload of a key-signed token', () => {
         expect(decodeKeySignedPayload(Buffer.from(array))).toBeUndefined()
         decodeKeySignedPayload(withDigest(Buffer.concat([Buffer.from('\u0001kst', 'latin1'), array])))
       }),
-      { numRuns: 2000 },
+      { numRuns: campaign({ short: 200, long: 2000 }) },
     )
   })
 

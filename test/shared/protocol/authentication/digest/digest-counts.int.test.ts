@@ -11,6 +11,7 @@ import { createDigestCountExpiry } from '../../../../../shared/protocol/authenti
 import { createDigestCounts, rememberedMs } from '../../../../../shared/protocol/authentication/digest/digest-counts.ts'
 import type { DigestNonce } from '../../../../../shared/protocol/authentication/digest/digest-nonce.ts'
 import { describeOnDatabases, type TestDatabase } from '../../../../auth-server/support/auth-database.ts'
+import { campaign } from '../../../../support/campaign.ts'
 import { eventually } from '../../../../support/eventually.ts'
 import { redisServerInstalled, startRedisServer } from '../../../../support/processes/redis-server.ts'
 import { openTestCache } from '../../../../support/stores/redis-cache.ts'
@@ -149,7 +150,7 @@ describeOnDatabases('counts of Digest nonces', (open) => {
           }
         }
       }),
-      { numRuns: 40 },
+      { numRuns: campaign({ short: 15, long: 100 }) },
     )
   })
 
