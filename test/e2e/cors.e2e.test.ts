@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { headerComponents } from '../../shared/platform/openapi/header-components.ts'
 import { expectProblem, type Reply } from '../support/clients/http-client.ts'
 import { signIn } from '../support/clients/sign-in.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 const app = 'https://app.example.com'
@@ -22,7 +22,7 @@ const listOf = (text: string | undefined): string[] => (text ?? '').split(', ')
 /** What stands in every answer to a page that is allowed. */
 const allowed = (origin: string) => ({ 'allow-origin': origin, 'allow-credentials': 'true' })
 
-describeBackends('scripts of other origins', (openBackend) => {
+describeEmbedded('scripts of other origins', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { environment: { CORS_ORIGINS: `${app},http://localhost:3000` } })
   })

@@ -8,7 +8,7 @@ import { createSigner, httpbis, type SigningKey } from 'http-message-signatures'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem, type Reply, send } from '../support/clients/http-client.ts'
 import { type ClientKey, makeKey } from '../support/clients/signing.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 const run = promisify(execFile)
@@ -65,7 +65,7 @@ const ask = async (key: ClientKey, request: Request): Promise<Reply> => sendTo(r
 const list = { method: 'GET', path: '/rest/v1/deals?limit=5&status=open' }
 const creation = { method: 'POST', path: '/rest/v1/deals/', body, fields: ['@method', '@path', 'content-digest'] }
 
-describeBackends('signed requests of other clients', (openBackend) => {
+describeEmbedded('signed requests of other clients', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     hmac = await makeKey(stack, 'alice')

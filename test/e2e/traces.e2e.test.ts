@@ -4,7 +4,7 @@ import type { Reply } from '../support/clients/http-client.ts'
 import { schemeClients } from '../support/clients/scheme-clients/index.ts'
 import { openSender } from '../support/clients/scheme-clients/send-with.ts'
 import { signIn } from '../support/clients/sign-in.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 interface Line {
@@ -17,7 +17,7 @@ interface Line {
   readonly code?: string
 }
 
-describeBackends('the log line of a request', (openBackend) => {
+describeEmbedded('the log line of a request', (openBackend) => {
   let stack: Stack
 
   beforeAll(async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { expectProblem, type Reply, rememberSecret, type Sent } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
 import { fingerprintOfData } from '../support/stores/data-fingerprint.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
@@ -21,7 +21,7 @@ const askAll = async (sent: Sent): Promise<Reply[]> => [
 const bearerChallenge = /^Bearer realm="keyhold"/
 const invalidToken = 'Bearer realm="keyhold", error="invalid_token"'
 
-describeBackends('credentials that cannot be accepted', (openBackend) => {
+describeEmbedded('credentials that cannot be accepted', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     token = (await stack.logIn('admin')).access

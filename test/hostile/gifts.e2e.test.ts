@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'
 import { clientKeyOf, signUrl } from '../support/clients/signing.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
@@ -42,7 +42,7 @@ function expectMissing(reply: Reply, ...rights: string[]): void {
 
 const newPassword = 'a new and better password'
 
-describeBackends('gifts', (openBackend) => {
+describeEmbedded('gifts', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     admin = (await stack.logIn('admin')).access

@@ -18,7 +18,7 @@ import {
 } from '../support/clients/key-signed-tokens.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { keySignedHeaders, keySignedToken } from '../support/clients/scheme-clients/key-signed.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeBackends, describeEmbedded } from '../support/stores/backends.ts'
 import { activeKey } from '../support/worlds/ring-keys.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
@@ -60,7 +60,7 @@ const raw = (block: Buffer): Buffer => privateEncrypt({ key: key.privateKey, pad
 const toNumber = (octets: Buffer): bigint => BigInt(`0x${octets.toString('hex')}`)
 const toBlock = (number: bigint): Buffer => Buffer.from(number.toString(16).padStart(512, '0'), 'hex')
 
-describeBackends('key-signed tokens that nobody issued', (openBackend) => {
+describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { environment: { LOGIN_FAILURES_PER_ACCOUNT: '3/900' } })
     const directory = String(stack.environment.KEYS_DIR)

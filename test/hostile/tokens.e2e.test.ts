@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type KeyRing, openKeyRing } from '../../auth-server/key-ring/key-ring.ts'
 import { expectProblem } from '../support/clients/http-client.ts'
 import { basicOf, makeApiKey, postForm } from '../support/clients/oauth-requests.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeEmbedded } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
@@ -40,7 +40,7 @@ const hs256 =
   (input) =>
     createHmac('sha256', secret).update(input).digest()
 
-describeBackends('tokens that somebody forged', (openBackend) => {
+describeEmbedded('tokens that somebody forged', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     ;({ access, refresh } = await stack.logIn('admin'))

@@ -99,7 +99,7 @@ export function describePostgresAndRedis(name: string, suite: (open: OpenBackend
   else describe.skip(`${title}: ${missing}`, () => suite(openEmbedded))
 }
 
-/** Runs a suite over both. */
+/** Runs a suite over both: for what the database, the cache or the freshness of records has a part in. */
 export function describeBackends(name: string, suite: (open: OpenBackend) => void): void {
   describeEmbedded(name, suite)
   describePostgresAndRedis(name, suite)
