@@ -129,7 +129,6 @@ const run = fc.record({
 })
 
 it('no deal server accepts what an acknowledged change revoked a second ago, and no version goes back', async () => {
-  const numRuns = Number(process.env.FRESHNESS_RUNS ?? 100)
   const numRuns = campaign({ short: 30, long: 500 })
   await fc.assert(
     fc.asyncProperty(run, async ({ steps, ...options }) => {

@@ -32,15 +32,26 @@ export const forgetSecrets = (): void => secrets.clear()
 /** Which of the secrets that were ever sent or received stand in `text`. */
 export const secretsIn = (text: string): string[] => [...secrets].filter((secret) => text.includes(secret))
 
+/** How a request gets to its server: `fetch`, or something that reads and answers as it does. */
+export type Exchange = (
+  url: string,
+  init: {
+    readonly method: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body?: string | Uint8Array<ArrayBuffer>
+  },
+) => Promise<Pick<Response, 'status' | 'headers' | 'text'>>
+
+const overSocket: Exchange = (url, init) => fetch(url, { ...init, redirect: 'manual' })
+
 /** Sends one request; GET without a body unless told otherwise. */
-export async function send(url: string, sent: Sent = {}): Promise<Reply> {
+export async function send(url: string, sent: Sent = {}, exchange = overSocket): Promise<Reply> {
   const { token, json } = sent
   const body = json === undefined ? sent.body : JSON.stringify(json)
   if (token !== undefined) rememberSecret(token)
   rememberPasswords(json)
-  const response = await fetch(url, {
+  const response = await exchange(url, {
     method: sent.method ?? (body === undefined ? 'GET' : 'POST'),
-    redirect: 'manual',
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(json === undefined ? {} : { 'content-type': 'application/json' }),

@@ -20,7 +20,8 @@ import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createLog, type Log } from '../../../shared/platform/log/log.ts'
 import { createMetrics, type Metrics, type ServerName } from '../../../shared/platform/metrics/metrics.ts'
 import { sharedProblems } from '../../../shared/protocol/problems/both-servers.ts'
-import { type Reply, type Sent, secretsIn, send } from '../clients/http-client.ts'
+import { type Exchange, type Reply, type Sent, secretsIn, send } from '../clients/http-client.ts'
+import { exchangeWith } from '../clients/in-process.ts'
 import { routesOf } from '../clients/openapi.ts'
 import { freePort } from '../processes/free-port.ts'
 import { preparedKeysDir } from '../processes/prepared-keys.ts'
@@ -79,6 +80,8 @@ export interface StackOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** `silent` for suites that send so much that logging would take most of their time. */
   readonly logLevel?: 'trace' | 'silent'
+  /** Requests by `send` do not go through sockets (`in-process.ts`). */
+  readonly inProcess?: boolean
   /** Times and sizes of event streams other than the usual ones. */
   readonly eventStreams?: Partial<EventStreamsOptions>
 }
@@ -93,6 +96,7 @@ export interface Common {
   readonly log: Log
   readonly environment: Readonly<Record<string, string>>
   readonly eventStreams?: Partial<EventStreamsOptions>
+  readonly inProcess?: boolean
 }
 
 /** A server that runs. */
@@ -138,7 +142,14 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
     { level: options.logLevel ?? 'trace', format: 'json' },
     { write: (line) => void logLines.push(line) },
   )
-  const common: Common = { backend, clock, log, environment, eventStreams: options.eventStreams ?? {} }
+  const common: Common = {
+    backend,
+    clock,
+    log,
+    environment,
+    eventStreams: options.eventStreams ?? {},
+    inProcess: options.inProcess ?? false,
+  }
   const database = backend.openDatabase()
   undo.push(() => database.close())
   await migrate(database)
@@ -187,7 +198,8 @@ export interface StartedAuthServer extends StartedServer {
 }
 
 /** Starts one auth server, and makes the demo's users when they are not there. */
-export async function startAuthServer({ backend, clock, log, environment }: Common): Promise<StartedAuthServer> {
+export async function startAuthServer(common: Common): Promise<StartedAuthServer> {
+  const { backend, clock, log, environment } = common
   const { config, problems } = readAuthConfig(backend.mode, environment)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
@@ -219,8 +231,14 @@ export async function startAuthServer({ backend, clock, log, environment }: Comm
     await server.stop()
     await Promise.all([keyRing.close(), database.close(), cache.close()])
   }
+  const exchange = common.inProcess ? exchangeWith(server.app) : undefined
   const { endpoints } = server
-  return { server: testServer(listening.port, config.tls && 'https'), routes: routesOf(server.app), endpoints, close }
+  return {
+    server: testServer(listening.port, config.tls && 'https', exchange),
+    routes: routesOf(server.app),
+    endpoints,
+    close,
+  }
 }
 
 /** Starts one deal server. */
@@ -257,7 +275,12 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     await server.stop()
     await Promise.all([database.close(), cache.close()])
   }
-  return { server: testServer(listening.port, config.tls && 'https'), routes: routesOf(server.app), close }
+  const exchange = common.inProcess ? exchangeWith(server.app) : undefined
+  return {
+    server: testServer(listening.port, config.tls && 'https', exchange),
+    routes: routesOf(server.app),
+    close,
+  }
 }
 
 /** The metrics of a server's process, with what it counts beside the server. */
@@ -268,9 +291,9 @@ function metricsOf(log: Log, clock: Clock, server: ServerName): Metrics {
 }
 
 /** A server of this machine that listens on `port`. */
-export const testServer = (port: number, protocol: 'http' | 'https' = 'http'): TestServer => {
+export const testServer = (port: number, protocol: 'http' | 'https' = 'http', exchange?: Exchange): TestServer => {
   const url = `${protocol}://127.0.0.1:${port}`
-  return { port, url, send: (path, sent) => send(url + path, sent) }
+  return { port, url, send: (path, sent) => send(url + path, sent, exchange) }
 }
 
 /** @throws Error when the login is refused */
