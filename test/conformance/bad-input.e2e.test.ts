@@ -61,7 +61,7 @@ const cases: [string, Params, string, number, string, string][] = [
 
 describeEmbedded('bad input', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
     twin = await makeTwin(send, 'OPEN')
   })

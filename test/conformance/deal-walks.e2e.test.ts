@@ -104,7 +104,7 @@ const create = (n: number) => {
 
 describeBackends('walks over the deals', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { dealServers: 2, logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, dealServers: 2, logLevel: 'silent' })
     token = (await stack.logIn('alice')).access
     count = stack.redis === undefined ? 400 : 1000
     await makeDeals()

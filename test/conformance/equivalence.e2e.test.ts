@@ -146,7 +146,7 @@ async function runAttempt(useCase: string, state: DealState, method: 'PUT' | 'PA
 
 describeBackends('the equivalence of all styles', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     alice = (await stack.logIn('alice')).access
     stored = storedDeals(stack.database)
     cellsRun.clear()

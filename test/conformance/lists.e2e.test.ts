@@ -125,7 +125,7 @@ async function fill(): Promise<void> {
 
 describeBackends('lists', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     const [alice, admin] = await Promise.all([stack.logIn('alice'), stack.logIn('admin')])
     tokens = { alice: alice.access, admin: admin.access }
     await fill()

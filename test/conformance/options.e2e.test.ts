@@ -44,7 +44,7 @@ const countRows = async () => {
 const open =
   (openBackend: Parameters<typeof openStack>[0], environment = {}) =>
   async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent', environment })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent', environment })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
     stored = storedDeals(stack.database)
   }

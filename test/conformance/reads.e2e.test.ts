@@ -10,7 +10,7 @@ let send: SendRequest
 
 describeBackends('GET with preconditions', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
   })
   afterAll(() => stack.close())

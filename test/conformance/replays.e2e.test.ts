@@ -87,7 +87,7 @@ async function expectReplayInFormOf(second: StyleClient, named: Named, first: Re
 
 describeBackends('the command store behind all styles', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
     stored = storedDeals(stack.database)
   })

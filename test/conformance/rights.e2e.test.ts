@@ -32,7 +32,7 @@ const twoChanges = { price: 5, priceReason: 'cheap', held: true, holdReason: 'te
 
 describeBackends('rights of commands', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     alice = await as('alice')
   })
   afterAll(() => stack.close())

@@ -52,7 +52,7 @@ const queries = (dealId: string): readonly string[] => [
 
 describeBackends('every use case in every style under every scheme', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     stored = storedDeals(stack.database)
     alice = (await stack.logIn('alice')).access
     cells.clear()

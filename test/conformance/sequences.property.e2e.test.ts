@@ -103,7 +103,7 @@ async function runThrough(client: StyleClient, steps: readonly Step[]) {
 
 describeBackends('random commands through every style', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     send = sendAs(stack.deal, (await stack.logIn('alice')).access)
     stored = storedDeals(stack.database)
   })

@@ -25,7 +25,7 @@ const publicPem = (bits: number, exponent = 65_537): string =>
 
 describeBackends('API keys', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend)
+    stack = await openStack(openBackend, { inProcess: true })
     admin = (await stack.logIn('admin')).access
     alice = (await stack.logIn('alice')).access
     bob = (await stack.logIn('bob')).access

@@ -36,7 +36,7 @@ const told = (entries: Entry[]) =>
 
 describeBackends('the audit log', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend)
+    stack = await openStack(openBackend, { inProcess: true })
     admin = (await stack.logIn('admin')).access
   })
   afterAll(() => stack.close())
@@ -209,7 +209,10 @@ describeBackends('the audit log', (openBackend) => {
   })
 
   it('tells of refusals by a limit, also of passwords that come with each request, to either server', async () => {
-    const limited = await openStack(openBackend, { environment: { LOGIN_FAILURES_PER_ACCOUNT: '2/60' } })
+    const limited = await openStack(openBackend, {
+      inProcess: true,
+      environment: { LOGIN_FAILURES_PER_ACCOUNT: '2/60' },
+    })
     try {
       const { access: token } = await limited.logIn('admin')
       for (const [server, path, username] of [

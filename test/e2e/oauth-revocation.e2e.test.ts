@@ -29,7 +29,7 @@ const introspect = (token: string, form: Record<string, string> = {}) => asKey('
 
 describeBackends('introspection and revocation of tokens', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend)
+    stack = await openStack(openBackend, { inProcess: true })
     alice = (await stack.logIn('alice')).access
     hmac = await makeApiKey(stack, alice, { kind: 'hmac' })
   })

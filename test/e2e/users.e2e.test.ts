@@ -24,7 +24,7 @@ const create = async (more: object = {}) => {
 
 describeBackends('administration of users', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend)
+    stack = await openStack(openBackend, { inProcess: true })
   })
   afterAll(() => stack.close())
   beforeEach(async () => {

@@ -95,7 +95,7 @@ const signedWith =
 
 describeEmbedded('every route of the auth server', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     admin = (await stack.logIn('admin')).access
   })
   afterAll(() => stack.close())

@@ -37,7 +37,7 @@ const sendTo = ([server, method, pattern]: Target, sent: Sent): Promise<Reply> =
 
 describeBackends('bodies that cannot be accepted', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend)
+    stack = await openStack(openBackend, { inProcess: true })
     admin = (await stack.logIn('admin')).access
     path = String((await createDeal({ name: 'deal123', price: 1234 })).headers.get('location'))
   })

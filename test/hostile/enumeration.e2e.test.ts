@@ -23,7 +23,7 @@ describeBackends('which users there are', (openBackend) => {
       },
       LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE: '100000/60',
     }
-    stack = await openStack(openBackend, { environment })
+    stack = await openStack(openBackend, { inProcess: true, environment })
     admin = (await stack.logIn('admin')).access
   })
   afterAll(() => stack.close())

@@ -44,7 +44,7 @@ const newPassword = 'a new and better password'
 
 describeEmbedded('gifts', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend)
+    stack = await openStack(openBackend, { inProcess: true })
     admin = (await stack.logIn('admin')).access
   })
   afterAll(() => stack.close())

@@ -62,7 +62,7 @@ const toBlock = (number: bigint): Buffer => Buffer.from(number.toString(16).padS
 
 describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { environment: { LOGIN_FAILURES_PER_ACCOUNT: '3/900' } })
+    stack = await openStack(openBackend, { inProcess: true, environment: { LOGIN_FAILURES_PER_ACCOUNT: '3/900' } })
     const directory = String(stack.environment.KEYS_DIR)
     key = activeKey(directory, 'key-signed')
     jwtKey = activeKey(directory, 'jwt')
@@ -263,7 +263,7 @@ describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
 describeBackends('passwords beside key-signed tokens', (openBackend) => {
   let token: string
   beforeAll(async () => {
-    stack = await openStack(openBackend, { environment: { LOGIN_FAILURES_PER_ACCOUNT: '3/900' } })
+    stack = await openStack(openBackend, { inProcess: true, environment: { LOGIN_FAILURES_PER_ACCOUNT: '3/900' } })
     token = await keySignedToken(stack.auth, { username: 'alice', include: ['username', 'password'] })
   })
   afterAll(() => stack.close())

@@ -53,7 +53,7 @@ const signedBy = (key: { id: string; secret?: string }) => {
 describeBackends('credentials that last', (openBackend) => {
   beforeAll(async () => {
     const environment = { LOGIN_FAILURES_PER_ACCOUNT: '4/900', RSA_PAIRS_PER_MINUTE: '2' }
-    stack = await openStack(openBackend, { environment })
+    stack = await openStack(openBackend, { inProcess: true, environment })
   })
   afterAll(() => stack.close())
 

@@ -48,7 +48,7 @@ function bodyOf(method: string, path: string, entry: Entry): object | undefined 
 
 describeEmbedded('a narrowed key on the deal server', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     alice = (await stack.logIn('alice')).access
     dealId = randomUUID()
     expect((await send('POST', '/rest/v1/deals', { json: { id: dealId, name: 'deal123', price: 1 } })).status).toBe(201)

@@ -161,7 +161,7 @@ const dealRights = allRights.filter((right) => /^(deal|task)\./.test(right))
 
 describeEmbedded('a right alone', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { logLevel: 'silent' })
+    stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     alice = (await stack.logIn('alice')).access
     dave = (await stack.logIn('dave')).access
     held = await plant(['HoldDeal', { reason: 'planted reason' }])
