@@ -6,7 +6,7 @@ import {
   createDigestCountExpiry,
   createUsedSignatureExpiry,
 } from '../shared/protocol/authentication/credential-expiry.ts'
-import { createApiKeyExpiry } from './api-keys/housekeeping.ts'
+import { createApiKeyExpiry } from './api-keys/key-use.ts'
 import { createLoginExpiry, createSessionExpiry } from './logins/housekeeping.ts'
 import { createEndedTokenExpiry } from './oauth/end-token.ts'
 import { digestCounts, usedSignatures } from './store/schema.ts'

@@ -29,7 +29,7 @@ import { notingRefusals } from '../shared/protocol/login-throttle/limit-refusals
 import { observeAuthentications } from '../shared/protocol/metrics/authentication-metrics.ts'
 import type { PrincipalRecord } from '../shared/protocol/principal/record.ts'
 import type { ApiKeys } from './api-keys/api-keys.ts'
-import { recordRefusals } from './audit/limit-refusals.ts'
+import { recordRefusals } from './audit/audit.ts'
 import type { AuthConfig } from './config.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import type { KeyUse } from './key-ring/keyring-file.ts'

@@ -1,5 +1,5 @@
 /**
- * API keys: what signs requests and identifies OAuth clients (CONTRACT section 4, "Signed request"). This folder owns the keys, their
+ * API keys: what signs requests and identifies OAuth clients (docs/contract.md#signed-request). This folder owns the keys, their
  * material and what ends them; it must not know HTTP, nor how a request is signed.
  *
  * Here: what a key is, and the rules that hold for each alone. Knows no database.

@@ -8,8 +8,7 @@ import { type ApiKey, type ApiKeyRequest, type NewApiKey, refuseImpossible } fro
 import { listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-api-keys.ts'
 import { hasSecret, readMaterial } from './key-material.ts'
-import { keepForTokens } from './key-tokens.ts'
-import { noteUse } from './key-usage.ts'
+import { keepForTokens, noteUse } from './key-use.ts'
 import { createPairLimit } from './pair-limit.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
 

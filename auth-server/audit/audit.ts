@@ -1,5 +1,5 @@
 /**
- * The audit log: what was issued, revoked and administered, by whom and from where (CONTRACT section 8). This folder owns the entries,
+ * The audit log: what was issued, revoked and administered, by whom and from where (docs/contract.md#audit-log). This folder owns the entries,
  * their chain and its check; it must not know what the actions do.
  *
  * An entry is written when what it tells has been decided, and before anybody is answered. If it cannot be written, the answer is 503
@@ -8,6 +8,7 @@
  *
  * Of equal refusals one a minute is an entry, which says how many it stands for: strangers cannot fill the log.
  */
+import type { LimitRefusal, NoteRefusal } from '../../shared/protocol/login-throttle/limit-refusals.ts'
 
 /** What happened, as far as its doer says; `seq` and `at` are the log's own. */
 export interface AuditEvent {
@@ -51,3 +52,18 @@ export interface Audit {
    */
   recordRefusal(event: AuditEvent, times?: number): Promise<void>
 }
+
+/** What a caller of each scheme tried to prove. */
+const actions: Readonly<Record<LimitRefusal['scheme'], string>> = {
+  basic: 'password.verified',
+  'key-signed': 'password.verified',
+  digest: 'digest-secret.verified',
+}
+
+/** Logs requests refused by a limit, on either server. Of the checks made on every request, only these are logged. */
+export const recordRefusals =
+  (audit: Audit): NoteRefusal =>
+  ({ count, ...refusal }) => {
+    const event = { ...refusal, action: actions[refusal.scheme], outcome: 'too-many-attempts', requestId: null }
+    return audit.recordRefusal(event, count)
+  }

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import type { SecretsKey } from '../store/secrets-keys.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry } from './audit.ts'
 
 /** Computes MACs under one key of SECRETS_KEY. */
@@ -36,4 +37,17 @@ function canonical(entry: AuditEntry, macBefore: string, keyId: string): string 
     seq,
     target,
   })
+}
+
+interface KeyOfLogPorts {
+  readonly database: Pick<Database, 'query'>
+  readonly secretsKeys: SecretsKeys
+}
+
+/** True when SECRETS_KEY holds the key of the last entry, and for an empty log. @throws Unavailable */
+export async function holdsKeyOfLog({ database, secretsKeys }: KeyOfLogPorts): Promise<boolean> {
+  const [last] = await database.query<{ keyId: string }>(
+    'select key_id as "keyId" from auth.audit_entries order by seq desc limit 1',
+  )
+  return !last || secretsKeys.some(({ id }) => id === last.keyId)
 }

@@ -6,8 +6,7 @@ import { type CountedRefusal, createFloodFilter } from '../../shared/protocol/lo
 import { auditEntries, auditHead } from '../store/schema.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import type { Audit, AuditEntry, AuditEvent, AuditHead } from './audit.ts'
-import { macUnder } from './chain.ts'
-import { holdsKeyOfLog } from './key-of-log.ts'
+import { holdsKeyOfLog, macUnder } from './chain.ts'
 import { formatAuditHead } from './verify-chain.ts'
 
 /** What the log is written with. */

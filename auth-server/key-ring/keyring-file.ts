@@ -4,13 +4,13 @@
 import { z } from 'zod'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 
-/** What a key pair is for; one never serves both (`notes/protocol.md`, "Key-signed tokens", 2). */
+/** What a key pair is for; one never serves both (docs/contract.md#key-ring). */
 export const keyUses = ['jwt', 'key-signed'] as const
 
 /** `jwt` signs access tokens; `key-signed` makes key-signed tokens. */
 export type KeyUse = (typeof keyUses)[number]
 
-/** Published only; signs; verifies only; gone (CONTRACT section 8). */
+/** Published only; signs; verifies only; gone (docs/contract.md#key-ring). */
 const keyStates = ['pending', 'active', 'retired', 'removed'] as const
 
 /**

@@ -16,7 +16,7 @@ import {
   verifyPassword,
 } from './verify-password.ts'
 
-/** So many ended logins of a user are remembered (CONTRACT section 9), beside those that made room for others. */
+/** So many ended logins of a user are remembered (docs/contract.md#logins-per-user), beside those that made room for others. */
 export const maxRevokedIds = 1000
 
 /** How often a login starts over because the user was changed while the password was being checked. */

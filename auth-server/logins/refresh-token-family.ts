@@ -1,6 +1,5 @@
 /**
- * Logins. Each login is one family of refresh tokens: one row with a counter, of which at most one token is unused (CONTRACT
- * "Refresh rotation"; RFC 9700 §4.14.2). This folder owns passwords, logins, and what ends a login; it must not know HTTP, nor
+ * Logins. Each login is one family of refresh tokens: one row with a counter, of which at most one token is unused (docs/contract.md#refresh-rotation; RFC 9700 §4.14.2). This folder owns passwords, logins, and what ends a login; it must not know HTTP, nor
  * what a right is.
  *
  * Here: what may be done with a refresh token, as a pure decision, and how long tokens of a login live.

@@ -105,7 +105,7 @@ export const loginExpiry = sql.raw(
   'case when ended_at is null then greatest(tokens_expire_at, refresh_expires_at) else tokens_expire_at end',
 )
 
-/** One row per login: the family of its refresh tokens (CONTRACT "Refresh rotation"). */
+/** One row per login: the family of its refresh tokens (docs/contract.md#refresh-rotation). */
 export const loginFamilies = authSchema.table(
   'login_families',
   {

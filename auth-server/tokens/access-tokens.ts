@@ -1,5 +1,5 @@
 /**
- * Issues access tokens (CONTRACT section 3). What is in one, and how it is verified, both servers share: `shared/protocol/`.
+ * Issues access tokens (docs/contract.md#access-token). What is in one, and how it is verified, both servers share: `shared/protocol/`.
  */
 import type { KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'

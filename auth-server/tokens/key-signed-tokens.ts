@@ -1,4 +1,4 @@
-/** Issues key-signed tokens (CONTRACT section 3). What is in one, and how it is verified, both servers share: `shared/protocol/`. */
+/** Issues key-signed tokens (docs/contract.md#key-signed-token). What is in one, and how it is verified, both servers share: `shared/protocol/`. */
 import type { KeyObject } from 'node:crypto'
 import NodeRSA from 'node-rsa'
 import {

@@ -1,5 +1,5 @@
 /**
- * Refresh tokens: JWTs that only the auth server reads (CONTRACT section 3), hence an HMAC under a key of their own. With their own
+ * Refresh tokens: JWTs that only the auth server reads (docs/contract.md#refresh-token), hence an HMAC under a key of their own. With their own
  * `typ` and `aud` they are useless as access tokens, and access tokens are useless here (RFC 8725 §3.11, §3.12).
  */
 import { jwtVerify, SignJWT } from 'jose'

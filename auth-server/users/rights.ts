@@ -1,5 +1,5 @@
 /**
- * The rights there are and the roles that bundle them (CONTRACT section 4, "Roles"). Rights are global: who has one has it on every
+ * The rights there are and the roles that bundle them (docs/contract.md#roles-and-rights). Rights are global: who has one has it on every
  * deal. This table is the only place that knows what a role means.
  */
 
@@ -59,7 +59,7 @@ export const allRoles = Object.keys(rightsOfRole) as readonly Role[]
 /** The role of which at least one enabled user must be left. */
 export const adminRole = 'admin' satisfies Role
 
-/** Rights that only read: all that the principal `anonymous` may be given (CONTRACT section 4). */
+/** Rights that only read: all that the principal `anonymous` may be given (docs/contract.md#roles-and-rights). */
 export const readingRights: ReadonlySet<string> = new Set<Right>([
   ...reading,
   'task.read-any',

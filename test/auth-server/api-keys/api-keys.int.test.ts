@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ApiKeys, createApiKeys } from '../../../auth-server/api-keys/api-keys.ts'
-import { createApiKeyExpiry } from '../../../auth-server/api-keys/housekeeping.ts'
+import { createApiKeyExpiry } from '../../../auth-server/api-keys/key-use.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
