@@ -2,8 +2,7 @@
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import type { Giver } from '../users/gifts.ts'
-import type { Changed } from '../users/principal-change.ts'
-import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { type ApiKey, type ApiKeyRequest, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-api-keys.ts'
@@ -56,20 +55,15 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const { database, publisher } = ports
   const changing = { ...ports, generateRsaPair: createRsaGenerator() }
   const countPair = createPairLimit(ports)
-  const settled = async <Result>(change: Promise<Changed<Result>>): Promise<Result> => {
-    const { result, principalVersion } = await change
-    await publisher.waitUntilPublished(principalVersion)
-    return result
-  }
   return {
     refuseImpossible: (request) => refuseImpossible(request, ports.clock.now()),
     create: async (request, giver) => {
       if (giver && request.kind === 'rsa' && request.publicKeyPem === undefined) countPair(giver.userId)
-      return settled(insertApiKey(changing, request, giver))
+      return whenPublished(publisher, insertApiKey(changing, request, giver))
     },
     list: (page) => listApiKeys(database, page),
     read: (id, owner) => readApiKey(database.drizzle, id, owner),
-    revoke: (id, owner) => settled(revokeApiKey(ports, id, owner)),
+    revoke: (id, owner) => whenPublished(publisher, revokeApiKey(ports, id, owner)),
     material: (id) => readMaterial(ports, id),
     authenticateClient: async (id, secret) => {
       const material = await readMaterial(ports, id)

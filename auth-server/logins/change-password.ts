@@ -7,7 +7,7 @@ import { passwordProblems } from '../passwords/password-policy.ts'
 import { users } from '../store/schema.ts'
 import { type Giver, requireToHandOver } from '../users/gifts.ts'
 import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
-import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { refuseProblems } from '../users/user.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
@@ -52,26 +52,25 @@ export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChang
     refuseImpossible,
     async change(change) {
       refuseImpossible(change)
-      await ports.publisher.waitUntilPublished(await changeOwn(ports, change))
+      await whenPublished(ports.publisher, changeOwn(ports, change))
     },
     async reset({ username, newPassword, giver }) {
       refuseImpossible({ username, newPassword })
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'the reserved user has no password')
       const passwordHash = await ports.hashing.hash(newPassword)
-      const { principalVersion } = await store(ports, { username, passwordHash, giver })
-      await ports.publisher.waitUntilPublished(principalVersion)
+      await whenPublished(ports.publisher, store(ports, { username, passwordHash, giver }))
     },
   }
 }
 
-async function changeOwn(ports: ChangePasswordPorts, change: OwnPasswordChange): Promise<number> {
+async function changeOwn(ports: ChangePasswordPorts, change: OwnPasswordChange): Promise<Changed<unknown>> {
   const { username, oldPassword: password, clientAddress, login } = change
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const holder = await verifyPassword(ports, { username, password, clientAddress })
     if (!holder) throw new ProblemError('wrong-password', 'the old password is not right')
     const passwordHash = await ports.hashing.hash(change.newPassword)
     const changed = await store(ports, { username, passwordHash, replaces: holder.passwordHash, login })
-    if (changed.result === 'stored') return changed.principalVersion
+    if (changed.result === 'stored') return changed
   }
   throw new Unavailable('database')
 }

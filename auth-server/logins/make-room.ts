@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
+import { whenPublished } from '../users/principal-publisher.ts'
 import { acceptedSqlOf } from './refresh-token-families.ts'
 import { type EndLoginPorts, endRows } from './revoke-login.ts'
 
@@ -34,10 +35,9 @@ export const maxDisplacedLogins = 1000
 export async function makeRoom(ports: MakeRoomPorts, begun: BegunLogin): Promise<Displaced> {
   const { database, publisher } = ports
   if ((await findExcess(database.drizzle, ports, begun)).length === 0) return []
-  const { result, principalVersion } = await changePrincipal<Displaced>(
-    database,
-    begun.username,
-    async (transaction, principal) => {
+  return whenPublished(
+    publisher,
+    changePrincipal<Displaced>(database, begun.username, async (transaction, principal) => {
       const excess = await findExcess(transaction, ports, begun)
       if (excess.length === 0) return { result: [] }
       if ((await countDisplaced(transaction, ports, begun)) + excess.length > maxDisplacedLogins) {
@@ -48,10 +48,8 @@ export async function makeRoom(ports: MakeRoomPorts, begun: BegunLogin): Promise
         await endRows[kind](ports, transaction, { id, username: begun.username, reason: 'displaced' })
       }
       return { result: excess.map(({ id }) => id), change: {} }
-    },
+    }),
   )
-  await publisher.waitUntilPublished(principalVersion)
-  return result
 }
 
 const accepted = (alias: string) => sql.raw(acceptedSqlOf(alias))

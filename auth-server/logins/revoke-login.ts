@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { loginFamilies, sessions } from '../store/schema.ts'
 import { type ChangeOutcome, changePrincipal } from '../users/principal-change.ts'
-import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { userRow } from '../users/user-rows.ts'
 
 /** Why a login ended before its time. */
@@ -32,14 +32,14 @@ interface Ending<Reason> {
  * this resolves. False when it had ended before. @throws Unavailable
  */
 export const endLogin = (ports: EndLoginPorts, login: Ending<EndReason>): Promise<boolean> =>
-  settled(ports, login.username, async (transaction) => {
+  changeAndPublish(ports, login.username, async (transaction) => {
     const hasEnded = await endFamily(ports, transaction, login)
     return outcomeOf(hasEnded, hasEnded)
   })
 
 /** The same for a cookie session; false when it had ended before. @throws Unavailable */
 export const endSession = (ports: EndLoginPorts, session: Ending<SessionEndReason>): Promise<boolean> =>
-  settled(ports, session.username, async (transaction) => {
+  changeAndPublish(ports, session.username, async (transaction) => {
     const hasEnded = await endSessionRow(ports, transaction, session)
     return outcomeOf(hasEnded, hasEnded)
   })
@@ -53,7 +53,7 @@ export function endByPublicId(
   ending: Ending<EndReason & SessionEndReason>,
 ): Promise<'ended' | 'dead' | undefined> {
   const { id, username } = ending
-  return settled(ports, username, async (transaction, { userId }) => {
+  return changeAndPublish(ports, username, async (transaction, { userId }) => {
     const kind = isUuid(id) ? await kindOf(transaction, { id, userId }) : undefined
     if (kind === undefined) return { result: undefined }
     const hasEnded = await endRows[kind](ports, transaction, ending)
@@ -66,7 +66,7 @@ export const endAllLoginsOf = (
   ports: EndLoginPorts,
   { username, reason }: Omit<Ending<EndReason & SessionEndReason>, 'id'>,
 ): Promise<void> =>
-  settled(ports, username, async (transaction, principal) => {
+  changeAndPublish(ports, username, async (transaction, principal) => {
     const { id: userId } = await userRow(transaction, principal.userId)
     const endedAt = new Date(ports.clock.now())
     const refreshTokenFamilies = await transaction
@@ -88,15 +88,12 @@ const outcomeOf = <Result>(result: Result, hasEnded: boolean): ChangeOutcome<Res
   ...(hasEnded && { change: {} }),
 })
 
-async function settled<Result>(
+/** Changes the user's principal, and resolves when the change is published. */
+const changeAndPublish = <Result>(
   { database, publisher }: EndLoginPorts,
   username: string,
   work: Parameters<typeof changePrincipal<Result>>[2],
-): Promise<Result> {
-  const { result, principalVersion } = await changePrincipal(database, username, work)
-  await publisher.waitUntilPublished(principalVersion)
-  return result
-}
+): Promise<Result> => whenPublished(publisher, changePrincipal(database, username, work))
 
 async function endFamily(
   { clock }: Pick<EndLoginPorts, 'clock'>,

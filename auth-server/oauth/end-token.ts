@@ -10,7 +10,7 @@ import { anonymousUsername } from '../../shared/protocol/principal/record.ts'
 import { maxRevokedIds } from '../logins/login.ts'
 import { endedTokens } from '../store/schema.ts'
 import { changePrincipal } from '../users/principal-change.ts'
-import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { tokensAliveSince } from '../users/principal-record.ts'
 
 /** What ending one token needs. */
@@ -46,10 +46,9 @@ export function createEndToken({ database, clock, publisher, ...verifiers }: End
     const { jti: id, sub, exp } = verdict.claims
     const username = sub ?? anonymousUsername
     const now = new Date(clock.now())
-    const { result: wasAlive, principalVersion } = await changePrincipal(
-      database,
-      username,
-      async (transaction, { userId }) => {
+    const wasAlive = await whenPublished(
+      publisher,
+      changePrincipal(database, username, async (transaction, { userId }) => {
         await refuseTooMany(transaction, userId, now)
         const ended = await transaction
           .insert(endedTokens)
@@ -58,9 +57,8 @@ export function createEndToken({ database, clock, publisher, ...verifiers }: End
           .returning({ id: endedTokens.id })
         const hasEnded = ended.length > 0
         return { result: hasEnded, ...(hasEnded && { change: {} }) }
-      },
+      }),
     )
-    await publisher.waitUntilPublished(principalVersion)
     return { id, username, wasAlive }
   }
 }

@@ -9,7 +9,7 @@ import { digestSecrets } from '../store/schema.ts'
 import type { Sealing } from '../store/sealing.ts'
 import { type Giver, requireToHandOver } from './gifts.ts'
 import { changePrincipal } from './principal-change.ts'
-import type { PrincipalPublisher } from './principal-publisher.ts'
+import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts'
 import { isUsername } from './user.ts'
 import { userRow } from './user-rows.ts'
 
@@ -65,9 +65,7 @@ export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
   const { database, ids, sealing, publisher } = ports
   const renew = async (username: string, secret: string, giver?: Giver) => {
     if (isAnonymous(username)) throw new ProblemError('reserved-user', 'the reserved user has no secret')
-    const { result, principalVersion } = await store(ports, username, { secret, giver })
-    await publisher.waitUntilPublished(principalVersion)
-    return { username: result, secret }
+    return { username: await whenPublished(publisher, store(ports, username, { secret, giver })), secret }
   }
   return {
     renew: (username, secret = ids.secret(digestSecretBytes)) => renew(username, secret),

@@ -11,6 +11,7 @@ import { heartbeatIntervalMs } from '../../shared/protocol/principal/change-feed
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { OtherInstance, readChangeCounter } from './change-counter.ts'
+import type { Changed } from './principal-change.ts'
 import { readPrincipal } from './principal-record.ts'
 import { DatabaseBehindCache, publishedVersionKey, publishPrincipals, putRecord } from './publish-principals.ts'
 
@@ -60,6 +61,16 @@ export interface PrincipalPublisherPorts {
   readonly log: Pick<Log, 'info' | 'warn'>
   /** The digest of the keys that are published now (docs/revocation.md#key-changes). */
   publishedKeys(): string
+}
+
+/** Waits for a change, then until it is published, and resolves with its result. @throws what `change` throws */
+export async function whenPublished<Result>(
+  publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>,
+  change: Promise<Changed<Result>>,
+): Promise<Result> {
+  const { result, principalVersion } = await change
+  await publisher.waitUntilPublished(principalVersion)
+  return result
 }
 
 /** The publisher of one auth server process. Several may run side by side. */

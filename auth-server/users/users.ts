@@ -14,7 +14,7 @@ import { changeUser, deleteUser, endAllLogins, type LogoutExtent, type UserPatch
 import { type CreateUserPorts, insertUser } from './create-user.ts'
 import type { Giver } from './gifts.ts'
 import type { Changed } from './principal-change.ts'
-import type { PrincipalPublisher } from './principal-publisher.ts'
+import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts'
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
 import { findMadeByDemo, hasNoUsers, listUsers, readPasswordHash, readUser } from './user-rows.ts'
 
@@ -71,25 +71,21 @@ export interface UsersPorts extends CreateUserPorts {
 /** Users over these ports. */
 export function createUsers(ports: UsersPorts): Users {
   const { database, publisher } = ports
-  const settled = async <Result>(change: Promise<Changed<Result>>): Promise<Result> => {
-    const { result, principalVersion } = await change
-    await publisher.waitUntilPublished(principalVersion)
-    return result
-  }
+  const published = <Result>(change: Promise<Changed<Result>>) => whenPublished(publisher, change)
   return {
-    create: (request, giver) => settled(createUser(ports, request, { madeByDemo: false, giver })),
-    createForDemo: (request) => settled(createUser(ports, request, { madeByDemo: true })),
+    create: (request, giver) => published(createUser(ports, request, { madeByDemo: false, giver })),
+    createForDemo: (request) => published(createUser(ports, request, { madeByDemo: true })),
     read: (username) => readUser(database, username),
     list: (page) => listUsers(database, page),
     patch: async (username, patch, giver) => {
       refuseProblems(grantProblems(username, patch.roles, patch.rights))
-      return settled(changeUser(ports, username, { patch, giver }))
+      return published(changeUser(ports, username, { patch, giver }))
     },
     delete: async (username) => {
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'the reserved user cannot be deleted')
-      await settled(deleteUser(database, username))
+      await published(deleteUser(database, username))
     },
-    logOutEverywhere: (username, extent = { everything: false }) => settled(endAllLogins(ports, username, extent)),
+    logOutEverywhere: (username, extent = { everything: false }) => published(endAllLogins(ports, username, extent)),
     hasPassword: async (username, password) => {
       const hash = await readPasswordHash(database, username)
       return hash !== undefined && ports.hashing.verify(hash, password)
