@@ -12,13 +12,13 @@ import { refuseProblems } from '../users/user.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
-/** What changing a password needs. */
+/** The systems that a change of password uses. */
 export interface ChangePasswordPorts extends VerifyPasswordPorts {
   readonly clock: Clock
   readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
 }
 
-/** How often a change starts over because the password was changed while the old one was being checked. */
+/** How often a change starts again because another change of the password came between. */
 const maxAttempts = 3
 
 /** A user's own change of password. */
@@ -27,24 +27,30 @@ export interface OwnPasswordChange {
   readonly oldPassword: string
   readonly newPassword: string
   readonly clientAddress: string
-  /** The login or session that asks, with the generation of its credential: it alone stays alive. Null when there is none. */
+  /** The login or session of the request, with its credential generation. It alone is not revoked. Null: all are. */
   readonly login: LoginGeneration | null
 }
 
-/** New passwords. Each change has been announced when its promise resolves. Both throw Unavailable. */
+/** Changes of passwords. Each change is published when its promise resolves. Both throw Unavailable. */
 export interface PasswordChanges {
-  /** Refuses what no password can be, as `change` and `reset` do. @throws ProblemError `invalid-value` */
+  /**
+   * Refuses a password that the policy does not allow, as `change` and `reset` do. @throws ProblemError `invalid-value`
+   */
   refuseImpossible(change: { readonly username: string; readonly newPassword: string }): void
-  /** By the user, against the old one; ends the user's other logins. @throws ProblemError `invalid-value`, `wrong-password`, `too-many-attempts` */
+  /**
+   * A change by the user, who proves the old password. Revokes the user's tokens and sessions, but not those of this login.
+   * @throws ProblemError `invalid-value`, `wrong-password`, `too-many-attempts`
+   */
   change(change: OwnPasswordChange): Promise<void>
   /**
-   * By an administrator, who must have every right of the user; ends everything the user holds. Without `giver`: by the server itself.
+   * A change by an administrator, who must have every right of the user. Revokes the logins, sessions and tokens of the
+   * user. Without `giver` the server itself makes the change.
    * @throws ProblemError `invalid-value`, `reserved-user`, `not-found`, `missing-right`
    */
   reset(change: { readonly username: string; readonly newPassword: string; readonly giver?: Giver }): Promise<void>
 }
 
-/** Changing passwords over these ports. */
+/** Creates the changes of passwords over these ports. */
 export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChanges {
   const refuseImpossible: PasswordChanges['refuseImpossible'] = ({ username, newPassword: password }) =>
     refuseProblems(passwordProblems({ username, password }, '/newPassword'))
@@ -56,7 +62,7 @@ export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChang
     },
     async reset({ username, newPassword, giver }) {
       refuseImpossible({ username, newPassword })
-      if (isAnonymous(username)) throw new ProblemError('reserved-user', 'the reserved user has no password')
+      if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no password.')
       const passwordHash = await ports.hashing.hash(newPassword)
       await whenPublished(ports.publisher, store(ports, { username, passwordHash, giver }))
     },
@@ -67,7 +73,7 @@ async function changeOwn(ports: ChangePasswordPorts, change: OwnPasswordChange):
   const { username, oldPassword: password, clientAddress, login } = change
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const holder = await verifyPassword(ports, { username, password, clientAddress })
-    if (!holder) throw new ProblemError('wrong-password', 'the old password is not right')
+    if (!holder) throw new ProblemError('wrong-password', 'The old password is not right.')
     const passwordHash = await ports.hashing.hash(change.newPassword)
     const changed = await store(ports, { username, passwordHash, replaces: holder.passwordHash, login })
     if (changed.result === 'stored') return changed
@@ -78,10 +84,10 @@ async function changeOwn(ports: ChangePasswordPorts, change: OwnPasswordChange):
 interface StoredPassword {
   readonly username: string
   readonly passwordHash: string
-  /** Store it only in place of this hash. */
+  /** The hash that must still be stored; undefined: any. */
   readonly replaces?: string
   readonly login?: LoginGeneration | null
-  /** Who must have every right of the user. */
+  /** The user who must have every right of this user; undefined: the server itself. */
   readonly giver?: Giver | undefined
 }
 

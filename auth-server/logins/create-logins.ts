@@ -21,7 +21,7 @@ import { createSessionStore } from './session-store.ts'
 import { createStartSession } from './start-session.ts'
 import { createStoredSessions } from './use-session.ts'
 
-/** Of the settings, what logins go by. */
+/** The settings of logins. */
 export interface LoginsSettings extends LoginLifetimes {
   readonly keySignedTokenTtlSeconds: number
   readonly sessionIdleTtlSeconds: number
@@ -29,7 +29,7 @@ export interface LoginsSettings extends LoginLifetimes {
   readonly maxLoginsPerUser: number
 }
 
-/** What logins need. */
+/** The systems that logins use. */
 export interface LoginsPorts {
   readonly database: Database
   readonly cache: Cache
@@ -42,10 +42,10 @@ export interface LoginsPorts {
   readonly tokens: Tokens
 }
 
-/** All that can be done with logins. */
+/** The functions of this folder, wired together. */
 export type Logins = ReturnType<typeof createLogins>
 
-/** How users log in, stay logged in and log out, by tokens and by cookie. */
+/** Creates logins by token and sessions by cookie: log in, refresh, list, log out, change passwords. */
 export function createLogins(settings: LoginsSettings, { tokens, ...given }: LoginsPorts) {
   const { database } = given
   const { sessionIdleTtlSeconds, sessionMaxTtlSeconds, maxLoginsPerUser, keySignedTokenTtlSeconds } = settings
@@ -60,7 +60,7 @@ export function createLogins(settings: LoginsSettings, { tokens, ...given }: Log
     maxLoginsPerUser,
     sessionIdleTtlSeconds,
   }
-  type Ending = Parameters<typeof endByPublicId>[1]
+  type Revocation = Parameters<typeof endByPublicId>[1]
   return {
     refreshTokenFamilies,
     sessions,
@@ -73,7 +73,7 @@ export function createLogins(settings: LoginsSettings, { tokens, ...given }: Log
     requireRecentProof: createRecentProof(ports),
     loginLists: createLoginLists({ ...given, sessionIdleTtlSeconds }),
     ownerOf: sessionStore.ownerOf,
-    endByPublicId: (ending: Ending) => endByPublicId(ports, ending),
-    endAllLoginsOf: (ending: Omit<Ending, 'id'>) => endAllLoginsOf(ports, ending),
+    endByPublicId: (ending: Revocation) => endByPublicId(ports, ending),
+    endAllLoginsOf: (ending: Omit<Revocation, 'id'>) => endAllLoginsOf(ports, ending),
   }
 }

@@ -1,11 +1,13 @@
-/** What expires of logins. A login matters as long as any server may take one of its tokens for alive; afterwards it is as if unknown. */
+/**
+ * Deletes expired logins and sessions. A login stays until every server, with any clock, refuses its tokens as expired.
+ */
 import type { Clock } from '../../shared/platform/clock.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { loginExpiry, loginFamilies, sessions } from '../store/schema.ts'
 import { tokensAliveSince } from '../users/principal-record.ts'
 
-/** Login families whose tokens have all expired, for the slowest clock too. */
+/** Deletes refresh token families whose tokens have all expired, for the slowest clock too. */
 export const createLoginExpiry = (clock: Clock): HousekeepingJob =>
   expiryJob({
     name: 'expired logins',
@@ -14,7 +16,7 @@ export const createLoginExpiry = (clock: Clock): HousekeepingJob =>
     expiredBy: () => tokensAliveSince(clock),
   })
 
-/** Sessions past their longest life, ended or not. */
+/** Deletes sessions that are older than `SESSION_MAX_TTL`, revoked or not. */
 export const createSessionExpiry = (clock: Clock): HousekeepingJob =>
   expiryJob({
     name: 'expired sessions',

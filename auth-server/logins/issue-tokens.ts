@@ -3,7 +3,7 @@ import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
 
-/** What `/login` and `/refresh` answer (RFC 6749 §5.1, and `refresh_expires_in` of our own). Durations in seconds. */
+/** The body of `/login` and `/refresh` (RFC 6749 §5.1; `refresh_expires_in` is an addition). Durations in seconds. */
 export interface TokenResponse {
   readonly access_token: string
   readonly refresh_token: string
@@ -12,16 +12,16 @@ export interface TokenResponse {
   readonly refresh_expires_in: number
 }
 
-/** A login of which tokens are issued. */
+/** A login whose tokens are issued. */
 export interface TokenLogin {
   readonly id: string
-  /** As created. */
+  /** The user name as created. */
   readonly username: string
   readonly generation: number
 }
 
-/** A login's new access token beside its refresh token. */
-export async function answerWith(
+/** Issues a new access token for a login, and makes the response with it and the refresh token. */
+export async function tokenResponse(
   issueAccessToken: IssueAccessToken,
   login: TokenLogin,
   { refreshToken, times }: { refreshToken: string; times: TokenTimes },
@@ -43,7 +43,7 @@ export async function answerWith(
   }
 }
 
-/** The refresh token of this counter in the login's family. */
+/** Issues the refresh token with this counter in the login's family. */
 export const issueRefreshToken = (
   refreshTokens: RefreshTokens,
   login: TokenLogin,

@@ -10,25 +10,25 @@ import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import type { IssueKeySignedToken } from '../tokens/key-signed-tokens.ts'
 import { type PasswordHolder, rehashPassword, type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
-/** What a key-signed token may hold, in the order of its layout. */
+/** The optional parts of a key-signed token, in the order of its layout. */
 export const keySignedParts = ['username', 'ip', 'password'] as const
 
-/** One of these. */
+/** One of the optional parts. */
 export type KeySignedPart = (typeof keySignedParts)[number]
 
-/** A login for a key-signed token as it arrives. */
+/** A request for a key-signed token. */
 export interface KeySignedLogin {
   readonly username: string
   readonly password: string
   /** Each part at most once. */
   readonly include: readonly KeySignedPart[]
-  /** Canonical. */
+  /** The canonical form. */
   readonly clientAddress: string
-  /** Told who it is once the token is issued. */
+  /** Called with the user's id when the token has been issued. */
   readonly proved?: (userId: string) => void
 }
 
-/** A token and what is told of it. */
+/** A new token, with the key that signed it and its expiry. */
 export interface IssuedKeySignedToken {
   readonly token: string
   readonly kid: string
@@ -36,7 +36,7 @@ export interface IssuedKeySignedToken {
   readonly expiresAt: number
 }
 
-/** What it needs. */
+/** The systems and settings that this login uses. */
 export interface KeySignedLoginPorts extends VerifyPasswordPorts {
   readonly hashing: PasswordHashing
   readonly issueKeySignedToken: IssueKeySignedToken
@@ -48,16 +48,16 @@ export interface KeySignedLoginPorts extends VerifyPasswordPorts {
 /**
  * Issues a key-signed token for name and password.
  *
- * @throws ProblemError `invalid-credentials`, the same in content and time, for an unknown user, a wrong password, a disabled user and one
- *   without a password
+ * @throws ProblemError `invalid-credentials`, with the same content and after the same time, for an unknown user, a
+ *   wrong password, a disabled user and a user without a password
  * @throws Unavailable
  */
 export type LogInKeySigned = (login: KeySignedLogin) => Promise<IssuedKeySignedToken>
 
-/** How often it starts over because the user was changed while the password was being checked. */
+/** How often the login starts again because the user was changed during the check of the password. */
 const maxAttempts = 3
 
-/** Issuing over these ports. */
+/** Creates this login over these ports. */
 export function createKeySignedLogin(ports: KeySignedLoginPorts): LogInKeySigned {
   return async (login) => {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
@@ -71,7 +71,7 @@ export function createKeySignedLogin(ports: KeySignedLoginPorts): LogInKeySigned
       await rehashPassword(ports, holder, login.password)
       return issued
     }
-    throw new ProblemError('invalid-credentials', 'the user name or the password is not right')
+    throw new ProblemError('invalid-credentials', 'The user name or the password is not right.')
   }
 }
 
@@ -80,8 +80,8 @@ const generationSql = `select p.generation from auth.users u, auth.principals p
     and p.username_folded = $3::text and (p.user_id = u.id or p.username_folded = '${anonymousUsername}')`
 
 /**
- * The generation of the principal while the proved password still is the user's; undefined when it is no longer. Whatever changes from
- * then on raises a number that the token will not have.
+ * The generation of the principal, if the proved password is still the user's; otherwise undefined. Each later change
+ * raises the generation, and the token then has an old one.
  */
 async function generationOf(
   database: Pick<Database, 'query'>,
@@ -113,7 +113,7 @@ async function issue(
   return { ...issued, expiresAt: exp }
 }
 
-/** Everybody can read what is in a token: the stored hash may never be in one, nor its salt. */
+/** Hashes with a new salt. Anyone can read a token, so it must never contain the stored hash or its salt. */
 async function hashAnew({ parameters, withPermit }: PasswordHashing, password: string): Promise<TokenPasswordHash> {
   const unfilled = { ...parameters, salt: randomBytes(16) }
   return { ...unfilled, digest: await withPermit(() => digestTokenPassword(password, unfilled)) }

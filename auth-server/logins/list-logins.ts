@@ -1,23 +1,24 @@
-/** The logins of a user, of tokens and of cookies alike, as users and administrators see them. */
+/** Lists the logins of a user, by token and by cookie, as users and administrators see them. */
 import { validate as isUuid } from 'uuid'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { acceptedSqlOf, milliseconds } from './refresh-token-families.ts'
 
-/** A login that is alive. Times in milliseconds. */
+/** A login or session that is valid. Times in milliseconds. */
 export interface LoginView {
   readonly id: string
   readonly kind: 'session' | 'login'
   readonly createdAt: number
-  /** Of a session, its last-action time; of a token login, when it was refreshed last. */
+  /** The last-action time of a session; the last refresh of a login by token. */
   readonly lastUsedAt: number
-  /** However much used, it ends then. */
+  /** The end of the login, which its use does not move. */
   readonly expiresAt: number
   readonly address: string | null
   readonly userAgent: string | null
 }
 
+/** The systems and the setting that the lists use. */
 export interface ListLoginsPorts {
   readonly database: Pick<Database, 'query'>
   readonly clock: Clock
@@ -25,11 +26,11 @@ export interface ListLoginsPorts {
   readonly sessionIdleTtlSeconds: number
 }
 
-/** @throws Unavailable */
+/** Lists of valid logins and sessions. Both methods throw Unavailable. */
 export interface LoginLists {
   /** The newest first. */
   list(userId: string, page: PageRequest): Promise<Page<LoginView>>
-  /** Undefined for what is no login of this user, or dead. */
+  /** Undefined when this user has no valid login with this id. */
   find(userId: string, id: string): Promise<LoginView | undefined>
 }
 
@@ -38,7 +39,7 @@ const viewSql = (alias: string, kind: LoginView['kind']) => `select ${alias}.id,
     'lastUsedAt', ${milliseconds(`${alias}.last_used_at`)}, 'expiresAt', ${milliseconds(`${alias}.expires_at`)},
     'address', ${alias}.client_address, 'userAgent', ${alias}.user_agent) as view`
 
-/** Ids grow with time: they are the order, and a page's position. */
+/** Ids grow with time, so they give the order and the cursor. */
 const listSql = `select l.view from auth.users u
     join auth.principals p on p.username_folded = u.username_folded
     cross join lateral (
@@ -54,13 +55,13 @@ const listSql = `select l.view from auth.users u
     and ($5::text is null or l.id = $5::text::uuid)
   order by l.id desc limit $6::int`
 
-/** Lists over these ports. */
+/** Creates the lists over these ports. */
 export function createLoginLists({ database, clock, sessionIdleTtlSeconds }: ListLoginsPorts): LoginLists {
   const read = async (userId: string, more: { after: string | null; id: string | null; limit: number }) => {
     const now = clock.now()
-    const [alive, used] = [now, now - sessionIdleTtlSeconds * 1000].map((ms) => new Date(ms).toISOString())
+    const [expiredBy, idleSince] = [now, now - sessionIdleTtlSeconds * 1000].map((ms) => new Date(ms).toISOString())
     const { after, id, limit } = more
-    const parameters = [userId, alive ?? '', used ?? '', after, id, limit]
+    const parameters = [userId, expiredBy ?? '', idleSince ?? '', after, id, limit]
     return (await database.query<{ view: LoginView }>(listSql, parameters)).map(({ view }) => view)
   }
   return {

@@ -4,7 +4,7 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { LoginGeneration } from '../users/principal-change.ts'
-import { answerWith, issueRefreshToken, type TokenResponse } from './issue-tokens.ts'
+import { issueRefreshToken, type TokenResponse, tokenResponse } from './issue-tokens.ts'
 import { type Displaced, type MakeRoomPorts, makeRoom } from './make-room.ts'
 import type { RefreshTokenFamilies } from './refresh-token-families.ts'
 import { type LoginLifetimes, tokenTimes } from './refresh-token-family.ts'
@@ -16,28 +16,28 @@ import {
   verifyPassword,
 } from './verify-password.ts'
 
-/** So many ended logins of a user are remembered (docs/contract.md#logins-per-user), beside those that made room for others. */
+/** How many revoked ids of a user are remembered, without displaced logins (docs/contract.md#logins-per-user). */
 export const maxRevokedIds = 1000
 
-/** How often a login starts over because the user was changed while the password was being checked. */
+/** How often a login starts again because the user was changed during the check of the password. */
 const maxAttempts = 3
 
 const maxUserAgentLength = 256
 
-/** A user agent as it is stored. */
+/** The stored form of a user agent: without NUL, and shortened. */
 export const storedUserAgent = (userAgent: string | undefined): string | undefined =>
   userAgent?.replaceAll('\0', '').slice(0, maxUserAgentLength)
 
-/** A login as it arrives. */
+/** A request to log in. */
 export interface LoginRequest extends PasswordAttempt {
   readonly userAgent?: string | undefined
-  /** Told who it is once the login has started. */
+  /** Called with the user's id when the login has started. */
   readonly proved?: (userId: string) => void
-  /** Told which logins ended to make room for this one, before it is answered. What it throws comes out. */
+  /** Called with the logins that this one displaced, before the response. An error that it throws is passed on. */
   readonly onDisplaced?: (displaced: Displaced, username: string) => Promise<void>
 }
 
-/** What a login needs. */
+/** The systems and settings that a login uses. */
 export interface LoginPorts extends VerifyPasswordPorts, MakeRoomPorts {
   readonly refreshTokenFamilies: RefreshTokenFamilies
   readonly issueAccessToken: IssueAccessToken
@@ -50,26 +50,28 @@ export interface LoginPorts extends VerifyPasswordPorts, MakeRoomPorts {
 /**
  * Logs in with name and password.
  *
- * @throws ProblemError `invalid-credentials`, the same in content and time, for an unknown user, a wrong password, a disabled user and one
- *   without a password; `too-many-attempts`; `too-many-logins` when too many ended logins of the user are still remembered
+ * @throws ProblemError `invalid-credentials`, with the same content and after the same time, for an unknown user, a
+ *   wrong password, a disabled user and a user without a password; `too-many-attempts`; `too-many-logins` when too many
+ *   revoked ids of the user are still remembered
  * @throws Unavailable
  */
 export type LogIn = (request: LoginRequest) => Promise<TokenResponse>
 
-/** Login over these ports. */
+/** Creates the login over these ports. */
 export const createLogIn =
   (ports: LoginPorts): LogIn =>
   (request) =>
     proveAndStart(ports, request, (holder) => startLogin(ports, holder, request))
 
-/** What has begun, and what is answered. */
+/** A login or session that has started, with the result for the client. */
 export interface Started<Result> {
   readonly login: LoginGeneration
   readonly result: Result
 }
 
 /**
- * Checks the password, starts what the login is for, and makes room for it; `start` answers undefined when the user was changed since.
+ * Checks the password, starts a login or session with `start`, and revokes the oldest logins above the limit. `start`
+ * returns undefined when the user was changed since the check.
  * @throws ProblemError as `LogIn`; Unavailable
  */
 export async function proveAndStart<Result>(
@@ -91,7 +93,7 @@ export async function proveAndStart<Result>(
       return started.result
     }
   }
-  throw new ProblemError('invalid-credentials', 'the user name or the password is not right')
+  throw new ProblemError('invalid-credentials', 'The user name or the password is not right.')
 }
 
 async function startLogin(
@@ -115,7 +117,7 @@ async function startLogin(
   if (!started) return undefined
   const login = { id, username: holder.username, generation: started.generation }
   const refreshToken = await issueRefreshToken(ports.refreshTokens, login, { counter: 0, times })
-  return { login, result: await answerWith(ports.issueAccessToken, login, { refreshToken, times }) }
+  return { login, result: await tokenResponse(ports.issueAccessToken, login, { refreshToken, times }) }
 }
 
 async function refuseTooManyLogins(
@@ -128,7 +130,7 @@ async function refuseTooManyLogins(
   const retryAfterSeconds = Math.max(1, Math.ceil(((firstExpiry ?? now) - now) / 1000))
   throw new ProblemError(
     'too-many-logins',
-    'too many logins of this user have ended within the lifetime of their tokens',
+    'Too many logins of this user have ended within the lifetime of their tokens.',
     {
       retryAfterSeconds,
     },

@@ -1,51 +1,56 @@
-/** How many logins of a user are alive: when another begins, the one longest not used ends (`MAX_LOGINS_PER_USER`). */
+/**
+ * Limits the logins of a user: when a new login exceeds `MAX_LOGINS_PER_USER`, the least recently used one is revoked.
+ */
 import { sql } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
 import { whenPublished } from '../users/principal-publisher.ts'
 import { acceptedSqlOf } from './refresh-token-families.ts'
-import { type EndLoginPorts, endRows } from './revoke-login.ts'
+import { type RevokeLoginPorts, revokeRow } from './revoke-login.ts'
 
-/** What making room needs. */
-export interface MakeRoomPorts extends EndLoginPorts {
+/** The systems and settings that this limit uses. */
+export interface MakeRoomPorts extends RevokeLoginPorts {
   /** MAX_LOGINS_PER_USER: token logins and sessions together. */
   readonly maxLoginsPerUser: number
   /** SESSION_IDLE_TTL. */
   readonly sessionIdleTtlSeconds: number
 }
 
-/** A login or session that has just begun. */
-export interface BegunLogin {
+/** A login or session that has just started. */
+export interface NewLogin {
   readonly userId: string
   readonly username: string
   readonly login: LoginGeneration
 }
 
-/** Ids of the logins that ended to make room; or `all`: every other one of the user. */
+/** Ids of the logins that were revoked by this limit; `all`: every other login of the user. */
 export type Displaced = readonly string[] | 'all'
 
-/** So many displaced logins of a user are remembered until their tokens have expired, beside those that ended otherwise. */
+/**
+ * How many displaced logins of a user are remembered until their tokens expire. Other revoked ids are counted apart.
+ */
 export const maxDisplacedLogins = 1000
 
 /**
- * Ends logins of the user until as many are alive as may be, those first that are longest not used, and never the one that has begun. They
- * end as at a logout. Where too many would have to be remembered, the credential generation goes up instead, which ends all others at
- * once: so a flood of logins never locks the user out, and a principal record never grows without end. @throws Unavailable
+ * Revokes the least recently used logins above the limit, as a logout does, but never the new one. When too many
+ * displaced logins would be remembered, raises the credential generation instead, which revokes all other logins at
+ * once. A flood of logins therefore never locks the user out, and the principal record stays bounded.
+ * @throws Unavailable
  */
-export async function makeRoom(ports: MakeRoomPorts, begun: BegunLogin): Promise<Displaced> {
+export async function makeRoom(ports: MakeRoomPorts, started: NewLogin): Promise<Displaced> {
   const { database, publisher } = ports
-  if ((await findExcess(database.drizzle, ports, begun)).length === 0) return []
+  if ((await findExcess(database.drizzle, ports, started)).length === 0) return []
   return whenPublished(
     publisher,
-    changePrincipal<Displaced>(database, begun.username, async (transaction, principal) => {
-      const excess = await findExcess(transaction, ports, begun)
+    changePrincipal<Displaced>(database, started.username, async (transaction, principal) => {
+      const excess = await findExcess(transaction, ports, started)
       if (excess.length === 0) return { result: [] }
-      if ((await countDisplaced(transaction, ports, begun)) + excess.length > maxDisplacedLogins) {
-        const keptLogin = isCurrent(principal, begun.login) ? begun.login : null
+      if ((await countDisplaced(transaction, ports, started)) + excess.length > maxDisplacedLogins) {
+        const keptLogin = isCurrent(principal, started.login) ? started.login : null
         return { result: 'all', change: { raiseGeneration: { keptLogin } } }
       }
       for (const { id, kind } of excess) {
-        await endRows[kind](ports, transaction, { id, username: begun.username, reason: 'displaced' })
+        await revokeRow[kind](ports, transaction, { id, username: started.username, reason: 'displaced' })
       }
       return { result: excess.map(({ id }) => id), change: {} }
     }),
@@ -58,11 +63,11 @@ const usersWithPrincipals = sql.raw(
   'auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id',
 )
 
-/** Live logins beyond as many as may be, token logins first: rows are locked in this order. */
+/** The valid logins above the limit, logins by token first: rows are locked in this order. */
 function findExcess(
   drizzle: Drizzle,
   { clock, maxLoginsPerUser, sessionIdleTtlSeconds }: MakeRoomPorts,
-  { userId, login }: BegunLogin,
+  { userId, login }: NewLogin,
 ) {
   const [now, idleSince] = [clock.now(), clock.now() - sessionIdleTtlSeconds * 1000].map((ms) =>
     new Date(ms).toISOString(),
@@ -83,16 +88,18 @@ function findExcess(
     .orderBy(sql`l.kind`, sql`l.id`)
 }
 
-async function countDisplaced(drizzle: Drizzle, { clock }: MakeRoomPorts, { userId }: BegunLogin): Promise<number> {
+async function countDisplaced(drizzle: Drizzle, { clock }: MakeRoomPorts, { userId }: NewLogin): Promise<number> {
   const now = new Date(clock.now()).toISOString()
   const [row] = await drizzle
     .select({ count: sql<number>`count(*)::int` })
     .from(sql`${usersWithPrincipals} cross join lateral (
       select f.id from auth.login_families f
-      where f.user_id = u.id and f.ended_reason = 'displaced' and f.tokens_expire_at > ${now}::timestamptz and ${accepted('f')}
+      where f.user_id = u.id and f.ended_reason = 'displaced' and f.tokens_expire_at > ${now}::timestamptz
+        and ${accepted('f')}
       union all
       select s.id from auth.sessions s
-      where s.user_id = u.id and s.ended_reason = 'displaced' and s.expires_at > ${now}::timestamptz and ${accepted('s')}) l`)
+      where s.user_id = u.id and s.ended_reason = 'displaced' and s.expires_at > ${now}::timestamptz
+        and ${accepted('s')}) l`)
     .where(sql`u.id = ${userId}::uuid`)
   return row?.count ?? 0
 }

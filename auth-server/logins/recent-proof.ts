@@ -4,32 +4,32 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
-/** For so long after it began a login proves that its user is there, in milliseconds. A refresh does not begin it anew. */
+/** The age up to which a login counts as recent proof, in milliseconds. A refresh does not make a login younger. */
 export const recentLoginMs = 300_000
 
-/** What a caller proves it with. */
+/** The proof that a request carries. */
 export interface RecentProof {
-  /** The caller's own, as the request carries it. */
+  /** The caller's own password, if the request has it. */
   readonly password: string | undefined
   /** The client's canonical address. */
   readonly clientAddress: string
 }
 
 /**
- * Refuses unless the user is there: the request carries the user's password, or a credential that does, or the credential belongs to
- * a login that is younger than five minutes. A stolen token or key alone thus makes no credential that outlives it.
+ * Refuses a request without recent proof. Proof is the user's password, in the request or in its credential, or a login
+ * younger than five minutes. So a stolen token or key alone cannot create a credential that is valid for longer.
  *
  * @throws ProblemError `wrong-password`, `recent-login-required`, `too-many-attempts`
  * @throws Unavailable
  */
 export type RequireRecentProof = (caller: Caller, proof: RecentProof) => Promise<void>
 
-/** What the check needs. */
+/** The systems that the check uses. */
 export interface RecentProofPorts extends VerifyPasswordPorts {
   readonly clock: Clock
 }
 
-/** The check over these ports. */
+/** Creates the check over these ports. */
 export function createRecentProof(ports: RecentProofPorts): RequireRecentProof {
   return async (caller, { password, clientAddress }) => {
     if (password !== undefined) {
@@ -51,7 +51,7 @@ const recentSql = `select 1 as recent from auth.login_families f
   union all select 1 from auth.sessions s
     where s.id = $1::text::uuid and s.user_id = $2::text::uuid and s.created_at > $3::text::timestamptz`
 
-/** A token of an API key names that key, which is no login. */
+/** False for the token of an API key: its `loginId` is the id of the key, which is no login. */
 async function isRecent({ database, clock }: RecentProofPorts, { credential, userId }: Caller): Promise<boolean> {
   const { loginId } = credential
   if (loginId === undefined || !isUuid(loginId)) return false

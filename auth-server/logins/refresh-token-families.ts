@@ -1,16 +1,16 @@
 /**
- * Families in the database. Whatever decides between callers that race is one conditional statement, so that reading and writing
- * cannot fall apart; times come from the caller's clock, never from PostgreSQL's.
+ * Refresh token families in the database. One conditional statement decides between concurrent callers, so no other
+ * statement can come between its read and its write. Times come from the caller's clock, never from PostgreSQL.
  */
 import { validate as isUuid } from 'uuid'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
 
-/** What a login starts with. Times of `times` and `expiresAt` in seconds since the epoch. */
+/** A new refresh token family. `times` and `expiresAt` are in seconds since the epoch. */
 export interface NewRefreshTokenFamily {
   readonly id: string
   readonly userId: string
-  /** The hash the password was proved against; another one means the proof is void. */
+  /** The hash that the password was checked against. If another one is stored now, the check is void. */
   readonly passwordHash: string
   readonly expiresAt: number
   readonly times: TokenTimes
@@ -19,48 +19,52 @@ export interface NewRefreshTokenFamily {
 }
 
 /**
- * Logins that ended but whose tokens live on, and sessions ended before their time, in so far as the generation does not refuse them.
- * Those that made room for others are not among them (`make-room.ts`).
+ * The revoked logins with unexpired tokens and the sessions revoked before their expiry, if their generation is
+ * current. Displaced logins are not counted (`make-room.ts`).
  */
 export interface RevokedIds {
   readonly count: number
-  /** When the first of them need not be remembered any more, in milliseconds; null when there are none. */
+  /** When the first of them can be forgotten, in milliseconds; null when there are none. */
   readonly firstExpiry: number | null
 }
 
-/** The store of families. Everything throws Unavailable when the database does not answer. */
+/** The store of refresh token families. Every method throws Unavailable when the database does not answer. */
 export interface RefreshTokenFamilies {
   /**
-   * Starts a family under the user's present generation. Undefined when the user was disabled or deleted, or has got another
-   * password hash, since the password was proved.
+   * Starts a family with the user's current generation. Undefined when the user was disabled or deleted, or got another
+   * password hash, since the password was checked.
    */
   start(family: NewRefreshTokenFamily): Promise<{ readonly generation: number } | undefined>
-  /** Undefined also for an id that is no family's form. */
+  /** The family with this id; undefined when there is none, also for a text that is no UUID. */
   find(id: string): Promise<RefreshTokenFamily | undefined>
-  /** Uses up the token of `counter` in favour of its sealed successor; false when it is no longer the unused one of a live family. */
+  /**
+   * Replaces the token of `counter` by its successor (`sealed` is the ciphertext). False when the token was used before
+   * or the family is revoked or expired.
+   */
   rotate(id: string, rotation: { counter: number; sealed: string; times: TokenTimes; now: number }): Promise<boolean>
   /**
-   * The unused successor of `counter`, sealed, if it was made no earlier than `rotatedSince`; undefined when there is none or the
-   * family is dead. Remembers the expiry of the access token that goes with it.
+   * The unused successor of `counter`, encrypted, if it was made at `rotatedSince` or later. Undefined when there is
+   * none or the family is revoked. Stores the expiry of the new access token.
    */
   repeat(
     id: string,
     retry: { counter: number; rotatedSince: number; accessExpiresAt: number },
   ): Promise<Repeated | undefined>
+  /** Counts the revoked ids of a user that count towards the limit. `now` in milliseconds. */
   revokedIds(userId: string, now: number): Promise<RevokedIds>
 }
 
-/** A successor given once more. */
+/** A successor that is sent again. */
 export interface Repeated {
   readonly sealed: string
   /** In milliseconds. */
   readonly refreshExpiresAt: number
 }
 
-/** SQL: a time in milliseconds since the epoch. */
+/** SQL for a time in milliseconds since the epoch. */
 export const milliseconds = (column: string) => `round(extract(epoch from ${column}) * 1000)`
 
-/** SQL condition: the user `u` is enabled, and the principal `p` still accepts the generation of this family or session. */
+/** SQL condition: user `u` is enabled, and principal `p` accepts the generation of this family or session. */
 export const acceptedSqlOf = (alias: string): string => `u.enabled and p.user_id = ${alias}.user_id
   and (${alias}.generation = p.generation
     or coalesce(p.kept_login_id = ${alias}.id::text and p.kept_login_generation = ${alias}.generation, false))`
@@ -102,7 +106,7 @@ const repeatSql = `update auth.login_families f
   returning json_build_object('sealed', f.successor_sealed,
     'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')}) as repeated`
 
-const endedSql = `select json_build_object('count', count(*),
+const revokedSql = `select json_build_object('count', count(*),
     'firstExpiry', ${milliseconds('min(e.until)')}) as ended
   from auth.users u join auth.principals p on p.username_folded = u.username_folded
   cross join lateral (
@@ -118,7 +122,7 @@ const endedSql = `select json_build_object('count', count(*),
 /** SQLSTATE: the user was deleted while the statement ran. */
 export const foreignKeyViolation = '23503'
 
-/** The store over this database. */
+/** Creates the store over this database. */
 export function createRefreshTokenFamilies(database: Database): RefreshTokenFamilies {
   return {
     start: (family) => startFamily(database, family),
@@ -142,7 +146,7 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
     },
 
     async revokedIds(userId, now) {
-      const rows = await database.query<{ ended: RevokedIds }>(endedSql, [userId, timestamp(now)])
+      const rows = await database.query<{ ended: RevokedIds }>(revokedSql, [userId, timestamp(now)])
       return rows[0]?.ended ?? { count: 0, firstExpiry: null }
     },
   }

@@ -1,11 +1,10 @@
 /**
- * Logins. Each login is one family of refresh tokens: one row with a counter, of which at most one token is unused (docs/contract.md#refresh-rotation; RFC 9700 §4.14.2). This folder owns passwords, logins, and what ends a login; it must not know HTTP, nor
- * what a right is.
- *
- * Here: what may be done with a refresh token, as a pure decision, and how long tokens of a login live.
+ * Decides about refresh tokens (docs/contract.md#refresh-rotation; RFC 9700 §4.14.2), and computes the lifetimes of
+ * tokens. Each login is one refresh token family: one row with a counter, and at most one unused token. Pure: no
+ * database, no clock.
  */
 
-/** A family with what its user's row says of it. Times in milliseconds. */
+/** A refresh token family, joined with its user. Times in milliseconds. */
 export interface RefreshTokenFamily {
   readonly id: string
   readonly username: string
@@ -13,29 +12,30 @@ export interface RefreshTokenFamily {
   /** Counter of the one unused refresh token. */
   readonly counter: number
   readonly rotatedAt: number | null
-  /** However often refreshed, the login ends here. */
+  /** The end of the login, which a refresh does not move. */
   readonly expiresAt: number
   /** When the unused refresh token expires. */
   readonly refreshExpiresAt: number
-  /** Not ended, its user enabled, and its generation not raised past it. */
+  /** True when the family is not revoked, its user is enabled, and the principal accepts its generation. */
   readonly alive: boolean
 }
 
 /**
- * What presenting a refresh token comes to: `rotate` uses it up, `repeat` gives its unused successor again, `refuse` changes nothing.
- * The other two end the family: the token is an old one (`reuse`), or the one just before after the window (`late`).
+ * The decision about a refresh token. `rotate` replaces it, `repeat` returns its unused successor again, `refuse`
+ * changes nothing. `reuse` (an older token) and `late` (the previous token, after the retry window) revoke the family.
  */
 export type RefreshDecision = 'rotate' | 'repeat' | 'late' | 'reuse' | 'refuse'
 
-/** When a token was presented, and how long a rotation may be repeated, both in milliseconds. */
+/** The arrival of the request and the length of the retry window, both in milliseconds. */
 export interface RefreshTime {
   readonly now: number
   readonly retryWindowMs: number
 }
 
 /**
- * Decides what a presented refresh token comes to. The one just before is repeated for a client that lost an answer. After the window it
- * is taken for stolen although its successor is unused: a thief who came first holds that successor (RFC 9700 §4.14.2).
+ * Decides about a refresh token. The previous token is accepted again within the retry window, for a client that lost
+ * the response. After the window it counts as stolen, although its successor is unused: a thief may have used the token
+ * first and hold that successor (RFC 9700 §4.14.2).
  */
 export function decideRefresh(
   family: RefreshTokenFamily,
@@ -49,7 +49,7 @@ export function decideRefresh(
   return now - (family.rotatedAt ?? Number.NEGATIVE_INFINITY) <= retryWindowMs ? 'repeat' : 'late'
 }
 
-/** Settings that bound tokens and logins, in seconds. */
+/** The settings for lifetimes of tokens and logins, in seconds. */
 export interface LoginLifetimes {
   /** `ACCESS_TOKEN_TTL`. */
   readonly accessTokenTtlSeconds: number
@@ -61,14 +61,14 @@ export interface LoginLifetimes {
   readonly refreshRetryWindowSeconds: number
 }
 
-/** Times of one issue of tokens, all in seconds since the epoch: none lies beyond the end of the login. */
+/** The times of one pair of tokens, in seconds since the epoch. No time is after the end of the login. */
 export interface TokenTimes {
   readonly issuedAt: number
   readonly accessExpiresAt: number
   readonly refreshExpiresAt: number
 }
 
-/** When tokens issued now expire, given when their login ends. */
+/** The times of tokens that are issued at `issuedAt`, for a login that ends at `loginExpiresAt`. */
 export const tokenTimes = (lifetimes: LoginLifetimes, issuedAt: number, loginExpiresAt: number): TokenTimes => ({
   issuedAt,
   accessExpiresAt: Math.min(issuedAt + lifetimes.accessTokenTtlSeconds, loginExpiresAt),

@@ -4,7 +4,7 @@ import type { Sealing } from '../store/sealing.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokenContent, RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
-import { answerWith, issueRefreshToken, type TokenResponse } from './issue-tokens.ts'
+import { issueRefreshToken, type TokenResponse, tokenResponse } from './issue-tokens.ts'
 import type { RefreshTokenFamilies } from './refresh-token-families.ts'
 import {
   decideRefresh,
@@ -13,10 +13,10 @@ import {
   type RefreshTokenFamily,
   tokenTimes,
 } from './refresh-token-family.ts'
-import { type EndLoginPorts, endLogin } from './revoke-login.ts'
+import { type RevokeLoginPorts, revokeLogin } from './revoke-login.ts'
 
-/** What a refresh needs. */
-export interface RefreshPorts extends EndLoginPorts {
+/** The systems and settings that a refresh uses. */
+export interface RefreshPorts extends RevokeLoginPorts {
   readonly refreshTokenFamilies: RefreshTokenFamilies
   readonly issueAccessToken: IssueAccessToken
   readonly refreshTokens: RefreshTokens
@@ -27,33 +27,36 @@ export interface RefreshPorts extends EndLoginPorts {
 }
 
 /**
- * Trades a refresh token for a new pair (RFC 6749 §6), or, when its answer was lost a moment ago, for the same refresh token again with
- * a fresh access token. The user's record is read anew and replaced before this resolves.
+ * Returns a new access token and refresh token for a refresh token (RFC 6749 §6). A repeat within the retry window,
+ * after a lost response, returns the same refresh token and a new access token. Before this resolves, the user's
+ * principal record is read again and published.
  *
- * @throws ProblemError `invalid_grant` (RFC 6749 §5.2) for whatever is no live refresh token; one that was used before, and may not be
- *   repeated any more, ends its login
+ * @throws ProblemError `invalid_grant` (RFC 6749 §5.2) when the refresh token is not valid. A used token that comes
+ *   after the retry window also revokes its login.
  * @throws Unavailable
  */
 export type Refresh = (refreshToken: string, reports?: RefreshReports) => Promise<TokenResponse>
 
-/** What is to be known of a refresh beside its answer. */
+/** Callbacks of a refresh, for the audit log. */
 export interface RefreshReports {
-  /** Called when the token belongs to a login that is known, be it dead. */
+  /** Called when the login of the token is stored, even if it is revoked. */
   found?(login: { readonly id: string; readonly username: string }): void
-  /** Called before the login ends because a used token came back: that cannot be detected twice. What it throws keeps it alive. */
+  /**
+   * Called before a reuse revokes the login, because a reuse is detected once. When it throws, the login stays valid.
+   */
   reused?(): Promise<void>
 }
 
-/** Every lost race means that another caller rotated the same family meanwhile. */
+/** Each further attempt means that another request changed the same family in between. */
 const maxAttempts = 8
 
-/** A token that was presented, and when. */
+/** The token of this request, and its arrival. */
 interface Presented extends RefreshTime {
   readonly token: RefreshTokenContent
   readonly reports: RefreshReports
 }
 
-/** Refreshing over these ports. The moment of arrival counts: a client in time is in time however slow the database is. */
+/** Creates the refresh over these ports. The time of arrival counts, so a slow database makes no request late. */
 export function createRefresh(ports: RefreshPorts): Refresh {
   const retryWindowMs = ports.lifetimes.refreshRetryWindowSeconds * 1000
   return async (refreshToken, reports = {}) => {
@@ -65,18 +68,18 @@ export function createRefresh(ports: RefreshPorts): Refresh {
       const family = await ports.refreshTokenFamilies.find(token.loginId)
       if (!family) throw invalidGrant()
       reports.found?.(family)
-      const answer = await takeStep(ports, family, presented)
-      if (answer) {
+      const response = await actOn(ports, family, presented)
+      if (response) {
         await ports.publisher.reloaded(family.username)
-        return answer
+        return response
       }
     }
     throw new Unavailable('database')
   }
 }
 
-/** One attempt; undefined when the family changed under it. */
-async function takeStep(
+/** One attempt; undefined when another request changed the family in between. */
+async function actOn(
   ports: RefreshPorts,
   family: RefreshTokenFamily,
   presented: Presented,
@@ -90,7 +93,7 @@ async function takeStep(
     case 'late':
     case 'reuse':
       await presented.reports.reused?.()
-      await endLogin(ports, { id: family.id, username: family.username, reason: 'reuse' })
+      await revokeLogin(ports, { id: family.id, username: family.username, reason: 'reuse' })
       throw invalidGrant(decision === 'late' ? lateDetail(presented.retryWindowMs) : reuseDetail)
     case 'refuse':
       throw invalidGrant()
@@ -105,7 +108,7 @@ async function rotate(ports: RefreshPorts, family: RefreshTokenFamily): Promise<
   const sealed = ports.sealing.seal(refreshToken, refreshTokenPlace(family.id, successor))
   const rotation = { counter: family.counter, sealed, times, now }
   if (!(await ports.refreshTokenFamilies.rotate(family.id, rotation))) return undefined
-  return answerWith(ports.issueAccessToken, family, { refreshToken, times })
+  return tokenResponse(ports.issueAccessToken, family, { refreshToken, times })
 }
 
 async function repeat(
@@ -120,10 +123,10 @@ async function repeat(
   if (!repeated) return undefined
   const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenPlace(family.id, counter + 1))
   const refreshExpiresAt = unixSeconds(repeated.refreshExpiresAt)
-  return answerWith(ports.issueAccessToken, family, { refreshToken, times: { ...times, refreshExpiresAt } })
+  return tokenResponse(ports.issueAccessToken, family, { refreshToken, times: { ...times, refreshExpiresAt } })
 }
 
-/** Where the sealed token of this family and counter belongs. */
+/** The associated data of the encrypted token of this family and counter. */
 export const refreshTokenPlace = (familyId: string, counter: number) => ({
   purpose: 'refresh-token',
   row: `${familyId}/${counter}`,
@@ -132,7 +135,8 @@ export const refreshTokenPlace = (familyId: string, counter: number) => ({
 const reuseDetail = 'This refresh token was used before, and so was the one that took its place. The login has ended.'
 
 const lateDetail = (retryWindowMs: number) =>
-  `This refresh token was used before. The request could be repeated within ${retryWindowMs / 1000} seconds after that; this time is over. The login has ended.`
+  'This refresh token was used before. The request could be repeated within ' +
+  `${retryWindowMs / 1000} seconds after that; this time is over. The login has ended.`
 
 const invalidGrant = (detail = 'The refresh token is not valid, has expired, or its login has ended.') =>
   new ProblemError('invalid_grant', detail)

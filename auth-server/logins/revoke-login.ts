@@ -7,64 +7,67 @@ import { type ChangeOutcome, changePrincipal } from '../users/principal-change.t
 import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { userRow } from '../users/user-rows.ts'
 
-/** Why a login ended before its time. */
-export type EndReason = NonNullable<(typeof loginFamilies.$inferSelect)['endedReason']>
+/** The reasons why a login by token is revoked. */
+export type RevocationReason = NonNullable<(typeof loginFamilies.$inferSelect)['endedReason']>
 
-/** Why a session ended before its time. */
-export type SessionEndReason = NonNullable<(typeof sessions.$inferSelect)['endedReason']>
+/** The reasons why a session is revoked. */
+export type SessionRevocationReason = NonNullable<(typeof sessions.$inferSelect)['endedReason']>
 
-/** What ending a login needs. */
-export interface EndLoginPorts {
+/** The systems that a revocation uses. */
+export interface RevokeLoginPorts {
   readonly database: Database
   readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
   readonly clock: Clock
 }
 
-interface Ending<Reason> {
-  /** Of the login or session. */
+interface Revocation<Reason> {
+  /** The id of the login or session. */
   readonly id: string
   readonly username: string
   readonly reason: Reason
 }
 
 /**
- * Ends a login: its refresh tokens at once, its access tokens wherever the principal record is known, which is settled before
- * this resolves. False when it had ended before. @throws Unavailable
+ * Revokes a login by token. Its refresh tokens stop at once. Its access tokens stop where the principal record arrives;
+ * the record is published when this resolves. False when the login was revoked before. @throws Unavailable
  */
-export const endLogin = (ports: EndLoginPorts, login: Ending<EndReason>): Promise<boolean> =>
+export const revokeLogin = (ports: RevokeLoginPorts, login: Revocation<RevocationReason>): Promise<boolean> =>
   changeAndPublish(ports, login.username, async (transaction) => {
-    const hasEnded = await endFamily(ports, transaction, login)
-    return outcomeOf(hasEnded, hasEnded)
+    const revokedNow = await revokeFamilyRow(ports, transaction, login)
+    return outcomeOf(revokedNow, revokedNow)
   })
 
-/** The same for a cookie session; false when it had ended before. @throws Unavailable */
-export const endSession = (ports: EndLoginPorts, session: Ending<SessionEndReason>): Promise<boolean> =>
+/** Revokes a session in the same way. False when it was revoked before. @throws Unavailable */
+export const revokeSession = (
+  ports: RevokeLoginPorts,
+  session: Revocation<SessionRevocationReason>,
+): Promise<boolean> =>
   changeAndPublish(ports, session.username, async (transaction) => {
-    const hasEnded = await endSessionRow(ports, transaction, session)
-    return outcomeOf(hasEnded, hasEnded)
+    const revokedNow = await revokeSessionRow(ports, transaction, session)
+    return outcomeOf(revokedNow, revokedNow)
   })
 
 /**
- * Ends what a user knows by this id, be it a token login or a session. `dead` when it had ended before, undefined when it is no id of
- * this user's. @throws ProblemError `not-found` when there never was such a user; Unavailable
+ * Revokes the login or session with this id. `dead` when it was revoked before; undefined when this user has no login
+ * and no session with this id. @throws ProblemError `not-found` when there never was such a user; Unavailable
  */
 export function endByPublicId(
-  ports: EndLoginPorts,
-  ending: Ending<EndReason & SessionEndReason>,
+  ports: RevokeLoginPorts,
+  ending: Revocation<RevocationReason & SessionRevocationReason>,
 ): Promise<'ended' | 'dead' | undefined> {
   const { id, username } = ending
   return changeAndPublish(ports, username, async (transaction, { userId }) => {
     const kind = isUuid(id) ? await kindOf(transaction, { id, userId }) : undefined
     if (kind === undefined) return { result: undefined }
-    const hasEnded = await endRows[kind](ports, transaction, ending)
-    return outcomeOf(hasEnded ? 'ended' : 'dead', hasEnded)
+    const revokedNow = await revokeRow[kind](ports, transaction, ending)
+    return outcomeOf(revokedNow ? 'ended' : 'dead', revokedNow)
   })
 }
 
-/** Ends every token login and session of a user. @throws ProblemError `not-found`; Unavailable */
+/** Revokes every login by token and every session of a user. @throws ProblemError `not-found`; Unavailable */
 export const endAllLoginsOf = (
-  ports: EndLoginPorts,
-  { username, reason }: Omit<Ending<EndReason & SessionEndReason>, 'id'>,
+  ports: RevokeLoginPorts,
+  { username, reason }: Omit<Revocation<RevocationReason & SessionRevocationReason>, 'id'>,
 ): Promise<void> =>
   changeAndPublish(ports, username, async (transaction, principal) => {
     const { id: userId } = await userRow(transaction, principal.userId)
@@ -82,23 +85,23 @@ export const endAllLoginsOf = (
     return outcomeOf(undefined, refreshTokenFamilies.length + ended.length > 0)
   })
 
-/** Only an end that took place is a change of the principal. */
-const outcomeOf = <Result>(result: Result, hasEnded: boolean): ChangeOutcome<Result> => ({
+/** Only a revocation that took place is a change of the principal. */
+const outcomeOf = <Result>(result: Result, revokedNow: boolean): ChangeOutcome<Result> => ({
   result,
-  ...(hasEnded && { change: {} }),
+  ...(revokedNow && { change: {} }),
 })
 
 /** Changes the user's principal, and resolves when the change is published. */
 const changeAndPublish = <Result>(
-  { database, publisher }: EndLoginPorts,
+  { database, publisher }: RevokeLoginPorts,
   username: string,
   work: Parameters<typeof changePrincipal<Result>>[2],
 ): Promise<Result> => whenPublished(publisher, changePrincipal(database, username, work))
 
-async function endFamily(
-  { clock }: Pick<EndLoginPorts, 'clock'>,
+async function revokeFamilyRow(
+  { clock }: Pick<RevokeLoginPorts, 'clock'>,
   transaction: Drizzle,
-  { id, reason }: Ending<EndReason>,
+  { id, reason }: Revocation<RevocationReason>,
 ): Promise<boolean> {
   const ended = await transaction
     .update(loginFamilies)
@@ -108,10 +111,10 @@ async function endFamily(
   return ended.length > 0
 }
 
-async function endSessionRow(
-  { clock }: Pick<EndLoginPorts, 'clock'>,
+async function revokeSessionRow(
+  { clock }: Pick<RevokeLoginPorts, 'clock'>,
   transaction: Drizzle,
-  { id, reason }: Ending<SessionEndReason>,
+  { id, reason }: Revocation<SessionRevocationReason>,
 ): Promise<boolean> {
   const ended = await transaction
     .update(sessions)
@@ -121,8 +124,8 @@ async function endSessionRow(
   return ended.length > 0
 }
 
-/** Ends one row, whatever becomes of the principal's record; false when it had ended before. */
-export const endRows = { session: endSessionRow, login: endFamily } as const
+/** Revokes one row and does not change the principal. False when it was revoked before. */
+export const revokeRow = { session: revokeSessionRow, login: revokeFamilyRow } as const
 
 async function kindOf(transaction: Drizzle, { id, userId }: { id: string; userId: string }) {
   for (const [kind, table] of [['session', sessions] as const, ['login', loginFamilies] as const]) {

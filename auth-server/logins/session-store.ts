@@ -1,17 +1,17 @@
 /**
- * Cookie sessions in the database. Whoever holds a key proves it by its hash. As with families, what decides between callers that race is
- * one conditional statement, and times come from the caller's clock.
+ * Sessions in the database, found by the hash of the session key. One conditional statement decides between concurrent
+ * callers, and times come from the caller's clock, as for refresh token families.
  */
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
 import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
 import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
-/** What a session starts with. Times in milliseconds. */
+/** A new session. Times in milliseconds. */
 export interface NewSession {
   readonly id: string
   readonly keyHash: string
   readonly userId: string
-  /** The hash the password was proved against; another one means the proof is void. */
+  /** The hash that the password was checked against. If another one is stored now, the check is void. */
   readonly passwordHash: string
   readonly createdAt: number
   readonly expiresAt: number
@@ -19,22 +19,24 @@ export interface NewSession {
   readonly userAgent: string | undefined
 }
 
-/** The store of sessions. Everything throws Unavailable when the database does not answer. */
+/** The store of sessions. Every method throws Unavailable when the database does not answer. */
 export interface SessionStore {
   /**
-   * Starts a session under the user's present generation. Undefined when the user was disabled or deleted, or has got another
-   * password hash, since the password was proved.
+   * Starts a session with the user's current generation. Undefined when the user was disabled or deleted, or got
+   * another password hash, since the password was checked.
    */
   start(session: NewSession): Promise<Pick<KnownSession, 'version' | 'generation'> | undefined>
-  /** The session of this key unless it was ended; whether its time is over is for the caller to say. */
+  /** The session of this key, unless it is revoked. The caller checks whether it has expired. */
   find(keyHash: string): Promise<KnownSession | undefined>
-  /** Moves the last-action time forward; false when the session has ended or was idle since `idleSince`. */
+  /**
+   * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.
+   */
   move(keyHash: string, times: { readonly now: number; readonly idleSince: number }): Promise<boolean>
-  /** Whose session has this key, however dead, while it is remembered. */
+  /** The session of this key and its user, as long as it is stored, even if it is revoked or expired. */
   ownerOf(keyHash: string): Promise<SessionOwner | undefined>
 }
 
-/** A session by its public id. */
+/** The public id of a session, and its user. */
 export interface SessionOwner {
   readonly id: string
   readonly username: string
@@ -66,7 +68,7 @@ const moveSql = `update auth.sessions set last_used_at = greatest(last_used_at, 
 const ownerSql = `select s.id::text as id, u.username from auth.sessions s join auth.users u on u.id = s.user_id
   where s.key_hash = $1`
 
-/** The store over this database. */
+/** Creates the store over this database. */
 export const createSessionStore = (database: Pick<Database, 'query'>): SessionStore => ({
   async start(session) {
     try {

@@ -8,11 +8,12 @@ import {
 import { type LoginRequest, proveAndStart, type Started, storedUserAgent } from './login.ts'
 import type { MakeRoomPorts } from './make-room.ts'
 import type { RefreshTokenFamilies } from './refresh-token-families.ts'
-import { endSession } from './revoke-login.ts'
+import { revokeSession } from './revoke-login.ts'
 import type { SessionOwner, SessionStore } from './session-store.ts'
 import type { StoredSessions } from './use-session.ts'
 import type { PasswordHolder, VerifyPasswordPorts } from './verify-password.ts'
 
+/** The systems and the setting that the start of a session uses. */
 export interface StartSessionPorts extends VerifyPasswordPorts, MakeRoomPorts {
   readonly refreshTokenFamilies: RefreshTokenFamilies
   readonly sessionStore: SessionStore
@@ -23,35 +24,35 @@ export interface StartSessionPorts extends VerifyPasswordPorts, MakeRoomPorts {
   readonly sessionMaxTtlSeconds: number
 }
 
-/** A login by cookie as it arrives. */
+/** A request to sign in. */
 export interface SessionRequest extends LoginRequest {
-  /** Keys that the login came with: whoever signs in anew leaves the former session. */
+  /** Session keys in the cookies of the request. A new sign-in revokes their sessions. */
   readonly replacedKeys: readonly string[]
 }
 
-/** A session that has just begun. */
+/** A session that has just started. */
 export interface StartedSession {
   /** The public id. */
   readonly id: string
-  /** The secret: it is nowhere else. */
+  /** The session key. It is stored nowhere. */
   readonly key: string
   readonly username: string
-  /** In milliseconds. */
+  /** Milliseconds since the epoch. */
   readonly expiresAt: number
-  /** What it took the place of. */
+  /** The sessions that it replaced. */
   readonly replaced: readonly SessionOwner[]
 }
 
 /**
- * Starts a session with name and password, under a key of its own each time, and ends those it came with.
+ * Starts a session for a user name and password, always with a new key, and revokes the sessions in `replacedKeys`.
  * @throws ProblemError as `LogIn`; Unavailable
  */
 export type StartSession = (request: SessionRequest) => Promise<StartedSession>
 
-/** A browser sends one; more are somebody's experiment. */
+/** How many replaced keys are looked up. A browser sends one. */
 const maxReplaced = 2
 
-/** Starting sessions over these ports. */
+/** Creates the start of sessions over these ports. */
 export const createStartSession =
   (ports: StartSessionPorts): StartSession =>
   (request) =>
@@ -87,5 +88,5 @@ async function start(
 
 async function replace(ports: StartSessionPorts, key: string): Promise<SessionOwner[]> {
   const former = await ports.sessionStore.ownerOf(sessionKeyHash(key))
-  return former && (await endSession(ports, { ...former, reason: 'replaced' })) ? [former] : []
+  return former && (await revokeSession(ports, { ...former, reason: 'replaced' })) ? [former] : []
 }

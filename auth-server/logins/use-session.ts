@@ -10,6 +10,7 @@ import {
 } from '../../shared/protocol/authentication/session/session-times.ts'
 import type { SessionStore } from './session-store.ts'
 
+/** The systems and the setting that sessions use. */
 export interface UseSessionPorts {
   readonly sessionStore: SessionStore
   readonly cache: Pick<Cache, 'putVersioned'>
@@ -19,13 +20,13 @@ export interface UseSessionPorts {
   readonly sessionIdleTtlSeconds: number
 }
 
-/** Sessions as the database has them: the one place where the last-action time moves. */
+/** Sessions in the database. Only this code moves the last-action time. */
 export interface StoredSessions extends Sessions {
-  /** Leaves the session in the cache for deal servers; a cache that is away is no matter. */
+  /** Puts the session into the cache for deal servers. Does nothing while the cache is away. */
   remember(keyHash: string, session: KnownSession): Promise<void>
 }
 
-/** Sessions over these ports. */
+/** Creates the sessions over these ports. */
 export function createStoredSessions(ports: UseSessionPorts): StoredSessions {
   const { sessionStore, cache, publisher, clock } = ports
   const idleTtlMs = ports.sessionIdleTtlSeconds * 1000

@@ -1,6 +1,4 @@
-/**
- * Checks a user's name and password. The one place that compares passwords, for every scheme and endpoint that takes one.
- */
+/** Checks a user name and a password. Every scheme and endpoint that takes a password uses this file. */
 import { and, eq } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
@@ -14,34 +12,37 @@ import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
 import { users } from '../store/schema.ts'
 import { isUsername } from '../users/user.ts'
 
-/** A user whose password has just been proved. */
+/** A user whose password was just checked. */
 export interface PasswordHolder {
   readonly userId: string
   readonly username: string
-  /** The stored hash the password was compared with: while it is the stored one, the proof holds. */
+  /** The stored hash that the password matched. The check is valid as long as this hash is stored. */
   readonly passwordHash: string
-  /** The version of the user's principal record at that moment. */
+  /** The user's principal version at the time of the check. */
   readonly version: number
 }
 
-/** What the check needs. */
+/** The systems that the check uses. */
 export interface VerifyPasswordPorts {
   readonly database: Database
   readonly hashing: PasswordHashing
   readonly loginThrottle: LoginThrottle
 }
 
-/** A name and a password as presented. */
+/** A user name and a password from a request. */
 export interface PasswordAttempt {
   readonly username: string
   readonly password: string
-  /** From where: guessing is limited by it. */
+  /** The address of the client, for the login throttle. */
   readonly clientAddress: string
-  /** How long to wait for others in flight, in milliseconds (`shared/protocol/login-throttle/login-throttle.ts`). */
+  /**
+   * How long to wait for other attempts under way, in milliseconds
+   * (`shared/protocol/login-throttle/login-throttle.ts`).
+   */
   readonly patienceMs?: number
 }
 
-/** A deal server waits for no more than a few seconds. */
+/** The patience of HTTP Basic, in milliseconds: a deal server waits a few seconds at most. */
 const basicPatienceMs = 1_500
 
 const readSql = `select u.id as "userId", u.username, u.password_hash as "passwordHash", u.enabled,
@@ -57,10 +58,10 @@ interface CredentialRow {
 }
 
 /**
- * The user of this name and password; undefined, after the same time, when there is none, the user is disabled or has no password,
- * or the password is another.
+ * The user with this name and password. Undefined, after the same time, for an unknown user, a wrong password, a
+ * disabled user and a user without a password.
  *
- * @throws ProblemError `too-many-attempts` after too many wrong ones
+ * @throws ProblemError `too-many-attempts` after too many failed attempts
  * @throws Unavailable
  */
 export function verifyPassword(
@@ -87,7 +88,8 @@ async function compare(
 }
 
 /**
- * Hashes a just proved password anew when the parameters have changed since. A busy moment is let pass: the next login tries again.
+ * Hashes a checked password again when the hash parameters have changed. Ignores Unavailable: the next login tries
+ * again.
  */
 export async function rehashPassword(
   { database, hashing }: Pick<VerifyPasswordPorts, 'database' | 'hashing'>,
@@ -106,12 +108,12 @@ export async function rehashPassword(
   }
 }
 
-/** What checking a password with each request needs. */
+/** The systems that HTTP Basic uses. */
 export interface VerifyBasicPorts extends VerifyPasswordPorts {
   readonly audit: Audit
 }
 
-/** Checks a password that comes with each request, for either server (RFC 7617). @throws as `verifyPassword` */
+/** Checks the password of HTTP Basic, for both servers (RFC 7617). @throws as `verifyPassword` */
 export async function verifyBasic(ports: VerifyBasicPorts, presented: BasicAttempt): Promise<ProvedUser | undefined> {
   const loginThrottle = notingRefusals(ports.loginThrottle, 'basic', recordRefusals(ports.audit))
   const holder = await verifyPassword({ ...ports, loginThrottle }, { ...presented, patienceMs: basicPatienceMs })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSessionExpiry } from '../../../auth-server/logins/housekeeping.ts'
 import { createLoginLists } from '../../../auth-server/logins/list-logins.ts'
-import { endByPublicId, endSession } from '../../../auth-server/logins/revoke-login.ts'
+import { endByPublicId, revokeSession } from '../../../auth-server/logins/revoke-login.ts'
 import { createSessionStore } from '../../../auth-server/logins/session-store.ts'
 import { createStartSession } from '../../../auth-server/logins/start-session.ts'
 import { createStoredSessions } from '../../../auth-server/logins/use-session.ts'
@@ -120,7 +120,7 @@ describeOnDatabases('sessions in the database', (open) => {
         use(hash),
         endByPublicId(world, { id, username, reason: 'administrator' }),
         use(hash),
-        endSession(world, { id, username, reason: 'replaced' }),
+        revokeSession(world, { id, username, reason: 'replaced' }),
       ])
       expect(outcomes.filter((outcome) => outcome === 'ended').length).toBeLessThanOrEqual(1)
       const record = await world.record(username)
