@@ -7,17 +7,17 @@ import { type Changed, changePrincipal, type PrincipalChange } from './principal
 import { distinct, type User } from './user.ts'
 import { isEnabledAdmin, toUser, userRow, verifyAdminLeft } from './user-rows.ts'
 
-/** What is to be replaced of a user; what is left out stays. Roles and rights have been checked. */
+/** New values for a user, already checked. Members that are left out stay as they are. */
 export interface UserPatch {
   readonly roles?: readonly string[] | undefined
   readonly rights?: readonly string[] | undefined
   readonly enabled?: boolean | undefined
 }
 
-const endEverything = { raiseGeneration: { keptLogin: null } } as const satisfies PrincipalChange
+const revokeEverything = { raiseGeneration: { keptLogin: null } } as const satisfies PrincipalChange
 
 /**
- * Replaces roles, direct rights or enabled. Disabling ends everything the user holds.
+ * Replaces roles, direct rights or `enabled`. Disabling a user revokes all its logins, sessions and tokens.
  * @throws ProblemError `not-found`, `last-admin`, `missing-right` when it gives more than `giver` has
  */
 export function changeUser(
@@ -38,7 +38,7 @@ export function changeUser(
     const { roles, rights, enabled, updatedAt } = after
     await transaction.update(users).set({ roles, rights, enabled, updatedAt }).where(eq(users.id, before.id))
     const change: PrincipalChange = {
-      ...(before.enabled && !after.enabled && endEverything),
+      ...(before.enabled && !after.enabled && revokeEverything),
       verify: async (source) => {
         await requireToGive(source, giver, { rights: rightsAdded(before, after), before })
         if (isEnabledAdmin(before) && !isEnabledAdmin(after)) await verifyAdminLeft(source)
@@ -48,26 +48,26 @@ export function changeUser(
   })
 }
 
-/** Deletes a user and everything it holds; its principal stays, disabled. @throws ProblemError `not-found`, `last-admin` */
+/** Deletes a user and its credentials. The principal stays, disabled. @throws ProblemError `not-found`, `last-admin` */
 export function deleteUser(database: Database, username: string): Promise<Changed<void>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
     await transaction.delete(users).where(eq(users.id, before.id))
     return {
       result: undefined,
-      change: { ...endEverything, ...(isEnabledAdmin(before) && { verify: verifyAdminLeft }) },
+      change: { ...revokeEverything, ...(isEnabledAdmin(before) && { verify: verifyAdminLeft }) },
     }
   })
 }
 
-/** What ends of a user. */
+/** The extent of a logout. */
 export interface LogoutExtent {
-  /** The API keys and the Digest secret too: then the password alone is left. */
+  /** True: the API keys and the Digest secret are revoked too, and only the password is left. */
   readonly everything: boolean
 }
 
-/** Ends every token, key-signed token and session of a user. @throws ProblemError `not-found` */
-export function endAllLogins(
+/** Revokes every token, key-signed token and session of a user. @throws ProblemError `not-found` */
+export function revokeAllLogins(
   { database, clock }: { database: Database; clock: Clock },
   username: string,
   { everything }: LogoutExtent,
@@ -75,14 +75,14 @@ export function endAllLogins(
   return changePrincipal(database, username, async (transaction, principal) => {
     const { id } = await userRow(transaction, principal.userId)
     if (everything) {
-      const live = and(eq(apiKeys.userId, id), isNull(apiKeys.revokedAt))
+      const notRevoked = and(eq(apiKeys.userId, id), isNull(apiKeys.revokedAt))
       await transaction
         .update(apiKeys)
         .set({ revokedAt: new Date(clock.now()) })
-        .where(live)
+        .where(notRevoked)
       await transaction.delete(digestSecrets).where(eq(digestSecrets.userId, id))
     }
-    return { result: undefined, change: endEverything }
+    return { result: undefined, change: revokeEverything }
   })
 }
 

@@ -9,7 +9,7 @@ import { type Changed, numberChange } from './principal-change.ts'
 import { distinct, type User } from './user.ts'
 import { toUser } from './user-rows.ts'
 
-/** A user to be stored; its values have been checked. */
+/** A new user with checked values. */
 export interface NewUser {
   readonly username: string
   /** Null for a principal that cannot log in. */
@@ -17,11 +17,11 @@ export interface NewUser {
   readonly roles: readonly string[]
   readonly rights: readonly string[]
   readonly enabled: boolean
-  /** False when left out. */
+  /** The default is false. */
   readonly madeByDemo?: boolean
 }
 
-/** What creating needs. */
+/** The systems that a creation uses. */
 export interface CreateUserPorts {
   readonly database: Database
   readonly clock: Clock
@@ -29,8 +29,8 @@ export interface CreateUserPorts {
 }
 
 /**
- * Stores a new user together with its principal, whose row may be left over from a deleted user of the same name: generation and
- * version then go on counting. @throws ProblemError `user-exists`, `missing-right` when the user gets more than `giver` has
+ * Stores a new user and its principal. If a deleted user had this name, its principal is used again: generation and
+ * version count on. @throws ProblemError `user-exists`, `missing-right` when the user gets a right that `giver` lacks
  */
 export async function insertUser(ports: CreateUserPorts, user: NewUser, giver?: Giver): Promise<Changed<User>> {
   const now = new Date(ports.clock.now())
@@ -57,12 +57,12 @@ export async function insertUser(ports: CreateUserPorts, user: NewUser, giver?: 
     })
     return { result: toUser(row), principalVersion }
   } catch (error) {
-    if (violates(error, 'users_username_folded')) throw new ProblemError('user-exists', 'there is a user of this name')
+    if (violates(error, 'users_username_folded')) throw new ProblemError('user-exists', 'There is a user of this name.')
     throw error
   }
 }
 
-/** Makes the reserved principal `anonymous` when it is missing; to be called at every start. */
+/** Creates the reserved principal `anonymous` if it is missing. Every start calls this. */
 export async function ensureAnonymous(ports: CreateUserPorts): Promise<void> {
   const anonymous = { username: anonymousUsername, passwordHash: null, roles: [], rights: [], enabled: true }
   try {

@@ -13,25 +13,27 @@ import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts
 import { isUsername } from './user.ts'
 import { userRow } from './user-rows.ts'
 
-/** A Digest secret in the clear: shown once, when it is made. */
+/** A new Digest secret. It is shown only once. */
 export interface NewDigestSecret {
-  /** As created: the only spelling that HTTP Digest works with. */
+  /** The user name as created. HTTP Digest works with this spelling only. */
   readonly username: string
   readonly secret: string
 }
 
-/** Users' secrets for HTTP Digest. */
+/** The Digest secrets of users. */
 export interface DigestSecrets {
   /**
-   * Makes one, in place of any other; that one no longer works anywhere when this resolves. `secret` only for the demo's users.
+   * Makes a new secret. When this resolves, the former one works on no server. `secret` is given only for demo users.
    * @throws ProblemError `not-found`, `reserved-user`; Unavailable
    */
   renew(username: string, secret?: string): Promise<NewDigestSecret>
-  /** The same for a caller. @throws ProblemError also `missing-right` when the user may do more than `giver` */
+  /** The same for a caller. @throws ProblemError also `missing-right` when the user has a right that `giver` lacks */
   renewFor(username: string, giver: Giver): Promise<NewDigestSecret>
+  /** Finds the secret of a user name or a userhash. */
   readonly find: DigestPorts['find']
 }
 
+/** The systems that Digest secrets use. */
 export interface DigestSecretsPorts {
   readonly database: Database
   readonly clock: Clock
@@ -40,7 +42,7 @@ export interface DigestSecretsPorts {
   readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
 }
 
-/** The length of a secret, before its encoding. */
+/** The length of a secret in bytes, before its encoding. */
 export const digestSecretBytes = 24
 
 const readSql = (condition: string) => `select u.username, u.id::text as "userId", d.ha1_sealed as "ha1Sealed",
@@ -57,14 +59,14 @@ interface SecretRow {
   readonly version: string
 }
 
-/** Where the sealed H(A1) of this user belongs. */
+/** The associated data of the encrypted H(A1) of this user. */
 export const digestSecretPlace = (userId: string) => ({ purpose: 'digest-ha1', row: userId })
 
-/** Digest secrets in this database. */
+/** Creates the Digest secrets over these ports. */
 export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
   const { database, ids, sealing, publisher } = ports
   const renew = async (username: string, secret: string, giver?: Giver) => {
-    if (isAnonymous(username)) throw new ProblemError('reserved-user', 'the reserved user has no secret')
+    if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no secret.')
     return { username: await whenPublished(publisher, store(ports, username, { secret, giver })), secret }
   }
   return {
@@ -88,7 +90,7 @@ const toSecret = ({ ha1Sealed, version, ...row }: SecretRow, sealing: Sealing): 
   ha1: sealing.open(ha1Sealed, digestSecretPlace(row.userId)),
 })
 
-/** The name as created, with the number of the change. */
+/** Stores a secret. The result is the user name as created. */
 const store = (
   { database, clock, sealing }: DigestSecretsPorts,
   username: string,

@@ -1,9 +1,10 @@
 /**
- * A caller gives no right that the caller lacks. These are gifts: rights and roles for a user, the account of another user (a new
- * password, a Digest secret, enabling it again), and an API key for another user. The giver's rights are read from the database in
- * the transaction of the change. A credential of narrowed rights counts by its own.
+ * A caller can grant only rights that the caller has (docs/contract.md#granting-rights). A caller grants rights by:
+ * roles and rights for a user, access to another user's account (a new password, a Digest secret, enabling it again),
+ * and an API key for another user. The rights of the giver are read in the transaction of the change. A narrowed
+ * credential has only its own rights.
  *
- * Ask these rules in `PrincipalChange.verify`: then every other change has committed or is waiting.
+ * Call these checks in `PrincipalChange.verify`: every other change has then committed or waits.
  */
 import { eq } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
@@ -14,19 +15,19 @@ import { adminRole, allRights, effectiveRights } from './rights.ts'
 import { distinct } from './user.ts'
 import type { UserRow } from './user-rows.ts'
 
-/** Who gives. */
+/** The caller who grants the rights. */
 export type Giver = Pick<Caller, 'userId' | 'scheme' | 'credential'>
 
 type Grants = Pick<UserRow, 'roles' | 'rights'>
 
 type AskedGrants = { readonly [Member in keyof Grants]?: Grants[Member] | undefined }
 
-/** The rights that these roles and direct rights give. */
+/** The rights of these roles and direct rights together. */
 export const rightsGiven = ({ roles = [], rights = [] }: AskedGrants): string[] => effectiveRights(roles, rights)
 
 /**
- * The rights that a change of a user gives: those of each new role, each new direct right, and all rights of a user who was disabled
- * and is enabled again. A role or right that the user had before gives nothing.
+ * The rights that a change of a user adds: the rights of each new role, each new direct right, and all rights of a
+ * disabled user who is enabled again. A role or right that the user had before adds nothing.
  */
 export function rightsAdded(before: Grants & { enabled: boolean }, after: Grants & { enabled: boolean }): string[] {
   if (!before.enabled && after.enabled) return rightsGiven(after)
@@ -36,14 +37,19 @@ export function rightsAdded(before: Grants & { enabled: boolean }, after: Grants
   })
 }
 
-/** What is given. */
+/** The rights that are granted. */
 export interface Gift {
   readonly rights: readonly string[]
-  /** The row that this transaction has already changed: what users give themselves is judged by what they had. */
+  /**
+   * The user's row before this transaction changed it. For users who change themselves, it gives the rights they had.
+   */
   readonly before?: UserRow
 }
 
-/** Refuses a giver who lacks one of these rights. Undefined: the server itself gives. @throws ProblemError `missing-right` */
+/**
+ * Refuses a giver who lacks one of these rights. Undefined stands for the server itself. @throws ProblemError
+ * `missing-right`
+ */
 export async function requireToGive(
   transaction: Drizzle,
   giver: Giver | undefined,
@@ -54,7 +60,10 @@ export async function requireToGive(
   requireAll(giver, now, rights)
 }
 
-/** Refuses to hand over the account of a user who may do more than the giver. One's own account is no gift. @throws ProblemError `missing-right` */
+/**
+ * Refuses access to the account of a user who has a right that the giver lacks. Own accounts pass. @throws ProblemError
+ * `missing-right`
+ */
 export async function requireToHandOver(
   transaction: Drizzle,
   giver: Giver | undefined,
@@ -65,8 +74,8 @@ export async function requireToHandOver(
 }
 
 /**
- * Which of its owner's rights a new API key carries (null: all). A user's own key carries the rights that are asked for, and so does
- * each key that the role `admin` makes. A key for another user carries no more than its maker has; without `asked`, it carries the
+ * The rights of a new API key (null: all rights of its owner). A user's own key, and a key that the role `admin` makes,
+ * get the rights in `asked`. A key for another user gets no right that its maker lacks; without `asked` it gets the
  * rights that both have. @throws ProblemError `missing-right`
  */
 export async function rightsOfNewKey(
@@ -81,7 +90,7 @@ export async function rightsOfNewKey(
   return distinct(asked)
 }
 
-/** Refuses when the giver has meanwhile lost a right that the new key carries. @throws ProblemError `missing-right` */
+/** Refuses when the giver has lost a right of the new key in the meantime. @throws ProblemError `missing-right` */
 export async function requireToMakeKey(
   transaction: Drizzle,
   giver: Giver | undefined,
@@ -93,12 +102,12 @@ export async function requireToMakeKey(
 
 const isOwn = (giver: Giver, id: string): boolean => giver.userId === id && actsForItsUser(giver)
 
-/** What a giver has who is disabled or gone. */
+/** The grants of a giver who is disabled or deleted. */
 const nothing: Grants = { roles: [], rights: [] }
 
 interface RightsNow {
   readonly rights: ReadonlySet<string>
-  /** Of the role `admin`, with a credential that lets everything through. */
+  /** True for the role `admin` with a credential that is not narrowed. */
   readonly isAdmin: boolean
 }
 
@@ -107,7 +116,7 @@ async function rightsNow(transaction: Drizzle, giver: Giver): Promise<RightsNow>
   return rightsThrough(giver, row)
 }
 
-/** What the credential lets through of what this row gives. */
+/** The rights of this row, narrowed by the credential. */
 function rightsThrough(giver: Giver, row: UserRow | undefined): RightsNow {
   const { roles, rights } = row?.enabled ? row : nothing
   return {

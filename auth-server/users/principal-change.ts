@@ -1,7 +1,8 @@
 /**
- * The one door for a change of a principal (docs/revocation.md#writing-a-change). Everything that alters a principal record (rights, roles,
- * enabled, deletion, creation, a new password, logout everywhere, the revocation of a login) goes through here, so that every change gets
- * its version. The publisher announces the change. No other system is called inside the transaction.
+ * The one door for a change of a principal (docs/revocation.md#writing-a-change). Everything that alters a principal
+ * record (rights, roles, enabled, deletion, creation, a new password, logout everywhere, the revocation of a login)
+ * goes through here, so that every change gets its version. The publisher announces the change. No other system is
+ * called inside the transaction.
  */
 import { eq, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
@@ -25,8 +26,8 @@ export interface PrincipalChange {
   /** Revokes everything that carries the present generation, except `keptLogin`. */
   readonly raiseGeneration?: { readonly keptLogin: LoginGeneration | null }
   /**
-   * Runs after the version was taken, when every other change has committed or waits. Rules over several users are checked here without a
-   * race. Throws to undo the change.
+   * Runs after the version was taken, when every other change has committed or waits. Rules over several users are
+   * checked here without a race. Throws to undo the change.
    */
   readonly verify?: (transaction: Drizzle) => Promise<void>
 }
@@ -37,15 +38,15 @@ export interface ChangeOutcome<Result> {
   readonly change?: PrincipalChange
 }
 
-/** The result, and the version that must be published before the caller gets an answer. */
+/** The result, and the version that must be published before the caller gets a response. */
 export interface Changed<Result> {
   readonly result: Result
   readonly principalVersion: number
 }
 
 /**
- * Changes one principal in one transaction: locks its row, runs `work`, and takes the next version as the last step. When nothing
- * changed, the version is that of the latest change, whose announcement may still be under way.
+ * Changes one principal in one transaction: locks its row, runs `work`, and takes the next version as the last step.
+ * When nothing changed, the version is that of the latest change, whose announcement may still be under way.
  *
  * @throws ProblemError `not-found` when there never was a user of this name, and whatever `work` throws
  */
@@ -60,7 +61,7 @@ export function changePrincipal<Result>(
       .from(principals)
       .where(isUsername(username) ? eq(principals.usernameFolded, foldUsername(username)) : sql`false`)
       .for('no key update')
-    if (!principal) throw new ProblemError('not-found', 'there is no such user')
+    if (!principal) throw new ProblemError('not-found', 'There is no such user.')
     const { result, change } = await work(transaction, principal)
     if (!change) return { result, principalVersion: principal.principalVersion }
     return { result, principalVersion: await numberChange(transaction, principal.usernameFolded, change) }
@@ -68,8 +69,8 @@ export function changePrincipal<Result>(
 }
 
 /**
- * Takes the next version and writes it on the principal's row, together with `change`. Must be the last step of a transaction that holds
- * the lock of that row: from here on every other change waits.
+ * Takes the next version and writes it on the principal's row, together with `change`. Must be the last step of a
+ * transaction that holds the lock of that row: from here on every other change waits.
  */
 export async function numberChange(
   transaction: Drizzle,

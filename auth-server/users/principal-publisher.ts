@@ -1,6 +1,7 @@
 /**
- * Keeps the cache and the deal servers up to date with the principals in the database: when a publication runs, who waits for it, and how
- * its failures are reported. One publication is in `publish-principals.ts`. Knows nothing of why a principal changed.
+ * Keeps the cache and the deal servers up to date with the principals in the database: when a publication runs, who
+ * waits for it, and how its failures are reported. One publication is in `publish-principals.ts`. Knows nothing of why
+ * a principal changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
@@ -30,7 +31,9 @@ export interface PublisherHealth {
   readonly upTo: number | undefined
   /** Milliseconds since the last successful publication. */
   readonly ageMs: number | undefined
-  /** Why the last publication failed: the dependency that did not answer, or that the database is older than the cache. */
+  /**
+   * Why the last publication failed: the dependency that did not answer, or that the database is older than the cache.
+   */
   readonly problem: string | undefined
 }
 
@@ -40,11 +43,17 @@ export interface PrincipalPublisher {
   start(): void
   /** Ends the heartbeat and waits for the publication under way. */
   stop(): Promise<void>
-  /** Runs a publication that begins no earlier than now, shared by all callers of that time. False when it failed. Never rejects. */
+  /**
+   * Runs a publication that begins no earlier than now, shared by all callers of that time. False when it failed. Never
+   * rejects.
+   */
   publish(): Promise<boolean>
   /** Resolves when the change is published, or 1 s later when the cache cannot be reached. Never rejects. */
   waitUntilPublished(principalVersion: number): Promise<void>
-  /** Puts the user's record into the cache again and announces it, though nothing changed. Waits for one publication. Never rejects. */
+  /**
+   * Puts the user's record into the cache again and announces it, though nothing changed. Waits for one publication.
+   * Never rejects.
+   */
   reloaded(username: string): Promise<void>
   /** The record from the database. Puts it into the cache for the next reader, if there is one. @throws Unavailable */
   fill(username: string): Promise<InstancePrincipal>
@@ -151,7 +160,10 @@ class Publisher implements PrincipalPublisher {
     return { upTo: this.#cursor, ageMs, problem: this.#problem }
   }
 
-  /** A time in a run of the cache that has a published version; undefined where no record may be put, or the cache is away. */
+  /**
+   * A time in a run of the cache that has a published version; undefined where no record may be put, or the cache is
+   * away.
+   */
   async #fillable(): Promise<{ instanceId: string; since: CacheTime } | undefined> {
     if (this.#problem !== undefined) return undefined
     try {
@@ -209,7 +221,7 @@ const problemOf = (error: unknown): string => {
   return error instanceof Error ? error.message : 'unknown error'
 }
 
-/** Waits for `work`, but no longer than this; `work` is told by its signal. */
+/** Waits for `work` for this time at most. When the time is over, the signal is aborted. */
 async function within(milliseconds: number, work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
   const over = new AbortController()
   const timeout = sleep(milliseconds, undefined, { signal: over.signal }).catch(() => undefined)

@@ -1,6 +1,6 @@
 /**
- * Builds principal records from the database. The only reader of those tables for that purpose, so that the cache, the feed and
- * `/internal` can never disagree about what a record holds.
+ * Builds principal records from the database. The cache, the change feed and `/internal` all use it, so their records
+ * are the same.
  */
 
 import type { Clock } from '../../shared/platform/clock.ts'
@@ -12,7 +12,7 @@ import { noCounter } from './change-counter.ts'
 import { effectiveRights } from './rights.ts'
 import { isUsername } from './user.ts'
 
-/** What the tables say of a principal: a record before roles are turned into rights. */
+/** The contents of the tables for one principal: a principal record with roles instead of effective rights. */
 export interface PrincipalFacts {
   readonly username: string
   readonly userId: string
@@ -25,13 +25,13 @@ export interface PrincipalFacts {
   readonly version: number
 }
 
-/** A token that expired before this time (RFC 3339) has expired for every server, also for one whose clock is behind. */
+/** A token that expired before this time (RFC 3339) is expired on every server, also on one with a slow clock. */
 export const tokensAliveSince = (clock: Clock): string =>
   new Date(clock.now() - clockToleranceSeconds * 1000).toISOString()
 
 /**
- * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON; `aliveSince` is SQL for `tokensAliveSince`. An ended login
- * matters as long as a token of it lives and its generation does not refuse it anyway.
+ * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON. `aliveSince` is SQL for `tokensAliveSince`. A
+ * revoked login stands in the record while it has an unexpired token and its generation is still accepted.
  */
 export const principalFactsSql = (aliveSince: string): string => `json_build_object(
   'username', p.username, 'userId', p.user_id, 'generation', p.generation, 'version', p.change_number,
@@ -57,7 +57,7 @@ const readSql = `select c.installation_id::text as "instanceId",
   (select ${principalFactsSql('$2::text::timestamptz')} from auth.principals p where p.username_folded = $1) as facts
   from auth.principal_change_counter c`
 
-/** The record these facts make. */
+/** Makes the record: turns roles into rights. */
 export function toPrincipalRecord(facts: PrincipalFacts): PrincipalRecord {
   const { roles, rights, revokedIds, ...rest } = facts
   return { schema: 1, ...rest, rights: effectiveRights(roles, rights), revokedIds: [...revokedIds] }
@@ -69,20 +69,20 @@ interface PrincipalSource {
 }
 
 /**
- * The record of the user of this name as the database has it now: not enabled when the user is disabled or deleted, undefined when
- * there never was one. @throws Unavailable
+ * Reads the principal record of a user name from the database. `enabled` is false for a disabled or deleted user;
+ * undefined when there never was such a user. @throws Unavailable
  */
 export const readPrincipalRecord = async (
   source: PrincipalSource,
   username: string,
 ): Promise<PrincipalRecord | undefined> => (await readPrincipal(source, username)).record
 
-/** The same, with the instance that the database is. @throws Unavailable */
+/** The same, with the instance id of the database. @throws Unavailable */
 export async function readPrincipal(
   { database, clock }: PrincipalSource,
   username: string,
 ): Promise<InstancePrincipal> {
-  // Nobody has the empty name.
+  // No user has the empty name.
   const name = isUsername(username) ? foldUsername(username) : ''
   const parameters = [name, tokensAliveSince(clock)]
   const [row] = await database.query<{ instanceId: string; facts: PrincipalFacts | null }>(readSql, parameters)

@@ -1,9 +1,11 @@
 /**
- * One publication: brings the cache up to the database and announces that on the change feed (docs/revocation.md#publishing).
+ * One publication: brings the cache up to the database and announces that on the change feed
+ * (docs/revocation.md#publishing).
  *
- * The published version is an entry of the cache. It says that in this run of the cache every record is at least as new as that version.
- * No record is put into a cache without a published version, so a run without one holds no record, and every version is true of it. A
- * later run only holds what was read from the database after the run began, so it includes everything published before.
+ * The published version is an entry of the cache. It says that in this run of the cache every record is at least as new
+ * as that version. No record is put into a cache without a published version, so a run without one holds no record, and
+ * every version is true of it. A later run only holds what was read from the database after the run began, so it
+ * includes everything published before.
  */
 import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
@@ -73,7 +75,8 @@ const batchSql = `select json_build_object(
   from auth.principal_change_counter c`
 
 /**
- * Puts every record that changed after the cursor into the cache, raises the published version, and announces the changes.
+ * Puts every record that changed after the cursor into the cache, raises the published version, and announces the
+ * changes.
  *
  * @returns the version that is now published
  * @throws Unavailable when database or cache do not answer, or another run of the cache began meanwhile
@@ -106,8 +109,8 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
   const upTo = batch.counter
   await putPublishedVersion(cache, { instanceId, version: upTo }, { since })
   const ageMs = Math.min(clock.monotonic() - readAt + feedMessageTransitMs, feedMessageMaxAgeMs)
-  const told = inOneBatch ? announcement(after, batch) : { after: upTo, upTo, changes: [] }
-  const message: FeedMessage = { ...told, ageMs, keys: ports.publishedKeys() }
+  const announced = inOneBatch ? announcement(after, batch) : { after: upTo, upTo, changes: [] }
+  const message: FeedMessage = { ...announced, ageMs, keys: ports.publishedKeys() }
   const fresh = { since: readTime, maxAgeMs: ageMs }
   if (!(await cache.publish(feedChannel(instanceId), JSON.stringify(message), fresh))) throw new Unavailable('cache')
   return upTo
@@ -127,7 +130,7 @@ async function establishPublishedVersion({ cache, database }: PublishPorts, sinc
   return established.version
 }
 
-/** False when a higher version is there, or when the run of the cache is over; callers learn the difference from `cache.publish`. */
+/** False when a higher version is there or the run of the cache is over. `cache.publish` tells callers which it was. */
 const putPublishedVersion = (
   cache: Cache,
   { instanceId, version }: { instanceId: string; version: number },
@@ -155,7 +158,10 @@ async function putRecords(
   await Promise.all(facts.map((one) => putRecord(cache, { instanceId, record: toPrincipalRecord(one) }, since)))
 }
 
-/** Puts one record under its version, in the run of the cache of `since` only; false when a newer one is there. @throws Unavailable */
+/**
+ * Puts one record under its version, in the run of the cache of `since` only; false when a newer one is there. @throws
+ * Unavailable
+ */
 export const putRecord = (
   cache: Cache,
   { instanceId, record }: { instanceId: string; record: PrincipalRecord },
@@ -167,15 +173,18 @@ export const putRecord = (
     { since, ttlSeconds: recordTtlSeconds },
   )
 
-/** Throws Unavailable if the cache was restarted. Publishes an empty message, because `putVersioned` does not report a restart. */
+/**
+ * Throws Unavailable if the cache was restarted. Publishes an empty message, because `putVersioned` does not report a
+ * restart.
+ */
 async function assertSameCacheRun(cache: Cache, instanceId: string, since: CacheTime): Promise<void> {
   const fresh = { since, maxAgeMs: 3_600_000 }
   if (!(await cache.publish(`${feedChannel(instanceId)}:incarnation`, '', fresh))) throw new Unavailable('cache')
 }
 
 /**
- * The announcement of changes that fit into one batch. Where they do not fit, the message has `after` equal to `upTo`, which tells every
- * follower that it missed some.
+ * The announcement of changes that fit into one batch. Where they do not fit, the message has `after` equal to `upTo`,
+ * which tells every follower that it missed some.
  */
 function announcement(after: number, batch: Batch): Omit<FeedMessage, 'ageMs' | 'keys'> {
   const versions = new Map([...batch.reloaded, ...batch.tail].map((facts) => [facts.username, facts.version]))

@@ -1,6 +1,6 @@
 /**
- * The rights there are and the roles that bundle them (docs/contract.md#roles-and-rights). Rights are global: who has one has it on every
- * deal. This table is the only place that knows what a role means.
+ * The rights and the roles (docs/contract.md#roles-and-rights). Rights are global: a right holds for every deal. Only
+ * this table knows the rights of a role.
  */
 
 const reading = ['deal.read', 'deal.history.read'] as const
@@ -36,13 +36,13 @@ const administering = [
   'token.introspect',
 ] as const
 
-/** Every right, as principal records carry them. */
+/** Every right, in the order of principal records. */
 export const allRights = [...reading, ...dealing, ...managing, ...administering] as const
 
 /** One of the rights. */
 export type Right = (typeof allRights)[number]
 
-/** Which rights a role stands for. */
+/** The rights of each role. */
 const rightsOfRole = {
   viewer: reading,
   agent: [...reading, ...dealing],
@@ -56,10 +56,10 @@ export type Role = keyof typeof rightsOfRole
 /** Every role. */
 export const allRoles = Object.keys(rightsOfRole) as readonly Role[]
 
-/** The role of which at least one enabled user must be left. */
+/** The role that at least one enabled user must keep. */
 export const adminRole = 'admin' satisfies Role
 
-/** Rights that only read: all that the principal `anonymous` may be given (docs/contract.md#roles-and-rights). */
+/** The rights that only read. The principal `anonymous` can have no others (docs/contract.md#roles-and-rights). */
 export const readingRights: ReadonlySet<string> = new Set<Right>([
   ...reading,
   'task.read-any',
@@ -74,11 +74,11 @@ export const isRole = (text: string): text is Role => Object.hasOwn(rightsOfRole
 export const isRight = (text: string): text is Right => (allRights as readonly string[]).includes(text)
 
 /**
- * Effective rights: those of the roles and the direct ones together, each once, in the order of `allRights`. What this version of
- * the software does not know gives nothing.
+ * Effective rights: the rights of the roles and the direct rights, each once, in the order of `allRights`. Unknown
+ * roles and rights, for example of a later version, are left out.
  */
 export function effectiveRights(roles: readonly string[], rights: readonly string[]): Right[] {
-  const held = new Set<string>(rights)
-  for (const role of roles) if (isRole(role)) for (const right of rightsOfRole[role]) held.add(right)
-  return allRights.filter((right) => held.has(right))
+  const effective = new Set<string>(rights)
+  for (const role of roles) if (isRole(role)) for (const right of rightsOfRole[role]) effective.add(right)
+  return allRights.filter((right) => effective.has(right))
 }

@@ -10,7 +10,7 @@ import { isUsername, type User } from './user.ts'
 /** A row of `users`. */
 export type UserRow = typeof users.$inferSelect
 
-/** The user in this row, without anything secret. */
+/** The user in this row, without secrets. */
 export const toUser = (row: UserRow): User => ({
   id: row.id,
   username: row.username,
@@ -21,17 +21,17 @@ export const toUser = (row: UserRow): User => ({
   updatedAt: row.updatedAt.getTime(),
 })
 
-/** The refusal for a name that no user has. */
-const noSuchUser = () => new ProblemError('not-found', 'there is no such user')
+/** The error for an unknown user name. */
+const noSuchUser = () => new ProblemError('not-found', 'There is no such user.')
 
-/** The row of this user. @throws ProblemError `not-found` */
+/** Reads the row of this user. @throws ProblemError `not-found` */
 export async function userRow(source: Drizzle, userId: string): Promise<UserRow> {
   const [row] = await source.select().from(users).where(eq(users.id, userId))
   if (!row) throw noSuchUser()
   return row
 }
 
-/** The user of this name. @throws ProblemError `not-found` */
+/** Reads the user with this name. @throws ProblemError `not-found` */
 export async function readUser(database: Database, username: string): Promise<User> {
   if (!isUsername(username)) throw noSuchUser()
   const [row] = await database.drizzle
@@ -42,7 +42,7 @@ export async function readUser(database: Database, username: string): Promise<Us
   return toUser(row)
 }
 
-/** The hash of the user's password; undefined for nobody, and for a principal that has none. */
+/** Reads the hash of the user's password. Undefined for an unknown user and for a user without a password. */
 export async function readPasswordHash(database: Database, username: string): Promise<string | undefined> {
   const [row] = await database.drizzle
     .select({ passwordHash: users.passwordHash })
@@ -51,7 +51,7 @@ export async function readPasswordHash(database: Database, username: string): Pr
   return row?.passwordHash ?? undefined
 }
 
-/** Users by folded name, which is a page's position. */
+/** Lists users in the order of their folded names. The cursor holds the last folded name. */
 export async function listUsers(database: Database, { limit, after }: PageRequest): Promise<Page<User>> {
   const folded = sql`${users.usernameFolded} collate "C"`
   const rows = await database.drizzle
@@ -63,30 +63,30 @@ export async function listUsers(database: Database, { limit, after }: PageReques
   return pageOfRows(rows, limit, { item: toUser, position: ({ usernameFolded }) => [usernameFolded] })
 }
 
-/** True when there is no user but the reserved one: a server that has just been set up. */
+/** True when only the reserved user exists, as on a new server. */
 export async function hasNoUsers(database: Database): Promise<boolean> {
-  const someone = ne(users.usernameFolded, anonymousUsername)
-  const rows = await database.drizzle.select({ id: users.id }).from(users).where(someone).limit(1)
+  const notReserved = ne(users.usernameFolded, anonymousUsername)
+  const rows = await database.drizzle.select({ id: users.id }).from(users).where(notReserved).limit(1)
   return rows.length === 0
 }
 
-/** The name of a user that the demo has made, the first by name; undefined when there is none. */
+/** The first demo user by name; undefined when there is none. */
 export async function findMadeByDemo(database: Database): Promise<string | undefined> {
   const rows = database.drizzle.select({ username: users.username }).from(users).where(eq(users.madeByDemo, true))
   const [row] = await rows.orderBy(users.username).limit(1)
   return row?.username
 }
 
-/** True for an enabled user of the role `admin`. */
+/** True for an enabled user with the role `admin`. */
 export const isEnabledAdmin = (user: Pick<UserRow, 'enabled' | 'roles'>): boolean =>
   user.enabled && user.roles.includes(adminRole)
 
 /**
- * Refuses when no enabled admin is left. Only sound once the change has its number: then nobody else can take one away at the same
- * time. @throws ProblemError `last-admin`
+ * Refuses when no enabled admin is left. Call it after the change got its version: no other change can then remove an
+ * admin at the same time. @throws ProblemError `last-admin`
  */
 export async function verifyAdminLeft(transaction: Drizzle): Promise<void> {
   const admins = and(eq(users.enabled, true), sql`${adminRole} = any(${users.roles})`)
   const left = await transaction.select({ id: users.id }).from(users).where(admins).limit(1)
-  if (left.length === 0) throw new ProblemError('last-admin', 'at least one enabled admin must be left')
+  if (left.length === 0) throw new ProblemError('last-admin', 'At least one enabled admin must be left.')
 }

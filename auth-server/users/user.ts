@@ -1,6 +1,4 @@
-/**
- * What a user is: the values, and the rules that hold for each alone. Knows no database.
- */
+/** The values of a user, and the rules for each value alone. Knows no database. */
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
 import { anonymousUsername, isAnonymous, isUsername } from '../../shared/protocol/principal/record.ts'
@@ -8,7 +6,7 @@ import { effectiveRights, isRight, isRole, readingRights } from './rights.ts'
 
 export { isUsername }
 
-/** A user as administrators see one. Times in milliseconds. */
+/** A user as administrators see it. Times in milliseconds. */
 export interface User {
   readonly id: string
   readonly username: string
@@ -20,7 +18,7 @@ export interface User {
   readonly updatedAt: number
 }
 
-/** What is wrong with a name for a new user. */
+/** The problems of a name for a new user. */
 export const usernameProblems = (username: string): MemberError[] =>
   isUsername(username)
     ? []
@@ -32,7 +30,7 @@ export const usernameProblems = (username: string): MemberError[] =>
         },
       ]
 
-/** What is wrong with the roles and direct rights that `username` is to have. */
+/** The problems of new roles and direct rights for `username`. */
 export function grantProblems(
   username: string,
   roles: readonly string[] = [],
@@ -63,9 +61,9 @@ export function grantProblems(
 /** Does nothing when there are no problems. @throws ProblemError `invalid-value` with all of them in `errors` */
 export function refuseProblems(problems: readonly MemberError[]): void {
   if (problems.length > 0) {
-    throw new ProblemError('invalid-value', 'some values cannot be accepted', { members: { errors: problems } })
+    throw new ProblemError('invalid-value', 'Some values cannot be accepted.', { members: { errors: problems } })
   }
 }
 
-/** The same values, each once: what is stored of roles and rights. */
+/** The values without duplicates: the stored form of roles and rights. */
 export const distinct = (values: readonly string[]): string[] => [...new Set(values)]

@@ -1,16 +1,10 @@
-/**
- * Users: who there is, what each may do, and how their principals change. This folder owns users, roles, rights and principal
- * records, and what is announced of them; it must not know HTTP, tokens, nor how a login works beyond its generation.
- *
- * Here: what administrators and users themselves can do. Every change has been announced when its promise resolves.
- */
-
+/** The operations of administrators on users. Each change is published when its promise resolves. */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
-import { changeUser, deleteUser, endAllLogins, type LogoutExtent, type UserPatch } from './change-user.ts'
+import { changeUser, deleteUser, type LogoutExtent, revokeAllLogins, type UserPatch } from './change-user.ts'
 import { type CreateUserPorts, insertUser } from './create-user.ts'
 import type { Giver } from './gifts.ts'
 import type { Changed } from './principal-change.ts'
@@ -18,57 +12,66 @@ import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
 import { findMadeByDemo, hasNoUsers, listUsers, readPasswordHash, readUser } from './user-rows.ts'
 
-/** A user to be created, as asked for. */
+/** The values of a request to create a user, not checked yet. */
 export interface UserRequest {
   readonly username: string
   readonly password: string
   readonly roles?: readonly string[] | undefined
   readonly rights?: readonly string[] | undefined
-  /** True when left out. */
+  /** The default is true. */
   readonly enabled?: boolean | undefined
 }
 
 /**
- * What can be done with users. Names are looked up folding ASCII case. Everything throws Unavailable, and ProblemError `not-found` for a
- * name that no user has.
+ * The operations on users. Lookups of names ignore ASCII case. Every method throws Unavailable, and ProblemError
+ * `not-found` for an unknown user name.
  */
 export interface Users {
-  /** @throws ProblemError `invalid-value` with `errors`, `user-exists`, `missing-right` when `giver` has less than the user is to get */
+  /**
+   * Creates a user.
+   * @throws ProblemError `invalid-value` with `errors`, `user-exists`, `missing-right` when `giver` lacks a right of
+   *   the user
+   */
   create(request: UserRequest, giver?: Giver): Promise<User>
-  /** As `create`, and marks the user for good: production refuses to start while there is one. */
+  /** Creates a demo user. The mark is permanent: production refuses to start while a demo user exists. */
   createForDemo(request: UserRequest): Promise<User>
   read(username: string): Promise<User>
   list(page: PageRequest): Promise<Page<User>>
   /**
-   * Replaces each member that is there. Disabling ends everything the user holds.
-   * @throws ProblemError `invalid-value`, `last-admin`, `missing-right` when it gives more than `giver` has
+   * Replaces the members in `patch`. Disabling a user revokes all its logins, sessions and tokens.
+   * @throws ProblemError `invalid-value`, `last-admin`, `missing-right` when the user gets a right that `giver` lacks
    */
   patch(username: string, patch: UserPatch, giver?: Giver): Promise<User>
-  /** @throws ProblemError `last-admin`, `reserved-user` */
+  /** Deletes a user and its credentials. @throws ProblemError `last-admin`, `reserved-user` */
   delete(username: string): Promise<void>
-  /** Ends every token, key-signed token and session of the user, and its API keys and Digest secret if asked to. */
+  /**
+   * Revokes every token, key-signed token and session of the user; with `everything`, its API keys and Digest secret
+   * too.
+   */
   logOutEverywhere(username: string, extent?: LogoutExtent): Promise<void>
-  /** True when this is the user's password. For the server itself, not for callers: nothing counts the attempt. */
+  /**
+   * True when this is the user's password. Only for the server itself: the login throttle does not count the attempt.
+   */
   hasPassword(username: string, password: string): Promise<boolean>
-  /** The name of a user that the demo has made; undefined when there is none. */
+  /** The name of a demo user; undefined when there is none. */
   findMadeByDemo(): Promise<string | undefined>
-  /** True on a server that has just been set up. */
+  /** True when no user but the reserved one exists. */
   isEmpty(): Promise<boolean>
 }
 
-/** The same for callers: what they give, they must have. */
+/** The same for callers, who can grant only rights that they have. */
 export interface UsersForCallers extends Omit<Users, 'create' | 'patch'> {
   create(request: UserRequest, giver: Giver): Promise<User>
   patch(username: string, patch: UserPatch, giver: Giver): Promise<User>
 }
 
-/** What users need. */
+/** The systems that users use. */
 export interface UsersPorts extends CreateUserPorts {
   readonly hashing: PasswordHashing
   readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
 }
 
-/** Users over these ports. */
+/** Creates the operations on users over these ports. */
 export function createUsers(ports: UsersPorts): Users {
   const { database, publisher } = ports
   const published = <Result>(change: Promise<Changed<Result>>) => whenPublished(publisher, change)
@@ -82,10 +85,10 @@ export function createUsers(ports: UsersPorts): Users {
       return published(changeUser(ports, username, { patch, giver }))
     },
     delete: async (username) => {
-      if (isAnonymous(username)) throw new ProblemError('reserved-user', 'the reserved user cannot be deleted')
+      if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user cannot be deleted.')
       await published(deleteUser(database, username))
     },
-    logOutEverywhere: (username, extent = { everything: false }) => published(endAllLogins(ports, username, extent)),
+    logOutEverywhere: (username, extent = { everything: false }) => published(revokeAllLogins(ports, username, extent)),
     hasPassword: async (username, password) => {
       const hash = await readPasswordHash(database, username)
       return hash !== undefined && ports.hashing.verify(hash, password)
@@ -95,7 +98,7 @@ export function createUsers(ports: UsersPorts): Users {
   }
 }
 
-/** Refuses what no user can be. @throws ProblemError `invalid-value` with `errors` */
+/** Refuses values that a user cannot have. @throws ProblemError `invalid-value` with `errors` */
 export function refuseImpossibleUser({ username, password, roles, rights }: UserRequest): void {
   refuseProblems([
     ...usernameProblems(username),
