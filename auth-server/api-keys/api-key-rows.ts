@@ -8,13 +8,13 @@ import type { ApiKey } from './api-key.ts'
 
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** True for what can be a key's id. */
+/** True when the text has the form of a key's id. */
 export const isApiKeyId = (text: string): boolean => idForm.test(text)
 
-/** The refusal for a key that is not there, or not the asker's. */
+/** The error for a key that does not exist or belongs to another user. */
 export const noSuchApiKey = () => new ProblemError('not-found', 'There is no such API key.')
 
-/** Which keys are meant; without `username`, anybody's. */
+/** The owner of the keys; without `username`, keys of all users. */
 export interface OfOwner {
   readonly username?: string | undefined
 }
@@ -37,7 +37,7 @@ const toApiKey = ({ key, username }: { key: typeof apiKeys.$inferSelect; usernam
 const ofOwner = ({ username }: OfOwner): SQL | undefined =>
   username === undefined ? undefined : eq(users.usernameFolded, foldUsername(username))
 
-/** Keys that are not revoked, the oldest first. */
+/** Lists the keys that are not revoked, the oldest first. */
 export async function listApiKeys({ drizzle }: Database, page: PageRequest & OfOwner): Promise<Page<ApiKey>> {
   const { after, limit } = page
   const behind =
@@ -52,7 +52,7 @@ export async function listApiKeys({ drizzle }: Database, page: PageRequest & OfO
   return pageOfRows(rows, limit, { item: toApiKey, position: ({ key }) => [key.createdAt.toISOString(), key.id] })
 }
 
-/** A key that is not revoked. @throws ProblemError `not-found` */
+/** Reads a key that is not revoked. @throws ProblemError `not-found` */
 export async function readApiKey(drizzle: Drizzle, id: string, owner: OfOwner): Promise<ApiKey> {
   if (!isApiKeyId(id)) throw noSuchApiKey()
   const [row] = await drizzle

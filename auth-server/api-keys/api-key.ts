@@ -1,8 +1,6 @@
 /**
- * API keys: what signs requests and identifies OAuth clients (docs/contract.md#signed-request). This folder owns the keys, their
- * material and what ends them; it must not know HTTP, nor how a request is signed.
- *
- * Here: what a key is, and the rules that hold for each alone. Knows no database.
+ * API keys sign requests and identify OAuth clients (docs/contract.md#api-keys). This file has the values of a key and
+ * the rules for each value alone. Knows no database.
  */
 
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
@@ -10,55 +8,55 @@ import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import { grantProblems, refuseProblems } from '../users/user.ts'
 import { publicKeyProblem } from './rsa-keys.ts'
 
-/** `hmac`: a secret that both sides hold. `rsa`: the public half of a key pair. */
+/** `hmac`: a secret that client and server share. `rsa`: a key pair, of which the server stores the public half. */
 export type ApiKeyKind = 'hmac' | 'rsa'
 
-/** A key as its owner sees it: nothing secret. Times in milliseconds. */
+/** A key as its owner sees it, without secrets. Times in milliseconds. */
 export interface ApiKey {
   readonly id: string
   readonly kind: ApiKeyKind
-  /** Its owner, as created. */
+  /** The user name of its owner, as created. */
   readonly username: string
   readonly name: string | null
   readonly requireBodyHash: boolean
-  /** All that it may do of what its owner may; null: everything. */
+  /** The rights of the key, of those that its owner has; null: all of them. */
   readonly rights: readonly string[] | null
-  /** SPKI PEM, of kind `rsa`. */
+  /** SPKI PEM, for kind `rsa`. */
   readonly publicKeyPem: string | null
   readonly createdAt: number
   readonly expiresAt: number | null
-  /** Moves in steps of a minute. */
+  /** Is updated at most once a minute by each server. */
   readonly lastUsedAt: number | null
 }
 
-/** A key to be made, as asked for. */
+/** A request for a new key. */
 export interface ApiKeyRequest {
   readonly kind: ApiKeyKind
-  /** Whose key it is to be. */
+  /** The owner of the new key. */
   readonly username: string
   readonly name?: string | undefined
-  /** The public half of the client's own pair; without it, kind `rsa` gets a new pair. */
+  /** The public half of the client's own key pair. Without it, kind `rsa` gets a new pair. */
   readonly publicKeyPem?: string | undefined
-  /** True when left out. */
+  /** The default is true. */
   readonly requireBodyHash?: boolean | undefined
   readonly rights?: readonly string[] | undefined
-  /** In milliseconds. */
+  /** Milliseconds since the epoch. */
   readonly expiresAt?: number | undefined
 }
 
-/** A new key, with what is shown of it only now. */
+/** A new key, with the secret that is shown only now. */
 export interface NewApiKey {
   readonly key: ApiKey
-  /** Of kind `hmac`. */
+  /** For kind `hmac`. */
   readonly secret?: string
-  /** PKCS#8 PEM, of kind `rsa`, unless the client brought a public key. */
+  /** PKCS#8 PEM, for kind `rsa`, unless the client sent a public key. */
   readonly privateKeyPem?: string
 }
 
-/** So many keys of one user live at a time. */
+/** How many valid keys a user can have at a time. */
 export const maxLiveKeys = 100
 
-/** Refuses what no key can be. @throws ProblemError `invalid-value` with `errors` */
+/** Refuses values that a key cannot have. @throws ProblemError `invalid-value` with `errors` */
 export function refuseImpossible(request: ApiKeyRequest, now: number): void {
   refuseProblems([
     ...grantProblems(request.username, [], request.rights),

@@ -1,4 +1,4 @@
-/** What can be done with API keys. Every change has been announced when its promise resolves. */
+/** The operations on API keys. Each change is published when its promise resolves. */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import type { Giver } from '../users/gifts.ts'
@@ -11,46 +11,51 @@ import { keepForTokens, noteUse } from './key-use.ts'
 import { createPairLimit } from './pair-limit.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
 
-/** Everything that is asynchronous throws Unavailable. */
+/** The operations on API keys. Every asynchronous method throws Unavailable. */
 export interface ApiKeys {
-  /** Refuses what no key can be, as `create` does. @throws ProblemError `invalid-value` */
+  /** Refuses values that a key cannot have, as `create` does. @throws ProblemError `invalid-value` */
   refuseImpossible(request: ApiKeyRequest): void
   /**
-   * A key for `giver`, who is its owner or has the rights that it carries. Without `giver`: for the server itself.
-   * @throws ProblemError `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`, `too-many-key-pairs`
+   * Creates a key. `giver` is its owner or has the rights of the key. Without `giver` the server itself creates it.
+   * @throws ProblemError `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`,
+   *   `too-many-key-pairs`
    */
   create(request: ApiKeyRequest, giver?: Giver): Promise<NewApiKey>
+  /** Lists the keys that are not revoked, the oldest first. */
   list(page: PageRequest & OfOwner): Promise<Page<ApiKey>>
-  /** @throws ProblemError `not-found` */
+  /** Reads a key that is not revoked. @throws ProblemError `not-found` */
   read(id: string, owner: OfOwner): Promise<ApiKey>
-  /** The key signs nothing any more, and the tokens made with it die. @throws ProblemError `not-found` */
+  /** Revokes a key and the tokens made with it. @throws ProblemError `not-found` */
   revoke(id: string, owner: OfOwner): Promise<void>
-  /** What a key verifies with; undefined when it does not exist, was revoked or has expired. */
+  /** The key material for verification; undefined when the key does not exist, is revoked or has expired. */
   material(id: string): Promise<StoredSigningKey | undefined>
-  /** The key of kind `hmac` with this id and secret (RFC 6749 §2.3.1); unknown and wrong take the same time. */
+  /**
+   * The key of kind `hmac` with this id and secret (RFC 6749 §2.3.1). An unknown id and a wrong secret take the same
+   * time.
+   */
   authenticateClient(id: string, secret: string): Promise<StoredSigningKey | undefined>
   /**
-   * Must be called before an access token with the key's id as `sid` is issued: a revocation then reaches it. False when the key has been
-   * revoked or has expired meanwhile, and no token may be issued. `expiresAt` in milliseconds.
+   * Call this before you issue an access token with the key's id as `sid`, so that a revocation of the key reaches the
+   * token. False when the key was revoked or has expired in the meantime: issue no token. `expiresAt` in milliseconds.
    */
   keepForTokens(id: string, expiresAt: number): Promise<boolean>
-  /** Notes that the key was used just now. */
+  /** Stores that the key was used now. */
   noteUse(id: string): Promise<void>
 }
 
-/** The same for callers: what they give, they must have. */
+/** The same for callers, who can grant only rights that they have. */
 export interface ApiKeysForCallers extends Omit<ApiKeys, 'create'> {
   create(request: ApiKeyRequest, giver: Giver): Promise<NewApiKey>
 }
 
-/** What API keys need. */
+/** The systems and the setting that API keys use. */
 export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'> {
-  /** So many RSA pairs are made for one user in a minute. */
+  /** How many RSA pairs are made for one user in a minute at most. */
   readonly pairsPerMinute: number
   readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
 }
 
-/** API keys over these ports. */
+/** Creates the operations on API keys over these ports. */
 export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const { database, publisher } = ports
   const changing = { ...ports, generateRsaPair: createRsaGenerator() }

@@ -13,7 +13,7 @@ import { noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { sealedPlace } from './key-material.ts'
 import { type RsaPair, spkiPemOf } from './rsa-keys.ts'
 
-/** What making keys needs. */
+/** The systems that changes of keys use. */
 export interface ChangeApiKeysPorts {
   readonly database: Database
   readonly clock: Clock
@@ -25,8 +25,9 @@ export interface ChangeApiKeysPorts {
 const secretBytes = 32
 
 /**
- * Stores a new key, which carries no more than `giver` has (`rightsOfNewKey`).
- * @throws ProblemError `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`; Unavailable
+ * Stores a new key. It gets no right that `giver` lacks (`rightsOfNewKey`).
+ * @throws ProblemError `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`;
+ *   Unavailable
  */
 export async function insertApiKey(
   ports: ChangeApiKeysPorts,
@@ -83,19 +84,19 @@ async function makeMaterial(ports: ChangeApiKeysPorts, request: ApiKeyRequest, i
   return { stored: { publicKeyPem }, shown: { privateKeyPem } }
 }
 
-/** Sound under the lock on the principal's row, which every change of its keys takes first. */
+/** Free of races, because every change of a user's keys first locks the row of the principal. */
 async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): Promise<void> {
-  const live = and(
+  const valid = and(
     eq(apiKeys.userId, userId),
     isNull(apiKeys.revokedAt),
     or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, now)),
   )
-  const [counted] = await transaction.select({ count: sql<number>`count(*)::int` }).from(apiKeys).where(live)
+  const [counted] = await transaction.select({ count: sql<number>`count(*)::int` }).from(apiKeys).where(valid)
   if ((counted?.count ?? 0) < maxLiveKeys) return
   throw new ProblemError('too-many-api-keys', `A user may have ${maxLiveKeys} API keys at a time. Revoke one first.`)
 }
 
-/** Ends a key: it signs nothing any more, and the tokens made with it die. @throws ProblemError `not-found`; Unavailable */
+/** Revokes a key and the tokens made with it. @throws ProblemError `not-found`; Unavailable */
 export async function revokeApiKey(
   { database, clock }: Pick<ChangeApiKeysPorts, 'database' | 'clock'>,
   id: string,
@@ -108,7 +109,7 @@ export async function revokeApiKey(
       .set({ revokedAt: new Date(clock.now()) })
       .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)))
       .returning({ id: apiKeys.id })
-    // Somebody else was faster, which has to be settled too.
+    // Another request revoked the key. Its change must be published too before this request is answered.
     if (revoked.length === 0) return { result: undefined }
     return { result: undefined, change: {} }
   }).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** What a key verifies with: for the auth server itself, for deal servers (`/internal`), and for OAuth clients. */
+/** Reads key material for verification: for the auth server, for deal servers (`/internal`) and for OAuth clients. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
@@ -12,7 +12,7 @@ interface MaterialPorts {
   readonly sealing: Sealing
 }
 
-/** Where the secret of a key belongs. */
+/** The associated data of the encrypted secret of a key. */
 export const sealedPlace = (id: string): SealedPlace => ({ purpose: 'api-key-secret', row: id })
 
 const readSql = `select json_build_object(
@@ -25,7 +25,9 @@ const readSql = `select json_build_object(
   where k.id = $1::text::uuid and k.revoked_at is null
     and (k.expires_at is null or k.expires_at > $2::text::timestamptz)`
 
-/** The key of this id; undefined when there is none, or none any more. @throws Unavailable */
+/**
+ * Reads the material of a key. Undefined when the key does not exist, is revoked or has expired. @throws Unavailable
+ */
 export async function readMaterial(
   { database, clock, sealing }: MaterialPorts,
   id: string,
@@ -40,7 +42,7 @@ export async function readMaterial(
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 const dummySecret = 'no API key has this secret'
 
-/** True when `secret` is the one of this key; takes as long for a key that is not there. */
+/** True when `secret` is the secret of this key. Takes the same time when there is no key. */
 export function hasSecret(material: StoredSigningKey | undefined, secret: string): boolean {
   const isEqual = timingSafeEqual(sha256(material?.secret ?? dummySecret), sha256(secret))
   return isEqual && material?.secret != null

@@ -1,4 +1,4 @@
-/** The traces that the use of a key leaves on its row: when it was used last, and how long tokens made with it are valid. */
+/** Stores the use of keys: the last use, and the expiry of tokens made with a key. Deletes old keys. */
 import { sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
@@ -33,7 +33,8 @@ export async function keepForTokens({ database, clock }: KeyUsePorts, id: string
 const stepSeconds = 30
 
 const useSql = `update auth.api_keys set last_used_at = $2::text::timestamptz
-  where id = $1::text::uuid and (last_used_at is null or last_used_at < $2::text::timestamptz - interval '${stepSeconds} s')`
+  where id = $1::text::uuid
+    and (last_used_at is null or last_used_at < $2::text::timestamptz - interval '${stepSeconds} s')`
 
 /** Stores that a key was used now. Writes at most once in `stepSeconds`. @throws Unavailable */
 export async function noteUse({ database, clock }: KeyUsePorts, id: string): Promise<void> {

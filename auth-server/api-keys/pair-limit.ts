@@ -4,13 +4,15 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
 const minuteMs = 60_000
 
-/** So many users are counted at a time; each entry is an id and the times of its minute. */
+/** How many users are counted at a time. An entry has the id of a user and the times of the last minute. */
 const room = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
-/** Counts an RSA pair that this user has made. @throws ProblemError `too-many-key-pairs` with `retryAfterSeconds` */
+/** Counts a new RSA pair of this user. @throws ProblemError `too-many-key-pairs` with `retryAfterSeconds` */
 export type CountPair = (userId: string) => void
 
-/** At most `pairsPerMinute` pairs for one user in any minute: each costs much computing time. Counts in this process. */
+/**
+ * Limits each user to `pairsPerMinute` pairs in any minute, because a pair costs much CPU time. Counts in this process.
+ */
 export function createPairLimit({ clock, pairsPerMinute }: { clock: Clock; pairsPerMinute: number }): CountPair {
   const made = createBoundedCache<readonly number[]>({ ...room, ttlMs: minuteMs, clock })
   return (userId) => {
@@ -19,13 +21,8 @@ export function createPairLimit({ clock, pairsPerMinute }: { clock: Clock; pairs
     const [first = now] = recent
     if (recent.length >= pairsPerMinute) {
       const retryAfterSeconds = Math.max(1, Math.ceil((first + minuteMs - now) / 1000))
-      throw new ProblemError(
-        'too-many-key-pairs',
-        `At most ${pairsPerMinute} RSA pairs a minute are made for one user.`,
-        {
-          retryAfterSeconds,
-        },
-      )
+      const detail = `At most ${pairsPerMinute} RSA pairs a minute are made for one user.`
+      throw new ProblemError('too-many-key-pairs', detail, { retryAfterSeconds })
     }
     made.set(userId, [...recent, now])
   }

@@ -7,7 +7,7 @@ const smallestBits = 2048
 const largestBits = 4096
 const publicExponent = 65_537n
 
-/** A PEM of another kind would be read all the same, a private key as its public half. */
+/** Node.js also reads other kinds of PEM, for example a private key, of which it takes the public half. */
 const publicPem = /^\s*-----BEGIN (RSA )?PUBLIC KEY-----[A-Za-z0-9+/=\s]+-----END (RSA )?PUBLIC KEY-----\s*$/
 
 function readPublicKey(pem: string): KeyObject | undefined {
@@ -18,7 +18,7 @@ function readPublicKey(pem: string): KeyObject | undefined {
   }
 }
 
-/** What is wrong with a public key that a client brings; undefined when nothing is. */
+/** The problem of a public key from a client; undefined when there is none. */
 export function publicKeyProblem(pem: string): string | undefined {
   const key = readPublicKey(pem)
   if (key?.asymmetricKeyType !== 'rsa') return 'must be the public key of an RSA pair, as PEM'
@@ -29,7 +29,7 @@ export function publicKeyProblem(pem: string): string | undefined {
   return exponent === publicExponent ? undefined : `must have the public exponent ${publicExponent}`
 }
 
-/** The key as SPKI PEM. @throws TypeError for one with a problem */
+/** The key as SPKI PEM. @throws TypeError for a key with a problem */
 export function spkiPemOf(pem: string): string {
   const key = readPublicKey(pem)
   if (!key) throw new TypeError('the public key has been checked before')
@@ -44,12 +44,12 @@ export interface RsaPair {
 
 const generate = promisify(generateKeyPair)
 
-/** The largest number of pairs that are being made or waited for. */
+/** How many requests for a pair can run or wait at a time. */
 const maxPending = 8
 
 /**
- * Makes RSA pairs one at a time, off the event loop: a request waits for its pair, and no other request for it. (node-rsa would make it
- * on the event loop.) @throws Unavailable when too many wait
+ * Makes RSA pairs one at a time outside the event loop, so that other requests do not wait. (node-rsa makes them on the
+ * event loop.) @throws Unavailable when too many requests wait
  */
 export function createRsaGenerator(): () => Promise<RsaPair> {
   const permits = new Permits(1)
