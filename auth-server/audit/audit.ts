@@ -1,59 +1,68 @@
 /**
- * The audit log: what was issued, revoked and administered, by whom and from where (docs/contract.md#audit-log). This folder owns the entries,
- * their chain and its check; it must not know what the actions do.
+ * The audit log: what was issued, revoked and administered, by whom and from where (docs/contract.md#audit-log).
  *
- * An entry is written when what it tells has been decided, and before anybody is answered. If it cannot be written, the answer is 503
- * although the change stands: what was issued is then handed out to nobody, and whoever tries a change again finds it done. The theft
- * of a refresh token is the exception: it is written down before the login ends, since it cannot be detected twice.
+ * An entry is stored after the decision and before the response. If it cannot be stored, the response is 503, although
+ * the change stands: an issued credential is then not sent to the client, and a repeated change finds the change done.
+ * The reuse of a refresh token is an exception: it is logged before the login is revoked, because it is detected only
+ * once.
  *
- * Of equal refusals one a minute is an entry, which says how many it stands for: strangers cannot fill the log.
+ * Of equal refusals only one a minute becomes an entry, with their number, so that clients cannot fill the log.
  */
 import type { LimitRefusal, NoteRefusal } from '../../shared/protocol/login-throttle/limit-refusals.ts'
 
-/** What happened, as far as its doer says; `seq` and `at` are the log's own. */
+/** An event to be logged. The log adds `seq` and `at`. */
 export interface AuditEvent {
-  /** User name; null when nobody has been authenticated. Whatever has not the form of a name is stored as null. */
+  /** User name; null for an unauthenticated caller. A text that has not the form of a name is stored as null. */
   readonly actor: string | null
-  /** Dotted and past tense, as events of deals: `login.started`, `api-key.revoked`, `user.changed`. */
+  /** With dots and in the past tense, like events of deals: `login.started`, `api-key.revoked`, `user.changed`. */
   readonly action: string
-  /** What it was done to: a user name or an id, never a secret; null when there is none. What has neither form is stored as null. */
+  /**
+   * The user name or id that the action changed, never a secret; null when there is none. Another text is stored as
+   * null.
+   */
   readonly target: string | null
-  /** `succeeded`, the code of the refusal, or why a login ended that its user did not end. */
+  /** `succeeded`, the problem code of a refusal, or the reason of a revocation that the user did not ask for. */
   readonly outcome: string
   readonly scheme: string | null
   readonly address: string | null
   readonly requestId: string | null
 }
 
-/** An entry as it stands in the log. */
+/** An entry of the log. */
 export interface AuditEntry extends AuditEvent {
   /** Without gaps, from 1. */
   readonly seq: number
-  /** When it happened, RFC 3339 in UTC with milliseconds. Of several equal refusals: the latest one. */
+  /** The time of the event, RFC 3339 in UTC with milliseconds. For several equal refusals, the time of the last. */
   readonly at: string
-  /** How many equal refusals it stands for: those that were left out since the entry before it, and this one; else 1. */
+  /**
+   * How many equal refusals the entry stands for: this one and those left out since the last such entry; otherwise 1.
+   */
   readonly count: number
 }
 
-/** How far the log goes: so many entries, and what the last one's MAC is. Known elsewhere, it shows that entries were cut off. */
+/**
+ * The length of the log and the MAC of its last entry. A head that is stored elsewhere shows whether entries were cut
+ * off.
+ */
 export interface AuditHead {
   readonly count: number
   /** HMAC-SHA256, base64url; empty for the empty log. */
   readonly digest: string
 }
 
-/** The log, to write to. */
+/** Writes to the log. */
 export interface Audit {
-  /** Writes down what took place; resolves when the entry is stored. @throws Unavailable */
+  /** Logs an event. Resolves when the entry is stored. @throws Unavailable */
   record(event: AuditEvent): Promise<void>
   /**
-   * Writes down a refusal, or `times` equal ones; or counts them when an equal one was written down less than a minute ago.
+   * Logs a refusal, or `times` equal refusals. Only counts them when an equal refusal was logged less than a minute
+   * ago.
    * @throws Unavailable
    */
   recordRefusal(event: AuditEvent, times?: number): Promise<void>
 }
 
-/** What a caller of each scheme tried to prove. */
+/** The action of a refused check, by scheme. */
 const actions: Readonly<Record<LimitRefusal['scheme'], string>> = {
   basic: 'password.verified',
   'key-signed': 'password.verified',

@@ -3,10 +3,10 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry } from './audit.ts'
 
-/** Computes MACs under one key of SECRETS_KEY. */
+/** Computes the MAC of an entry, with one key of SECRETS_KEY. */
 export type Mac = (entry: AuditEntry, macBefore: string) => string
 
-/** MACs under a key derived from this one for the audit log alone. */
+/** Creates MACs with a key that is derived from this one only for the audit log. */
 export function macUnder(secretsKey: SecretsKey): Mac {
   const key = secretsKey.derive('audit')
   return (entry, macBefore) =>
@@ -16,12 +16,12 @@ export function macUnder(secretsKey: SecretsKey): Mac {
 }
 
 /**
- * The canonical JSON (RFC 8785) of an entry together with the MAC before it: members sorted by name. Strings here hold no lone
- * surrogates and numbers are integers, of which JSON.stringify writes the canonical form (RFC 8785 §3.2.2).
+ * The canonical JSON (RFC 8785) of an entry and the MAC before it: members sorted by name. The strings have no lone
+ * surrogates and the numbers are integers, so JSON.stringify writes their canonical form (RFC 8785 §3.2.2).
  */
 function canonical(entry: AuditEntry, macBefore: string, keyId: string): string {
   const { action, actor, address, at, outcome, requestId, scheme, seq, target } = entry
-  // Left out when it is 1: entries from before there was a count are checked as they were written.
+  // Left out when it is 1, because older entries have no count and must keep their MAC.
   const count = entry.count === 1 ? undefined : entry.count
   return JSON.stringify({
     action,

@@ -9,7 +9,7 @@ import type { Audit, AuditEntry, AuditEvent, AuditHead } from './audit.ts'
 import { holdsKeyOfLog, macUnder } from './chain.ts'
 import { formatAuditHead } from './verify-chain.ts'
 
-/** What the log is written with. */
+/** The systems that the log uses. */
 export interface ChainedLogPorts {
   readonly database: Database
   readonly clock: Clock
@@ -17,16 +17,16 @@ export interface ChainedLogPorts {
   readonly secretsKeys: SecretsKeys
 }
 
-/** The log of one process. Several may write side by side. */
+/** The audit log of one process. Several processes can write at the same time. */
 export interface ChainedLog extends Audit {
-  /** How far the log goes now. @throws Unavailable */
+  /** Reads the head of the log. @throws Unavailable */
   head(): Promise<AuditHead>
   /**
-   * Each minute from now on writes down how many refusals were left out, and logs the head; and a warning when SECRETS_KEY is not what
-   * others write with.
+   * Starts to store the number of left-out refusals and to log the head, each minute. Also logs a warning when
+   * SECRETS_KEY does not hold the key of the last entry.
    */
   start(): void
-  /** Does so once more, and then no more. */
+  /** Does this a last time, and stops. */
   stop(): Promise<void>
 }
 
@@ -34,15 +34,19 @@ type Pending = Omit<AuditEntry, 'seq'>
 
 type Refusal = Omit<Pending, 'count'>
 
-/** So many entries go into one transaction. */
+/** How many entries are stored in one transaction at most. */
 const maxEntriesAtOnce = 200
 
 const intervalMs = 60_000
 
-const strangeKey =
-  'SECRETS_KEY does not hold the key that the audit log was last written under. Has it just been rotated? Else it is not that of the servers before'
+const unknownKeyWarning =
+  'SECRETS_KEY does not hold the key that the audit log was last written under. Has it just been rotated? ' +
+  'Otherwise it is not the SECRETS_KEY of the servers before.'
 
-/** The audit log in this database. Entries of concurrent callers share a transaction, so that none waits for the others' one by one. */
+/**
+ * Creates the audit log in this database. Entries of concurrent callers share a transaction, which is faster than one
+ * each.
+ */
 export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   const { database, clock, log } = ports
   const append = createAppender(ports)
@@ -59,7 +63,7 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
     try {
       await store(entry)
     } catch (err) {
-      log.error({ err, auditEntry: entry }, 'an audit entry could not be stored')
+      log.error({ err, auditEntry: entry }, 'An audit entry could not be stored')
       throw err
     }
   }
@@ -70,9 +74,9 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   const logHead = async () => {
     try {
       const now = await head()
-      log.info({ auditHead: now }, `audit head ${formatAuditHead(now)}`)
+      log.info({ auditHead: now }, `Current audit head ${formatAuditHead(now)}`)
     } catch (err) {
-      log.warn({ err }, 'the head of the audit log could not be read')
+      log.warn({ err }, 'The head of the audit log could not be read')
     }
   }
   const eachMinute = async (which: 'over' | 'all') => {
@@ -81,9 +85,9 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   }
   const checkKey = async () => {
     try {
-      if (!(await holdsKeyOfLog(ports))) log.warn(strangeKey)
+      if (!(await holdsKeyOfLog(ports))) log.warn(unknownKeyWarning)
     } catch (err) {
-      log.warn({ err }, 'the key of the audit log could not be checked')
+      log.warn({ err }, 'The key of the audit log could not be checked')
     }
   }
   return {
@@ -104,7 +108,7 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   }
 }
 
-/** Refusals as they become entries: one a minute of those that are equal, each with the number of those it stands for. */
+/** Makes entries of refusals: one a minute for equal refusals, with their number. */
 function createRefusals(clock: Clock, store: (entry: Pending) => Promise<void>) {
   const floods = createFloodFilter<Refusal>(clock, ({ action, scheme, outcome }) =>
     JSON.stringify([action, scheme, outcome]),
@@ -122,14 +126,17 @@ function createRefusals(clock: Clock, store: (entry: Pending) => Promise<void>) 
       const counted = floods.take({ ...cleaned(event), at: rfc3339(clock.now()) }, times)
       if (counted) await write(counted)
     },
-    /** Writes down what was left out: where its minute is over, or all of it. What cannot be written stays counted. */
+    /**
+     * Stores the counts of left-out refusals: those whose minute is over, or all. A count that cannot be stored is
+     * kept.
+     */
     async writeLeftOut(which: 'over' | 'all'): Promise<void> {
       await Promise.allSettled(floods.drain(which).map(write))
     },
   }
 }
 
-/** @throws Unavailable */
+/** Reads the head. @throws Unavailable */
 async function readHead(database: Pick<Database, 'query'>): Promise<AuditHead> {
   const [row] = await database.query<{ head: AuditHead }>(
     "select json_build_object('count', count, 'digest', mac) as head from auth.audit_head",
@@ -144,8 +151,8 @@ interface Linked extends AuditEntry {
 }
 
 /**
- * Appends entries to the chain. Most servers write alone: where the head is still the one that this process left, one statement does; where
- * it is not, a lock on it makes everybody else wait. Either way numbers have no gaps, and the chain no branches.
+ * Appends entries to the chain. If this process wrote the last entry, one statement is enough. Otherwise the process
+ * locks the head, and other processes wait. In both cases the numbers have no gaps, and the chain has no branches.
  */
 function createAppender({ database, secretsKeys }: ChainedLogPorts): (entries: readonly Pending[]) => Promise<void> {
   const [secretsKey] = secretsKeys
@@ -177,18 +184,19 @@ function createAppender({ database, secretsKeys }: ChainedLogPorts): (entries: r
   }
 }
 
-/** Moves the head only from where it is expected, and adds the entries only if it was there. */
+/** Adds the entries and moves the head only if the head is the expected one. */
 const appendSql = `with moved as (
     update auth.audit_head set count = $3::text::bigint, mac = $4::text
     where count = $1::text::bigint and mac = $2::text returning 1)
   insert into auth.audit_entries
     (seq, at, actor, action, target, outcome, scheme, address, request_id, count, key_id, mac)
-  select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count, e."keyId", e.mac
+  select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count,
+    e."keyId", e.mac
   from moved, json_to_recordset($5::text::json) as e(seq bigint, at timestamptz, actor text, action text, target text,
     outcome text, scheme text, address text, "requestId" text, count integer, "keyId" text, mac text)
   returning 1 as added`
 
-/** False when the head is another one: nothing was added then. @throws Unavailable */
+/** False when the head is another one; nothing is added then. @throws Unavailable */
 async function appendAfter(
   database: Pick<Database, 'query'>,
   { count, digest }: AuditHead,
@@ -210,12 +218,15 @@ async function lockHead(transaction: Drizzle): Promise<AuditHead> {
 }
 
 function noHead(): never {
-  throw new Error('auth.audit_head has no row: the migrations put it there')
+  throw new Error('auth.audit_head has no row: the migrations have not all been applied')
 }
 
 const isName = (text: string): boolean => /^[A-Za-z0-9._@-]{1,64}$/.test(text)
 
-/** Somebody may have typed a password where a name belongs: what has no name's or id's form is not kept. */
+/**
+ * Replaces a text that has not the form of a name or an id by null: users may type a password in the field for the
+ * name.
+ */
 const cleaned = (event: AuditEvent): AuditEvent => ({
   actor: event.actor !== null && isName(event.actor) ? event.actor : null,
   action: event.action,

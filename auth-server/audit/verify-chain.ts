@@ -1,48 +1,52 @@
-/** Checks the audit log against its own chain, and against a head that was logged: `npm run ops -- audit verify [--head …]`. */
+/**
+ * Checks the chain of the audit log, also against a head from the server's log: `npm run ops -- audit verify [--head
+ * …]`.
+ */
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditHead } from './audit.ts'
 import { type Mac, macUnder } from './chain.ts'
 import { type ChainedEntry, readChainedEntries } from './read-entries.ts'
 
-/** The first thing that is wrong with the log. */
+/** The first fault of the log. */
 export type AuditFault =
-  /** There is no entry of this number, though there are later ones. */
+  /** The entry with this number is missing, although later ones exist. */
   | { readonly fault: 'missing'; readonly seq: number }
-  /** This entry, or the one before it, is not what was written. */
+  /** This entry, or the one before it, was changed after it was written. */
   | { readonly fault: 'broken'; readonly seq: number }
-  /** This entry was written under a key that SECRETS_KEY no longer holds. */
+  /** This entry was written with a key that is not in SECRETS_KEY. */
   | { readonly fault: 'unknown-key'; readonly seq: number }
-  /** The log ends before this entry, which was there once. */
+  /** The log ends before this entry, which existed once. */
   | { readonly fault: 'cut-off'; readonly seq: number }
-  /** There are entries behind the end of the log; this is the first. */
+  /** There are entries after the head of the log; this is the first. */
   | { readonly fault: 'beyond-head'; readonly seq: number }
-  /** The log as it is now is not the one whose head this was. */
+  /** The given head belongs to another log than this one. */
   | { readonly fault: 'other-log'; readonly seq: number }
 
-/** What was found: how far the log is sound, and the first fault if there is one. */
+/** The result: how far the log is correct, and the first fault if there is one. */
 export interface AuditVerdict {
-  /** The whole log when there is no fault. */
+  /** The head of the correct part; without a fault, the head of the log. */
   readonly sound: AuditHead
   readonly fault: AuditFault | undefined
 }
 
-/** What a check reads. */
+/** The systems that the check uses. */
 export interface VerifyPorts {
   readonly database: Pick<Database, 'query'>
-  /** Entries written under any of them can be checked. */
+  /** The check knows entries of each of these keys. */
   readonly secretsKeys: SecretsKeys
-  /** So many entries are read at once; 1,000. */
+  /** How many entries are read at once. The default is 1,000. */
   readonly pageSize?: number
 }
 
-/** Both in one statement: an entry and the head that counts it appear together. */
+/** One statement reads both, because an entry and the head that counts it become visible together. */
 const endSql = `select json_build_object('count', count, 'digest', mac,
   'last', (select coalesce(max(seq), 0) from auth.audit_entries)) as "end" from auth.audit_head`
 
 /**
- * Walks the log as it stands when the call begins; it may grow meanwhile. `known` is a head that was logged earlier: whoever holds
- * the database can cut off the end unseen, but cannot make what is left agree with it.
+ * Checks the entries that exist at the time of the call; the log may grow in the meantime. `known` is a head that was
+ * logged earlier: an attacker with access to the database can cut off the end, but then the rest does not agree with
+ * this head.
  *
  * @throws Unavailable
  */
@@ -104,10 +108,10 @@ function faultOf(
   return macOf(entry, sound.digest) === mac ? undefined : { fault: 'broken', seq }
 }
 
-/** A head as it stands in the server's log and is given on the command line: `count:digest`. */
+/** The text form of a head, in the server's log and on the command line: `count:digest`. */
 export const formatAuditHead = ({ count, digest }: AuditHead): string => `${count}:${digest}`
 
-/** The head that this text is; undefined when it is none. */
+/** Parses the text form of a head; undefined for another text. */
 export function parseAuditHead(text: string): AuditHead | undefined {
   const [, count, digest] = /^(\d{1,15}):([A-Za-z0-9_-]{43})?$/.exec(text) ?? []
   if (count === undefined || (Number(count) === 0) !== (digest === undefined)) return undefined

@@ -294,7 +294,7 @@ describeOnDatabases('the audit log', (open) => {
     await log.stop()
     const head = await log.head()
     expect(lines).toMatchObject([{ level: 'info', content: { auditHead: head } }])
-    expect(parseAuditHead(lines[0]?.text?.replace('audit head ', '') ?? '')).toEqual(head)
+    expect(parseAuditHead(lines[0]?.text?.replace('Current audit head ', '') ?? '')).toEqual(head)
     const away = { ...opened.database, transaction: () => Promise.reject(new Unavailable('database')) }
     const broken = createChainedLog({ database: away as never, clock, log: logger as never, secretsKeys })
     await expect(broken.record(event('alice'))).rejects.toBeInstanceOf(Unavailable)
