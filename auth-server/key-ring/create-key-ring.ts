@@ -5,9 +5,9 @@ import { keyRingText, type NewKeyOptions, newKeyPair, writePrivately } from './k
 import { type KeyEntry, keyRingFileName, keyUses } from './keyring-file.ts'
 
 /**
- * Writes a first key ring with one active key for each use into `directory`, which is made when it is missing; false when there
- * already is a `keyring.json`, whatever is in it. Appears as a whole: of two processes that start at once, one writes the ring
- * and both find it. @throws OperatorError when the folder cannot be written
+ * Writes a first key ring, with one active key for each use, into `directory`; creates the folder if it is missing.
+ * False when a `keyring.json` exists, with any content. The file appears in one step: when two processes start at the
+ * same time, one writes the ring and both find it. @throws OperatorError when the folder cannot be written
  */
 export const createKeyRing = (directory: string, options: NewKeyOptions): Promise<boolean> =>
   withFilesOf('KEYS_DIR', directory, () => createIfMissing(directory, options))

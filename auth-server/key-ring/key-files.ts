@@ -1,4 +1,4 @@
-/** Key files and `keyring.json` on disk: written whole, down to the disk, readable by their owner alone. */
+/** Writes key files and `keyring.json`: as a whole, synced to the disk, and readable only by their owner. */
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,16 +7,16 @@ import NodeRSA from 'node-rsa'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { algOfUse, type KeyEntry, type KeyRingFile, type KeyUse, keyRingFileName } from './keyring-file.ts'
 
-/** How new keys are made. */
+/** The settings for new keys. */
 export interface NewKeyOptions {
   /** `KEY_BITS`: 2048, 3072 or 4096. */
   readonly bits: number
-  /** `KEYS_PASSPHRASE`: encrypts the files when given. */
+  /** `KEYS_PASSPHRASE`: encrypts the files if it is set. */
   readonly passphrase?: string | undefined
   readonly clock: Clock
 }
 
-/** A new key pair, in no file yet: its entry, in state `pending` and published now, and its PKCS#8 PEM text. */
+/** Makes a key pair and stores nothing: the entry, in state `pending` and published now, and the PKCS#8 PEM text. */
 export async function newKeyPair(
   use: KeyUse,
   { bits, passphrase, clock }: NewKeyOptions,
@@ -44,7 +44,10 @@ export async function newKeyPair(
   return { entry, pem: pem.toString() }
 }
 
-/** Writes a new file that only its owner can read, as a whole or not at all. @throws Error with code EEXIST when it is there */
+/**
+ * Writes a new file that only its owner can read, as a whole or not at all. @throws Error with code EEXIST when it
+ * exists
+ */
 export async function writePrivately(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {
@@ -58,10 +61,10 @@ export async function writePrivately(path: string, text: string): Promise<void> 
   }
 }
 
-/** `keyring.json` as text. */
+/** The text of `keyring.json`. */
 export const keyRingText = (ring: KeyRingFile): string => `${JSON.stringify(ring, null, 2)}\n`
 
-/** Replaces `keyring.json` in one step: a reader sees the former ring or this one. */
+/** Replaces `keyring.json` in one step: a reader sees the former ring or the new one. */
 export async function replaceKeyRing(directory: string, ring: KeyRingFile): Promise<void> {
   const draft = join(directory, `${keyRingFileName}.new`)
   await rm(draft, { force: true })

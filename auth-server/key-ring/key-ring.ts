@@ -1,7 +1,7 @@
 /**
- * The key ring: which key signs, which keys verify, and what is published of them. Owns `KEYS_DIR`: `keyring.json` and one PKCS#8
- * file for each key pair. Follows changes that operators make there, and keeps the ring it has when a new one cannot be used. Knows
- * nothing of tokens.
+ * The key ring in use: the key that signs, the keys that verify, and their published form. Reads `KEYS_DIR`:
+ * `keyring.json` and one PKCS#8 file for each key pair. Follows changes by operators, and keeps the former ring when a
+ * new one cannot be used. Knows nothing of tokens.
  */
 import type { KeyObject } from 'node:crypto'
 import { watch } from 'node:fs'
@@ -13,7 +13,7 @@ import { joinDigests, keySetDigest } from '../../shared/protocol/internal-api/pu
 import { type KeyEntry, type KeyUse, keyRingFileName, parseKeyRingFile } from './keyring-file.ts'
 import { type KeyRingPlace, type LoadedKey, loadKeys, readKeyRingText } from './load-key-ring.ts'
 
-/** A public key as JWK (RFC 7517 §4, RFC 7518 §6.3.1): public members only. */
+/** A public key as JWK, with public members only (RFC 7517 §4, RFC 7518 §6.3.1). */
 export interface PublicJwk {
   readonly kty: 'RSA'
   readonly kid: string
@@ -28,39 +28,40 @@ export interface JwkSet {
   readonly keys: readonly PublicJwk[]
 }
 
-/** What is told of a key: its entry without the file. Times are RFC 3339. */
+/** The public state of a key: its entry without the file name. Times are RFC 3339. */
 export type KeyStatus = Omit<KeyEntry, 'file'>
 
-/** The key ring as it is now; every answer may differ from the one before when operators have changed it. */
+/** The current key ring. Results change when operators change the ring. */
 export interface KeyRing {
   /** The active key of this use. */
   signingKey(use: KeyUse): { readonly kid: string; readonly privateKey: KeyObject }
   /** The keys that verify this use: pending, active and retired ones. */
   verificationKeys(use: KeyUse): VerificationKeys
-  /** What is published of this use, the active key first. */
+  /** The published keys of this use, the active key first. */
   jwkSet(use: KeyUse): JwkSet
-  /** A published key as PEM (SPKI); undefined when there is none of this kid. */
+  /** The published key with this kid as PEM (SPKI); undefined when there is none. */
   publicKeyPem(kid: string): string | undefined
-  /** Every key that ever was in the ring. */
+  /** Every key of the ring, removed keys too. */
   status(): readonly KeyStatus[]
-  /** Which keys are published, of both uses (`shared/protocol/internal-api/published-keys.ts`). */
+  /** The digest of the published keys of both uses (`shared/protocol/internal-api/published-keys.ts`). */
   publishedKeys(): string
-  /** Looks into the folder now, not at the next turn; resolves when the ring is the one that is there, unless that cannot be used. */
+  /** Reads the folder now. Resolves when the ring in the folder is in use, or cannot be used. */
   look(): Promise<void>
-  /** From now on calls `listener` when the ring has changed. */
+  /** Calls `listener` after each change of the ring. */
   onChange(listener: () => void): void
-  /** Why what now is in the folder cannot be used; undefined when the ring in use is the one in the folder. */
+  /** Why the ring in the folder cannot be used; undefined when it is in use. */
   problem(): string | undefined
-  /** Ends the watching. */
+  /** Stops to watch the folder. */
   close(): Promise<void>
 }
 
+/** How the folder is watched. */
 export interface WatchOptions {
-  /** How often `keyring.json` is looked at, whatever the system tells, in milliseconds; 250 when left out. */
+  /** The interval at which `keyring.json` is read, in milliseconds. The default is 250. */
   readonly intervalMs?: number
 }
 
-/** Opens the ring in this folder and follows its changes. @throws KeyRingError */
+/** Opens the ring in this folder, and follows its changes. @throws KeyRingError */
 export async function openKeyRing(
   place: KeyRingPlace,
   log: Pick<Log, 'info' | 'error'>,
@@ -82,11 +83,11 @@ class WatchedKeyRing implements KeyRing {
   readonly #log: Pick<Log, 'info' | 'error'>
   readonly #stop = new AbortController()
   readonly #listeners: (() => void)[] = []
-  /** One look at a time; whoever asks meanwhile waits for one that begins later. */
-  readonly #gatherLooks = gather<undefined, undefined>({
-    run: async (asked) => {
+  /** Runs one read at a time. A caller during a read waits for the next one, which all such callers share. */
+  readonly #gatherReads = gather<undefined, undefined>({
+    run: async (callers) => {
       await this.#reload()
-      return asked
+      return callers
     },
     isItemError: () => false,
     maxItems: Number.POSITIVE_INFINITY,
@@ -134,7 +135,7 @@ class WatchedKeyRing implements KeyRing {
   }
 
   look(): Promise<void> {
-    return this.#gatherLooks(undefined)
+    return this.#gatherReads(undefined)
   }
 
   onChange(listener: () => void): void {
@@ -150,18 +151,21 @@ class WatchedKeyRing implements KeyRing {
     await this.#watching
   }
 
-  /** Begins to look at the folder: at once when the system tells of a change, and from time to time, since not every file system does. */
+  /**
+   * Watches the folder: reads it when the system reports a change, and at intervals, because not every file system
+   * reports.
+   */
   watch(intervalMs: number): void {
     this.#watching = this.#poll(intervalMs)
     try {
       const listen = (event: string, file: string | null) => {
-        // Its writer puts the whole file in place; what is written bit by bit is better looked at a moment later.
+        // The file is replaced by a rename. Other writes may be incomplete: the next interval reads them.
         if (event === 'rename' && file === keyRingFileName) void this.look()
       }
       const { signal } = this.#stop
       watch(this.#place.directory, { signal, persistent: false }, listen).on('error', () => undefined)
     } catch {
-      // No more such watches are to be had, or none for this folder.
+      // The system has no more watches, or cannot watch this folder. The intervals are enough.
     }
   }
 
@@ -183,13 +187,13 @@ class WatchedKeyRing implements KeyRing {
       if (text !== this.#snapshot.text) {
         this.#snapshot = { text, keys: await loadKeys(text, this.#place) }
         this.#verifying = verifyingKeys(this.#snapshot.keys)
-        this.#log.info({ kids: this.#snapshot.keys.map(({ entry }) => entry.kid) }, 'key ring: changed')
+        this.#log.info({ kids: this.#snapshot.keys.map(({ entry }) => entry.kid) }, 'Key ring: changed')
         for (const listener of this.#listeners) listener()
       }
       this.#problem = undefined
     } catch (error) {
       const problem = error instanceof Error ? error.message : 'unknown error'
-      if (problem !== this.#problem) this.#log.error(`key ring: keeping the former one: ${problem}`)
+      if (problem !== this.#problem) this.#log.error(`Key ring: keeping the former one: ${problem}`)
       this.#problem = problem
     }
   }

@@ -1,27 +1,23 @@
-/**
- * The form of `keyring.json`, and what must hold of it as a whole. Knows no files beyond that text.
- */
+/** The form of `keyring.json`, and the rules for it as a whole. Knows only its text, no files. */
 import { z } from 'zod'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 
-/** What a key pair is for; one never serves both (docs/contract.md#key-ring). */
+/** The uses of key pairs. One key pair never has both uses (docs/contract.md#key-ring). */
 export const keyUses = ['jwt', 'key-signed'] as const
 
 /** `jwt` signs access tokens; `key-signed` makes key-signed tokens. */
 export type KeyUse = (typeof keyUses)[number]
 
-/** Published only; signs; verifies only; gone (docs/contract.md#key-ring). */
+/** The states: only published; signs; only verifies; deleted (docs/contract.md#key-ring). */
 const keyStates = ['pending', 'active', 'retired', 'removed'] as const
 
-/**
- * The JWK's `alg` (RFC 7517 §4.4). Key-signed tokens are no JWS: a name of our own keeps their keys out of every JWT library's hands.
- */
+/** The JWK's `alg` (RFC 7517 §4.4). Key-signed tokens are no JWS: with an own name, no JWT library uses their keys. */
 export const algOfUse = { jwt: 'RS256', 'key-signed': 'kst1' } as const satisfies Record<KeyUse, string>
 
 /** The name of the file in `KEYS_DIR`. */
 export const keyRingFileName = 'keyring.json'
 
-const moment = z.iso.datetime()
+const time = z.iso.datetime()
 
 const entrySchema = z.strictObject({
   /** JWK Thumbprint (RFC 7638). */
@@ -29,21 +25,21 @@ const entrySchema = z.strictObject({
   use: z.enum(keyUses),
   alg: z.enum(Object.values(algOfUse)),
   state: z.enum(keyStates),
-  createdAt: moment,
-  publishedAt: moment.nullable(),
-  activatedAt: moment.nullable(),
-  retiredAt: moment.nullable(),
-  /** When a retired key is to be removed. */
-  removeAt: moment.nullable(),
-  /** When and why it was taken away before its time. */
-  revokedAt: moment.nullable().default(null),
+  createdAt: time,
+  publishedAt: time.nullable(),
+  activatedAt: time.nullable(),
+  retiredAt: time.nullable(),
+  /** When a retired key can be removed. */
+  removeAt: time.nullable(),
+  /** When and why the key was revoked. */
+  revokedAt: time.nullable().default(null),
   revokedReason: z.string().max(500).nullable().default(null),
-  /** PKCS#8 PEM file in the same folder. */
+  /** The PKCS#8 PEM file in the same folder. */
   file: z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9._-]*\.pem$/),
 })
 
 const fileSchema = z.strictObject({
-  /** Says that this file is ours, and its layout. */
+  /** Marks the file as a key ring of Keyhold, with the number of its layout. */
   keyholdKeyRing: z.literal(1),
   keys: z.array(entrySchema).min(1),
 })
@@ -54,12 +50,12 @@ export type KeyEntry = z.infer<typeof entrySchema>
 /** The whole of `keyring.json`. */
 export type KeyRingFile = z.infer<typeof fileSchema>
 
-/** A key ring that cannot be used: says which file, what is wrong and what was expected; never anything of a key. */
+/** A key ring cannot be used. The message has the file, the problem and the expectation, and nothing of a key. */
 export class KeyRingError extends OperatorError {
   override readonly name = 'KeyRingError'
 }
 
-/** The key ring in this text. @throws KeyRingError naming `path` */
+/** Parses a key ring. @throws KeyRingError with `path` in its message */
 export function parseKeyRingFile(text: string, path: string): KeyRingFile {
   const parsed = fileSchema.safeParse(parseJson(text, path))
   if (!parsed.success) {

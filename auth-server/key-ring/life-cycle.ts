@@ -1,40 +1,40 @@
 /**
- * The life of a key: pending (published, not signing) → active (signs) → retired (verifies only) → removed. Pure: which step a ring needs
- * next and when, and what each step makes of it. Knows no files.
+ * The life cycle of a key: pending (published, not signing) → active (signs) → retired (verifies only) → removed. Pure:
+ * computes the next steps of a ring, their times, and the ring after each step. Knows no files.
  */
 
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import { type KeyEntry, type KeyRingFile, type KeyUse, keyUses } from './keyring-file.ts'
 
-/** How long the states last, in milliseconds. */
+/** The durations of the states, in milliseconds. */
 export interface LifeCycleRules {
-  /** `KEY_MAX_AGE_DAYS`: an active key older than this is to be replaced. */
+  /** `KEY_MAX_AGE_DAYS`: an older active key must be replaced. */
   readonly maxAgeMs: number
   /** The longest life of a token of each use (`ACCESS_TOKEN_TTL`, `KEY_SIGNED_TOKEN_TTL`). */
   readonly longestTokenLifeMs: Readonly<Record<KeyUse, number>>
 }
 
-/** A key must have been published this long before it signs, so that whoever caches the key document knows it, in milliseconds. */
+/** How long a key is published before it signs, in milliseconds: every cache of the key document then has it. */
 export const publicationMs = 600_000
 
 /**
- * A retired key stays for this much longer than its last token, in milliseconds: the clock tolerance, and a minute for a
- * server that notices the next key late and signs with this one meanwhile.
+ * How long a retired key stays after the expiry of its last token, in milliseconds: the clock tolerance, and a minute
+ * for a server that notices the next key late and still signs with this one.
  */
 const removalToleranceMs = (clockToleranceSeconds + 60) * 1000
 
-/** Something to be done with a ring, and from when on. */
+/** A step that a ring needs, and the time from which it is due. */
 export type Step =
   | { readonly do: 'generate'; readonly use: KeyUse; readonly dueAt: number }
   | { readonly do: 'promote' | 'remove'; readonly use: KeyUse; readonly kid: string; readonly dueAt: number }
 
-/** A step that the state of the ring forbids; says what to do instead. */
+/** The state of the ring forbids a step. The message says what to do instead. */
 export class StepError extends Error {
   override readonly name = 'StepError'
 }
 
-/** The next steps of every use, soonest first. */
+/** The next steps of every use, the earliest first. */
 export function nextSteps({ keys }: KeyRingFile, rules: LifeCycleRules): Step[] {
   const steps = keyUses.flatMap((use) => {
     const ofUse = keys.filter((key) => key.use === use)
@@ -46,7 +46,7 @@ export function nextSteps({ keys }: KeyRingFile, rules: LifeCycleRules): Step[] 
   return steps.toSorted((a, b) => a.dueAt - b.dueAt)
 }
 
-/** The oldest pending key takes over, or a new one is made in time. */
+/** The step towards the next active key: promote the oldest pending key, or generate a new key. */
 function succession(ofUse: readonly KeyEntry[], use: KeyUse, { maxAgeMs }: LifeCycleRules): Step[] {
   const [pending] = ofUse.filter(({ state }) => state === 'pending').toSorted(byPublication)
   if (pending) return [{ do: 'promote', use, kid: pending.kid, dueAt: timeOf(pending.publishedAt) + publicationMs }]
@@ -56,15 +56,15 @@ function succession(ofUse: readonly KeyEntry[], use: KeyUse, { maxAgeMs }: LifeC
 
 const byPublication = (a: KeyEntry, b: KeyEntry) => timeOf(a.publishedAt) - timeOf(b.publishedAt)
 
-const timeOf = (moment: string | null): number => (moment === null ? 0 : Date.parse(moment))
+const timeOf = (time: string | null): number => (time === null ? 0 : Date.parse(time))
 
-/** When and by which rules a step is taken. */
+/** The clock and the rules of a step. */
 export interface StepContext {
   readonly clock: Clock
   readonly rules: LifeCycleRules
 }
 
-/** The ring in which this pending key signs and the one before only verifies. @throws StepError */
+/** The ring after the promotion: this pending key signs, and its predecessor only verifies. @throws StepError */
 export function promote(
   ring: KeyRingFile,
   kid: string,
@@ -86,7 +86,10 @@ export function promote(
   })
 }
 
-/** The ring in which this pending key never signs. The active one cannot retire without a successor. @throws StepError */
+/**
+ * The ring after this pending key was retired without signing. The active key cannot retire like this. @throws
+ * StepError
+ */
 export function retire(ring: KeyRingFile, kid: string, { clock, rules }: StepContext): KeyRingFile {
   const key = requireKey(ring, kid, ['pending', 'active'])
   if (key.state === 'active') throw new StepError(`${kid} signs; it retires when another key is promoted`)
@@ -95,16 +98,17 @@ export function retire(ring: KeyRingFile, kid: string, { clock, rules }: StepCon
   return changed(ring, (entry) => (entry.kid === kid ? { ...entry, state: 'retired', retiredAt, removeAt } : entry))
 }
 
-/** The ring without this retired key. @throws StepError as long as a token of it may live */
+/** The ring without this retired key. @throws StepError while a token of it may be valid */
 export function remove(ring: KeyRingFile, kid: string, clock: Clock): KeyRingFile {
   const key = requireKey(ring, kid, ['retired'])
-  if (clock.now() < timeOf(key.removeAt)) throw new StepError(`tokens of ${kid} may live until ${key.removeAt}`)
+  if (clock.now() < timeOf(key.removeAt)) throw new StepError(`tokens of ${kid} may be valid until ${key.removeAt}`)
   return changed(ring, (entry) => (entry.kid === kid ? { ...entry, state: 'removed' } : entry))
 }
 
 /**
- * The ring that has nothing of this key any more, whatever its state. If it signed, the oldest pending key of its use signs at once,
- * though not everybody may know it yet, or else `successor`, which must be new. @throws StepError
+ * The ring after the revocation of this key, in any state. If the key was active, the oldest pending key of its use
+ * signs at once, although some caches may not have it yet; without a pending key, the new key `successor`. @throws
+ * StepError
  */
 export function revoke(
   ring: KeyRingFile,
@@ -122,11 +126,11 @@ export function revoke(
   })
 }
 
-/** The pending key that would take over from this one. */
+/** The pending key that would replace this key. */
 export const heirOf = (keys: readonly KeyEntry[], { use }: KeyEntry): KeyEntry | undefined =>
   keys.filter((entry) => entry.use === use && entry.state === 'pending').toSorted(byPublication)[0]
 
-/** The key of this id. @throws StepError when there is none, or it is in none of these states */
+/** The key with this kid. @throws StepError when there is none, or its state is none of `states` */
 export function requireKey(ring: KeyRingFile, kid: string, states: readonly KeyEntry['state'][]): KeyEntry {
   const key = ring.keys.find((entry) => entry.kid === kid)
   if (!key) throw new StepError(`there is no key ${kid}; keys status lists them`)

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { calculateJwkThumbprint } from 'jose'
 import { type KeyEntry, KeyRingError, keyRingFileName, parseKeyRingFile } from './keyring-file.ts'
 
-/** A key pair with its entry; the public half alone leaves this process. */
+/** A key pair with its entry. Only the public half leaves this process. */
 export interface LoadedKey {
   readonly entry: KeyEntry
   readonly publicKey: KeyObject
   readonly privateKey: KeyObject
 }
 
-/** Where a key ring is and how it is opened. */
+/** The folder of a key ring and the passphrase of its files. */
 export interface KeyRingPlace {
   /** `KEYS_DIR`. */
   readonly directory: string
@@ -19,10 +19,10 @@ export interface KeyRingPlace {
   readonly passphrase?: string | undefined
 }
 
-/** Shorter moduli are refused (RFC 7518 §3.3). */
+/** The shortest modulus that is accepted, in bits (RFC 7518 §3.3). */
 const minModulusBits = 2048
 
-/** The text of `keyring.json`. @throws KeyRingError when there is none or it cannot be read */
+/** Reads the text of `keyring.json`. @throws KeyRingError when it is missing or cannot be read */
 export async function readKeyRingText(directory: string): Promise<string> {
   const path = join(directory, keyRingFileName)
   try {
@@ -32,7 +32,10 @@ export async function readKeyRingText(directory: string): Promise<string> {
   }
 }
 
-/** Every key of this `keyring.json` but the removed ones. @throws KeyRingError for the first one that cannot be used */
+/**
+ * Loads every key of this `keyring.json` except removed keys. @throws KeyRingError for the first key that cannot be
+ * used
+ */
 export function loadKeys(text: string, place: KeyRingPlace): Promise<LoadedKey[]> {
   const { keys } = parseKeyRingFile(text, join(place.directory, keyRingFileName))
   return Promise.all(keys.filter((entry) => entry.state !== 'removed').map((entry) => loadKey(entry, place)))
@@ -55,8 +58,9 @@ async function loadKey(entry: KeyEntry, place: KeyRingPlace): Promise<LoadedKey>
 }
 
 /**
- * The encryption of PKCS#8 files (PBES2 with AES-CBC: OpenSSL writes no other) does not notice a change, and what a changed private key
- * signs may give the key away (Klíma and Rosa, 2002): such a key must sign nothing that leaves this process.
+ * True when both keys belong together. The encryption of PKCS#8 files (PBES2 with AES-CBC: OpenSSL writes no other)
+ * does not detect changes, and a signature by a changed private key can reveal the key (Klíma and Rosa, 2002). So no
+ * signature by such a key may leave this process.
  */
 function isPair(privateKey: KeyObject, publicKey: KeyObject): boolean {
   const probe = randomBytes(32)

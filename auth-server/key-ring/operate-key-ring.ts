@@ -1,6 +1,6 @@
 /**
- * What operators do with the key ring in `KEYS_DIR`, one at a time. Each step ends in one replacement of `keyring.json`, after which every
- * running server follows within a second; a step that cannot be done leaves everything as it was.
+ * The operations of operators on the key ring in `KEYS_DIR`, one at a time. Each step ends with one replacement of
+ * `keyring.json`, and every running server follows within a second. A step that fails changes nothing.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { type KeyEntry, KeyRingError, type KeyRingFile, type KeyUse, parseKeyRin
 import * as lifeCycle from './life-cycle.ts'
 import { type KeyRingPlace, loadKeys, readKeyRingText } from './load-key-ring.ts'
 
-/** Where the ring is, and by which rules it lives. */
+/** The folder of the ring, the rules of its life cycle, and the size of new keys. */
 export interface KeyRingOperation extends KeyRingPlace {
   /** `KEY_BITS`. */
   readonly bits: number
@@ -20,28 +20,28 @@ export interface KeyRingOperation extends KeyRingPlace {
   readonly clock: Clock
 }
 
-/** The ring as it stands in the folder, every key opened and checked. @throws KeyRingError */
+/** Reads the ring in the folder, and opens and checks every key. @throws KeyRingError */
 export async function readKeyRing(place: KeyRingPlace): Promise<KeyRingFile> {
   const text = await readKeyRingText(place.directory)
   await loadKeys(text, place)
   return parseKeyRingFile(text, place.directory)
 }
 
-/** A new key, published and not signing yet. @throws KeyRingError, DataFolderLocked, OperatorError as each of these steps */
+/** Adds a new key, which is published and does not sign yet. @throws KeyRingError, DataFolderLocked, OperatorError */
 export const generateKey = (operation: KeyRingOperation, use: KeyUse): Promise<KeyEntry> =>
   alone(operation, (ring) => addKey(operation, ring, use))
 
-/** @throws StepError, KeyRingError, DataFolderLocked */
+/** Lets a pending key sign. @throws StepError, KeyRingError, DataFolderLocked */
 export const promoteKey = (operation: KeyRingOperation, kid: string, options: { early: boolean }): Promise<void> =>
   alone(operation, (ring) => replace(operation, ring, lifeCycle.promote(ring, kid, { ...operation, ...options })))
 
-/** @throws StepError, KeyRingError, DataFolderLocked */
+/** Retires a pending key. @throws StepError, KeyRingError, DataFolderLocked */
 export const retireKey = (operation: KeyRingOperation, kid: string): Promise<void> =>
   alone(operation, (ring) => replace(operation, ring, lifeCycle.retire(ring, kid, operation)))
 
 /**
- * The emergency exit: nothing of this key is accepted any more, and its file is gone. Gives the key that signs in its place, if it
- * signed. @throws StepError, KeyRingError, DataFolderLocked
+ * Revokes a key in an emergency: no token of this key is accepted, and its file is deleted. Returns the key that now
+ * signs, if the revoked key was active. @throws StepError, KeyRingError, DataFolderLocked
  */
 export const revokeKey = (operation: KeyRingOperation, kid: string, reason: string): Promise<KeyEntry | undefined> =>
   alone(operation, async (ring) => {
@@ -57,7 +57,7 @@ export const revokeKey = (operation: KeyRingOperation, kid: string, reason: stri
       : undefined
   })
 
-/** Does every step that is due, and gives them with those that come next. Doing it again at once does nothing. */
+/** Does every step that is due. Returns these steps and the next ones. A second call at once does nothing. */
 export const rotateKeys = (
   operation: KeyRingOperation,
 ): Promise<{ readonly done: readonly lifeCycle.Step[]; readonly next: readonly lifeCycle.Step[] }> =>
@@ -86,7 +86,7 @@ async function addKey(operation: KeyRingOperation, ring: KeyRingFile, use: KeyUs
   return entry
 }
 
-/** One operator at a time; a ring that cannot be used is touched by nobody. */
+/** Runs one operation at a time, and only on a ring that can be used. */
 const alone = <Result>(operation: KeyRingOperation, work: (ring: KeyRingFile) => Promise<Result>): Promise<Result> =>
   withFilesOf('KEYS_DIR', operation.directory, async () => {
     await readKeyRingText(operation.directory)
@@ -98,11 +98,14 @@ const alone = <Result>(operation: KeyRingOperation, work: (ring: KeyRingFile) =>
     }
   })
 
-/** Also where locks do not reach, as between containers that share the folder. @throws KeyRingError */
+/**
+ * Detects changes by a process that the lock does not stop, as in another container with this folder. @throws
+ * KeyRingError
+ */
 async function requireUnchanged({ directory }: KeyRingPlace, ring: KeyRingFile): Promise<void> {
   const now = parseKeyRingFile(await readKeyRingText(directory), directory)
   if (JSON.stringify(now) === JSON.stringify(ring)) return
-  throw new KeyRingError(`${directory} was changed by somebody else just now; look at keys status and try again`)
+  throw new KeyRingError(`${directory} was changed by another process just now; look at keys status and try again`)
 }
 
 async function replace(operation: KeyRingOperation, before: KeyRingFile, next: KeyRingFile): Promise<void> {

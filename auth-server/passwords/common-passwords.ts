@@ -1,25 +1,28 @@
-/** Passwords that are known from breaches, as a file beside the code (`scripts/common-passwords.mjs` makes it). Nothing is looked up elsewhere. */
+/**
+ * The passwords known from breaches, in a file beside the code (made by `scripts/common-passwords.mjs`). Asks no other
+ * service.
+ */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** So many bytes of SHA-256 stand for a password: one in five million others is taken for one of them. */
+/** Bytes of SHA-256 stored for a password: one in five million other passwords is refused by mistake. */
 const entryBytes = 5
 
 const file = join(import.meta.dirname, 'common-passwords.bin')
 
 let known: Buffer | undefined
 
-/** The sorted entries, read once, when the first new password comes: 1 MB, outside of the heap. */
+/** The sorted entries. They are read once, for the first new password: 1 MB, outside the heap. */
 const entries = (): Buffer => {
   known ??= readFileSync(file)
   return known
 }
 
-/** How many passwords are known. */
+/** The number of known passwords. */
 export const commonPasswordCount = (): number => entries().length / entryBytes
 
-/** Whether this password, in NFC, is known from breaches, in whatever case. */
+/** True when this password, in NFC, is known from breaches, in upper or lower case. */
 export function isCommonPassword(password: string): boolean {
   const wanted = createHash('sha256').update(password.toLowerCase()).digest().readUIntBE(0, entryBytes)
   const sorted = entries()

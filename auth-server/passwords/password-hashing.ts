@@ -1,6 +1,6 @@
 /**
- * Hashes and verifies passwords with Argon2id, so many at once that other requests stay fast, and so many waiting that nobody waits
- * for long. This folder owns how passwords are judged and kept; it must not know whose they are.
+ * Hashes and verifies passwords with Argon2id. The number of parallel hashes is limited, so other requests stay fast;
+ * the queue is limited, so waits stay short.
  */
 import { randomBytes } from 'node:crypto'
 import { hash as argon2Hash, verify as argon2Verify, parseOptions } from '@node-rs/argon2'
@@ -10,38 +10,39 @@ import {
   type HashingPermits,
 } from '../../shared/protocol/passwords/hashing-permits.ts'
 
-/** Argon2id's cost. OWASP's floor is 19 456 KiB, two passes, one lane. */
+/** The cost of Argon2id. OWASP's floor is 19,456 KiB, two passes, one lane. */
 export interface HashParameters {
   readonly memoryKib: number
   readonly passes: number
   readonly lanes: number
 }
 
-/** OWASP's floor (Password Storage Cheat Sheet). */
+/** The default: OWASP's floor (Password Storage Cheat Sheet). */
 export const defaultHashParameters: HashParameters = { memoryKib: 19_456, passes: 2, lanes: 1 }
 
-/** How hashing is bounded. */
+/** The bounds and the cost of hashing. */
 export interface PasswordHashingOptions extends HashingBounds {
   readonly parameters?: HashParameters
 }
 
-/** Hashing as logins use it. Everything throws Unavailable(`hashing`) when the queue is full. */
+/** Hashes and verifies passwords. Every method throws Unavailable(`hashing`) when the queue is full. */
 export interface PasswordHashing {
-  /** The password's Argon2id hash in PHC form, with a fresh salt. */
+  /** Hashes the password with a new salt. The result is in PHC form. */
   hash(password: string): Promise<string>
   /**
-   * True when the password is the hash's. Without a hash it takes the same time and is false. `address` is the client's, as for permits.
+   * True when the hash is a hash of the password. Without a hash the result is false, after the same time. `address` is
+   * the address of the client, for the limit of each client.
    */
   verify(hash: string | null | undefined, password: string, address?: string): Promise<boolean>
-  /** True when the hash was made with other parameters than these. */
+  /** True when the hash was made with other parameters than `parameters`. */
   needsRehash(hash: string): boolean
-  /** What a new hash costs. */
+  /** The cost of a new hash. */
   readonly parameters: HashParameters
   /** Runs other Argon2 work of this process within the same bounds. */
   readonly withPermit: HashingPermits
 }
 
-/** Creates the hashing of one process; all logins of the process must share it. */
+/** Creates the hashing of one process. All logins of the process must share it. */
 export function createPasswordHashing(options: PasswordHashingOptions): PasswordHashing {
   const parameters = options.parameters ?? defaultHashParameters
   const { memoryKib, passes, lanes } = parameters

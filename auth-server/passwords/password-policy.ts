@@ -1,5 +1,6 @@
 /**
- * Which new passwords are accepted (docs/contract.md#passwords; NIST SP 800-63B §3.1.1: length and a blocklist, no composition rules).
+ * Which new passwords are accepted (docs/contract.md#passwords; NIST SP 800-63B §3.1.1: length and a blocklist, no
+ * composition rules).
  */
 
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
@@ -8,19 +9,19 @@ import { isCommonPassword } from './common-passwords.ts'
 
 export { exceedsPasswordLimit }
 
-/** In code points of the NFC-normalised form, which is also what is hashed (RFC 8265 §4.2). */
+/** In code points of the NFC form, which is also the form that is hashed (RFC 8265 §4.2). */
 const minPasswordLength = 8
 
 const productName = 'keyhold'
 
-/** A password that somebody is to have. */
+/** A new password and its user. */
 export interface NewPassword {
   readonly password: string
-  /** Whose it will be. */
+  /** The user name of the account. */
   readonly username: string
 }
 
-/** What is wrong with a new password, for the member at `pointer`. Never repeats any of it. */
+/** The problems of a new password, for the member at `pointer`. Messages never contain parts of it. */
 export function passwordProblems({ password, username }: NewPassword, pointer: string): MemberError[] {
   const problem = (code: string, message: string): MemberError[] => [{ pointer, code, message }]
   if (/[\0\p{Surrogate}]/u.test(password)) return problem('password-characters', 'must not hold NUL or lone surrogates')
@@ -37,7 +38,7 @@ export function passwordProblems({ password, username }: NewPassword, pointer: s
   return []
 }
 
-/** Whether nothing but digits and punctuation is left of it without the user's and the product's name. */
+/** True when the password is the user's or the product's name, with only digits and punctuation added. */
 function isName(password: string, username: string): boolean {
   const text = password.toLowerCase()
   const names = [username.toLowerCase(), productName].filter((name) => name !== '' && text.includes(name))

@@ -1,9 +1,10 @@
 /**
- * The auth server's tables, all in the schema `auth`, which nobody else reads. Migrations are generated from this file. Knows
- * nothing of what the rows mean together: that is said where they are used.
+ * The tables of the auth server, in the schema `auth`, which no other server reads. Migrations are generated from this
+ * file. The folders that use the tables explain how rows belong together.
  *
- * Order of locks, the same everywhere so that nobody waits in a circle: the row in `principals`, then `users`, then `login_families`,
- * `sessions`, `api_keys` and `digest_secrets`, then `principal_change_counter`. `audit_head` is locked in transactions of its own.
+ * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
+ * `login_families`, `sessions`, `api_keys` and `digest_secrets`, then `principal_change_counter`. `audit_head` is
+ * locked in transactions of its own.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -24,15 +25,15 @@ import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/au
 /** The PostgreSQL schema that the auth server owns. */
 export const authSchema = pgSchema('auth')
 
-const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
 
-/** Users that exist. Times are those of the injected clock. */
+/** The users. Times come from the server's clock, not from PostgreSQL. */
 export const users = authSchema.table(
   'users',
   {
-    /** Immutable, never used again. */
+    /** Immutable. An id is never used again. */
     id: uuid().primaryKey(),
-    /** As created; `username_folded` is the form it is looked up by. */
+    /** The name as created; `username_folded` is the form for lookups. */
     username: text().notNull(),
     usernameFolded: text('username_folded').notNull(),
     /** Argon2id in PHC form; null for a principal that cannot log in. */
@@ -41,10 +42,10 @@ export const users = authSchema.table(
     /** Direct rights only, without those of the roles. */
     rights: text().array().notNull(),
     enabled: boolean().notNull(),
-    /** Made by the demo, for as long as the user exists, whatever is changed of it; its API keys are deleted with it. */
+    /** True for a demo user, permanently, also after changes. Its API keys are deleted with it. */
     madeByDemo: boolean('made_by_demo').notNull().default(false),
-    createdAt: moment('created_at').notNull(),
-    updatedAt: moment('updated_at').notNull(),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
   },
   (table) => [
     unique('users_username_folded').on(table.usernameFolded),
@@ -55,23 +56,23 @@ export const users = authSchema.table(
 )
 
 /**
- * One row for every name that was ever a user's: it outlives the user, so that generation and version go on counting when a
- * deleted name is created anew.
+ * One row for each user name that was ever used. It stays when the user is deleted, so that generation and version
+ * count on when the name is created again.
  */
 export const principals = authSchema.table(
   'principals',
   {
     usernameFolded: text('username_folded').primaryKey(),
-    /** As last created. */
+    /** The name in the form of its latest user. */
     username: text().notNull(),
-    /** The latest user of this name, deleted when there is no such row in `users`. */
+    /** The latest user with this name; without a row in `users` it is deleted. */
     userId: uuid('user_id').notNull(),
     /** The credential generation. */
     generation: integer().notNull().default(1),
-    /** The one login or session that stays alive with its former generation. */
+    /** The one login or session that stays valid with the former generation. */
     keptLoginId: text('kept_login_id'),
     keptLoginGeneration: integer('kept_login_generation'),
-    /** Number of the latest change: the version of the principal record. */
+    /** The version of the latest change of this principal. */
     principalVersion: bigint('change_number', { mode: 'number' }).notNull().default(0),
   },
   (table) => [
@@ -85,27 +86,30 @@ export const principals = authSchema.table(
   ],
 )
 
-/** A single row whose lock makes change numbers gap-free and visible in order (`shared/protocol/principal/change-feed.ts`). */
+/**
+ * A single row, whose lock gives principal versions without gaps and visible in order
+ * (docs/revocation.md#writing-a-change).
+ */
 export const principalChangeCounter = authSchema.table(
   'principal_change_counter',
   {
     id: smallint().primaryKey().default(1),
     value: bigint({ mode: 'number' }).notNull().default(0),
     /**
-     * Which instance this database is (`shared/protocol/principal/instance-id.ts`): whose numbers these are. A copy that is to run
-     * beside its original, on the same Redis, needs a new one.
+     * The instance id of this database (`shared/protocol/principal/instance-id.ts`). A copy of the database that runs
+     * beside the original, with the same Redis, needs a new id.
      */
     instanceId: uuid('installation_id').notNull().defaultRandom(),
   },
   (table) => [check('principal_change_counter_single', sql`${table.id} = 1`)],
 )
 
-/** SQL: when the last token of a login expires. The refresh token of one that has ended is dead already. */
+/** SQL for the expiry of the last token of a login. The refresh token of a revoked login does not count. */
 export const loginExpiry = sql.raw(
   'case when ended_at is null then greatest(tokens_expire_at, refresh_expires_at) else tokens_expire_at end',
 )
 
-/** One row per login: the family of its refresh tokens (docs/contract.md#refresh-rotation). */
+/** One row for each login by token: its refresh token family (docs/contract.md#refresh-rotation). */
 export const loginFamilies = authSchema.table(
   'login_families',
   {
@@ -117,25 +121,25 @@ export const loginFamilies = authSchema.table(
     usernameFolded: text('username_folded')
       .notNull()
       .references(() => principals.usernameFolded),
-    /** The credential generation at its making. */
+    /** The credential generation at the start. */
     generation: integer().notNull(),
-    /** Counter of the one refresh token that is not used yet. */
+    /** The counter of the one unused refresh token. */
     counter: integer().notNull().default(0),
-    /** When the token before it was used; null as long as none was. */
-    rotatedAt: moment('rotated_at'),
-    /** That unused refresh token, sealed, for a client that lost the answer; null for the first one. */
+    /** When the token before it was used; null before the first rotation. */
+    rotatedAt: time('rotated_at'),
+    /** The unused refresh token, encrypted, for a client that lost the response; null for the first token. */
     successorSealed: text('successor_sealed'),
-    createdAt: moment('created_at').notNull(),
-    lastUsedAt: moment('last_used_at').notNull(),
-    /** However often refreshed, the login ends here. */
-    expiresAt: moment('expires_at').notNull(),
+    createdAt: time('created_at').notNull(),
+    lastUsedAt: time('last_used_at').notNull(),
+    /** The end of the login, which a refresh does not move. */
+    expiresAt: time('expires_at').notNull(),
     /** When the unused refresh token expires. */
-    refreshExpiresAt: moment('refresh_expires_at').notNull(),
-    /** When the last of its access tokens expires: until then an ended login must be remembered. */
-    tokensExpireAt: moment('tokens_expire_at').notNull(),
+    refreshExpiresAt: time('refresh_expires_at').notNull(),
+    /** When the last of its access tokens expires: until then a revoked login must be remembered. */
+    tokensExpireAt: time('tokens_expire_at').notNull(),
     clientAddress: text('client_address'),
     userAgent: text('user_agent'),
-    endedAt: moment('ended_at'),
+    endedAt: time('ended_at'),
     endedReason: text('ended_reason', { enum: ['logout', 'reuse', 'administrator', 'displaced'] }),
   },
   (table) => [
@@ -149,7 +153,7 @@ export const loginFamilies = authSchema.table(
   ],
 )
 
-/** One row per cookie session. The key itself is nowhere: who holds it proves it by its hash. */
+/** One row for each session. Only the hash of the session key is stored. */
 export const sessions = authSchema.table(
   'sessions',
   {
@@ -163,16 +167,16 @@ export const sessions = authSchema.table(
     usernameFolded: text('username_folded')
       .notNull()
       .references(() => principals.usernameFolded),
-    /** The credential generation at its making. */
+    /** The credential generation at the start. */
     generation: integer().notNull(),
-    createdAt: moment('created_at').notNull(),
-    /** The last-action time; moves in coarse steps. */
-    lastUsedAt: moment('last_used_at').notNull(),
-    /** However much used, the session ends here. */
-    expiresAt: moment('expires_at').notNull(),
+    createdAt: time('created_at').notNull(),
+    /** The last-action time, which moves in coarse steps. */
+    lastUsedAt: time('last_used_at').notNull(),
+    /** The end of the session, which its use does not move. */
+    expiresAt: time('expires_at').notNull(),
     clientAddress: text('client_address'),
     userAgent: text('user_agent'),
-    endedAt: moment('ended_at'),
+    endedAt: time('ended_at'),
     endedReason: text('ended_reason', { enum: ['logout', 'replaced', 'administrator', 'displaced'] }),
   },
   (table) => [
@@ -184,7 +188,7 @@ export const sessions = authSchema.table(
   ],
 )
 
-/** One row per API key. A revoked one stays until the last token made with it has expired. */
+/** One row for each API key. A revoked key stays until the last token made with it has expired. */
 export const apiKeys = authSchema.table(
   'api_keys',
   {
@@ -198,20 +202,20 @@ export const apiKeys = authSchema.table(
       .references(() => principals.usernameFolded),
     kind: text('kind', { enum: ['hmac', 'rsa'] }).notNull(),
     name: text(),
-    /** The secret of kind `hmac`, sealed. */
+    /** The secret of kind `hmac`, encrypted. */
     secretSealed: text('secret_sealed'),
     /** The public key of kind `rsa`: SPKI PEM. */
     publicKeyPem: text('public_key_pem'),
     requireBodyHash: boolean('require_body_hash').notNull(),
-    /** Narrower than its owner's; null: all that the owner has. */
+    /** The rights of the key, of those that its owner has; null: all of them. */
     rights: text().array(),
-    createdAt: moment('created_at').notNull(),
-    expiresAt: moment('expires_at'),
-    /** Moves in coarse steps. */
-    lastUsedAt: moment('last_used_at'),
-    revokedAt: moment('revoked_at'),
-    /** When the last access token made with it expires: until then a revoked key must be remembered. */
-    tokensExpireAt: moment('tokens_expire_at'),
+    createdAt: time('created_at').notNull(),
+    expiresAt: time('expires_at'),
+    /** The last use, which moves in coarse steps. */
+    lastUsedAt: time('last_used_at'),
+    revokedAt: time('revoked_at'),
+    /** When the last access token made with the key expires: until then a revoked key must be remembered. */
+    tokensExpireAt: time('tokens_expire_at'),
   },
   (table) => [
     index('api_keys_user_id').on(table.userId, table.createdAt, table.id),
@@ -224,16 +228,16 @@ export const apiKeys = authSchema.table(
   ],
 )
 
-/** Access tokens of API keys and key-signed tokens that were revoked one by one (RFC 7009), until they expire. */
+/** Access tokens of API keys and key-signed tokens that were revoked alone (RFC 7009), until they expire. */
 export const endedTokens = authSchema.table(
   'ended_tokens',
   {
-    /** The claim `jti`, or the own id of a key-signed token. */
+    /** The claim `jti`, or the id of a key-signed token. */
     id: uuid().primaryKey(),
-    /** Outlives the user: the token expires soon. */
+    /** No foreign key: the row stays when the user is deleted, until the token expires. */
     userId: uuid('user_id').notNull(),
-    endedAt: moment('ended_at').notNull(),
-    expiresAt: moment('expires_at').notNull(),
+    endedAt: time('ended_at').notNull(),
+    expiresAt: time('expires_at').notNull(),
   },
   (table) => [
     index('ended_tokens_user_id').on(table.userId, table.expiresAt),
@@ -241,7 +245,7 @@ export const endedTokens = authSchema.table(
   ],
 )
 
-/** What HTTP Digest needs of a user (RFC 7616 §3.4.2, §3.4.4); never anything of the password. */
+/** The data of users for HTTP Digest (RFC 7616 §3.4.2, §3.4.4), which do not depend on the password. */
 export const digestSecrets = authSchema.table(
   'digest_secrets',
   {
@@ -251,22 +255,22 @@ export const digestSecrets = authSchema.table(
     usernameFolded: text('username_folded')
       .notNull()
       .references(() => principals.usernameFolded),
-    /** SHA-256 (hex) of `username:realm:secret`, sealed. */
+    /** SHA-256 (hex) of `username:realm:secret`, encrypted. */
     ha1Sealed: text('ha1_sealed').notNull(),
     /** SHA-256 (hex) of `username:realm`. */
     userhash: text().notNull(),
-    updatedAt: moment('updated_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
   },
   (table) => [unique('digest_secrets_userhash').on(table.userhash)],
 )
 
-/** The audit log: append-only, each entry's MAC over the one before. */
+/** The audit log. Entries are only added. The MAC of each entry covers the MAC before it. */
 export const auditEntries = authSchema.table(
   'audit_entries',
   {
     /** Without gaps, from 1. */
     seq: bigint({ mode: 'number' }).primaryKey(),
-    at: moment('at').notNull(),
+    at: time('at').notNull(),
     actor: text(),
     action: text().notNull(),
     target: text(),
@@ -274,17 +278,17 @@ export const auditEntries = authSchema.table(
     scheme: text(),
     address: text(),
     requestId: text('request_id'),
-    /** How many equal refusals the entry stands for. */
+    /** How many equal refusals the entry stands for; otherwise 1. */
     count: integer().notNull().default(1),
-    /** Which key of SECRETS_KEY the MAC is made with. */
+    /** The id of the key of SECRETS_KEY that made the MAC. */
     keyId: text('key_id').notNull(),
-    /** HMAC-SHA256 (base64url) over the MAC before and this entry. */
+    /** HMAC-SHA256 (base64url) over the MAC before it and this entry. */
     mac: text().notNull(),
   },
   (table) => [check('audit_entries_seq', sql`${table.seq} >= 1`)],
 )
 
-/** A single row: how many audit entries there are, and the last one's MAC. */
+/** A single row: the number of audit entries, and the MAC of the last one. */
 export const auditHead = authSchema.table(
   'audit_head',
   {
@@ -295,8 +299,8 @@ export const auditHead = authSchema.table(
   (table) => [check('audit_head_single', sql`${table.id} = 1`)],
 )
 
-/** See `shared/protocol/authentication/credential-tables.ts`. */
+/** Signatures that were used (`shared/protocol/authentication/credential-tables.ts`). */
 export const usedSignatures = usedSignaturesTable(authSchema)
 
-/** See `shared/protocol/authentication/credential-tables.ts`. */
+/** Used counts of Digest nonces (`shared/protocol/authentication/credential-tables.ts`). */
 export const digestCounts = digestCountsTable(authSchema)

@@ -1,30 +1,36 @@
 /**
- * Encrypts what must be recoverable before it goes into the database: AES-256-GCM under `SECRETS_KEY`. What is sealed opens only for
- * the purpose and the row it was sealed for, so that values cannot be exchanged between rows.
+ * Encrypts secrets that must be recoverable before they go into the database: AES-256-GCM with `SECRETS_KEY`. A
+ * ciphertext can be decrypted only with its own purpose and row as associated data (RFC 5116), so values cannot be
+ * exchanged between rows.
  */
 import { seal, unseal } from '../../shared/platform/crypto/seal.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { SecretsKeys } from './secrets-keys.ts'
 
-/** Where a sealed value belongs; it opens nowhere else. */
+/** The associated data of a ciphertext. Only the same purpose and row decrypt it. */
 export interface SealedPlace {
-  /** What kind of value it is, such as `refresh-token`. */
+  /** The kind of value, such as `refresh-token`. */
   readonly purpose: string
   /** The id of its row. */
   readonly row: string
 }
 
-/** Seals and opens text. */
+/** Encrypts and decrypts text. */
 export interface Sealing {
+  /** Encrypts a text with the first key. */
   seal(text: string, place: SealedPlace): string
   /**
-   * @throws Error when it was changed or sealed for another place; without any of the value
-   * @throws Unavailable `secrets-key` when it was sealed under a key that is not in SECRETS_KEY
+   * Decrypts a ciphertext.
+   * @throws Error when it was changed or belongs to another purpose or row; the message has nothing of the value
+   * @throws Unavailable `secrets-key` when its key is not in SECRETS_KEY
    */
   open(sealed: string, place: SealedPlace): string
 }
 
-/** Sealing under these keys: the first seals, all open. Sealed form: `1.<key id>.<base64url of nonce, ciphertext, tag>`. */
+/**
+ * Creates encryption with these keys: the first encrypts, all decrypt. Form: `1.<key id>.<base64url of nonce,
+ * ciphertext, tag>`.
+ */
 export function createSealing(keys: SecretsKeys): Sealing {
   const sealingKeys = new Map(keys.map((key) => [key.id, key.derive('sealing')]))
   const current = keys[0].id

@@ -2,20 +2,20 @@ import { createHmac } from 'node:crypto'
 import { deriveKey } from '../../shared/platform/crypto/derive-key.ts'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 
-/** One key of `SECRETS_KEY`. The key itself is never used: every purpose has a key of its own, derived from it. */
+/** One key of `SECRETS_KEY`. The key itself is never used: a key for each purpose is derived from it. */
 export interface SecretsKey {
-  /** Says which key sealed or signed something, without giving anything of it away. */
+  /** Names the key that encrypted or signed something, and reveals nothing of it. */
   readonly id: string
-  /** 32 bytes for this purpose alone (HKDF-SHA256, RFC 5869). */
+  /** Derives 32 bytes for one purpose (HKDF-SHA256, RFC 5869). */
   derive(purpose: string): Buffer
 }
 
-/** The keys of `SECRETS_KEY`: the first one seals and signs, all of them open and verify. */
+/** The keys of `SECRETS_KEY`: the first one encrypts and signs, all of them decrypt and verify. */
 export type SecretsKeys = readonly [SecretsKey, ...SecretsKey[]]
 
 /**
- * Reads `SECRETS_KEY`: 32 bytes as base64url, several separated by commas.
- * @throws OperatorError that says what was expected, without the value
+ * Parses `SECRETS_KEY`: keys of 32 bytes as base64url, separated by commas.
+ * @throws OperatorError with the expectation, without the value
  */
 export function parseSecretsKeys(text: string): SecretsKeys {
   const [first, ...others] = text.split(',').map((part) => secretsKey(part.trim()))

@@ -1,35 +1,36 @@
 /**
- * Issues access tokens (docs/contract.md#access-token). What is in one, and how it is verified, both servers share: `shared/protocol/`.
+ * Issues access tokens (docs/contract.md#access-token). `shared/protocol/access-token/` has their claims and their
+ * verification.
  */
 import type { KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { accessTokenAlg, accessTokenTyp } from '../../shared/protocol/access-token/access-token.ts'
 
-/** The private key that signs now. */
+/** The source of the private key that signs now. */
 export interface SigningKeys {
-  /** @throws Error when the key ring has no active key for this use, which loading it rules out */
+  /** The active key. @throws Error without one, which cannot happen with a loaded key ring */
   signingKey(use: 'jwt'): { readonly kid: string; readonly privateKey: KeyObject }
 }
 
-/** Whom a token speaks for. */
+/** The values of a new access token. */
 export interface AccessTokenSubject {
-  /** User name, as created. */
+  /** The user name as created. */
   readonly username: string
-  /** The login or API key it belongs to and ends with. */
+  /** The login or API key of the token. Its revocation revokes the token. */
   readonly loginId: string
-  /** The credential generation it is made under. */
+  /** The credential generation at the time of issue. */
   readonly generation: number
   readonly clientId: string
-  /** All that it may do of what its user may; undefined: everything. */
+  /** The rights of the token, of those that its user has; undefined: all of them. */
   readonly rights?: readonly string[] | undefined
   /** Seconds since the epoch. */
   readonly issuedAt: number
-  /** Seconds since the epoch. Whoever ends the login has stored it, so it is not computed here. */
+  /** Seconds since the epoch. The login or API key stores this time for its revocation, so it is not computed here. */
   readonly expiresAt: number
 }
 
-/** What issuing needs. */
+/** The systems and settings of the issuer. */
 export interface AccessTokenIssuerPorts {
   readonly keys: SigningKeys
   readonly ids: IdSource
@@ -40,7 +41,7 @@ export interface AccessTokenIssuerPorts {
 /** Issues one access token. */
 export type IssueAccessToken = (subject: AccessTokenSubject) => Promise<string>
 
-/** An issuer of access tokens. */
+/** Creates the issuer of access tokens. */
 export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAccessToken {
   return (subject) => {
     const { kid, privateKey } = ports.keys.signingKey('jwt')

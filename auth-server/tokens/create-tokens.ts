@@ -11,7 +11,7 @@ import { createAccessTokenIssuer, type IssueAccessToken, type SigningKeys } from
 import { createKeySignedIssuer, type IssueKeySignedToken, type KeySignedSigningKeys } from './key-signed-tokens.ts'
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
 
-/** The tokens of this server: each kind with what issues and reads it. */
+/** Issues and reads the tokens of this server, of each kind. */
 export interface Tokens {
   readonly issueAccessToken: IssueAccessToken
   readonly verifyAccessToken: VerifyAccessToken
@@ -19,7 +19,7 @@ export interface Tokens {
   readonly issueKeySignedToken: IssueKeySignedToken
 }
 
-/** What tokens need. */
+/** The systems that tokens use. */
 export interface TokensPorts {
   readonly keyRing: SigningKeys & KeySignedSigningKeys & { verificationKeys(use: 'jwt'): VerificationKeys }
   readonly secretsKeys: SecretsKeys
@@ -27,7 +27,7 @@ export interface TokensPorts {
   readonly ids: IdSource
 }
 
-/** Tokens of this issuer for this audience (ISSUER, AUDIENCE). */
+/** Creates the functions on tokens for this issuer and audience (ISSUER, AUDIENCE). */
 export function createTokens(
   { issuer, audience }: { readonly issuer: string; readonly audience: string },
   { keyRing, secretsKeys, clock, ids }: TokensPorts,

@@ -1,6 +1,7 @@
 /**
- * Refresh tokens: JWTs that only the auth server reads (docs/contract.md#refresh-token), hence an HMAC under a key of their own. With their own
- * `typ` and `aud` they are useless as access tokens, and access tokens are useless here (RFC 8725 §3.11, §3.12).
+ * Refresh tokens: JWTs that only the auth server reads (docs/contract.md#refresh-token), so they have an HMAC with an
+ * own key. They have an own `typ` and `aud`: a refresh token is refused as access token, and an access token as refresh
+ * token (RFC 8725 §3.11, §3.12).
  */
 import { jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
@@ -10,7 +11,7 @@ import type { SecretsKeys } from '../store/secrets-keys.ts'
 const alg = 'HS256'
 const typ = 'refresh+jwt'
 
-/** Nothing longer is looked at, in characters. */
+/** The longest token that is read, in characters. */
 const maxLength = 4096
 
 const claimsSchema = z.object({
@@ -21,20 +22,20 @@ const claimsSchema = z.object({
   exp: z.number().int(),
 })
 
-/** What a refresh token says. */
+/** The content of a refresh token. */
 export interface RefreshTokenContent {
-  /** User name, as created. */
+  /** The user name as created. */
   readonly username: string
-  /** The login whose family it is of. */
+  /** The login of the refresh token family. */
   readonly loginId: string
-  /** Which token of the family it is: the first is 0. */
+  /** The number of the token in its family. The first is 0. */
   readonly counter: number
   readonly generation: number
   /** Seconds since the epoch. */
   readonly expiresAt: number
 }
 
-/** Everything a refresh token says, and when it was issued. */
+/** The content of a new refresh token, with the time of issue. */
 export interface NewRefreshToken extends RefreshTokenContent {
   /** Seconds since the epoch. */
   readonly issuedAt: number
@@ -42,12 +43,13 @@ export interface NewRefreshToken extends RefreshTokenContent {
 
 /** Issues and reads refresh tokens. */
 export interface RefreshTokens {
+  /** Issues a refresh token. */
   issue(content: NewRefreshToken): Promise<string>
-  /** What a token issued here says, expired or not; undefined for everything else. */
+  /** Reads a token that was issued here, also when it is expired. Undefined for any other text. */
   read(token: string): Promise<RefreshTokenContent | undefined>
 }
 
-/** What refresh tokens need. */
+/** The systems and the setting that refresh tokens use. */
 export interface RefreshTokenPorts {
   readonly secretsKeys: SecretsKeys
   readonly ids: IdSource
@@ -55,7 +57,7 @@ export interface RefreshTokenPorts {
   readonly issuer: string
 }
 
-/** Refresh tokens under keys derived from `SECRETS_KEY`: the first signs, all verify. */
+/** Creates refresh tokens with keys derived from `SECRETS_KEY`: the first signs, all verify. */
 export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPorts): RefreshTokens {
   const audience = `${issuer}/refresh`
   const keys = new Map(secretsKeys.map((key) => [key.id, new Uint8Array(key.derive('refresh tokens'))]))
@@ -67,7 +69,7 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
       if (!key) throw new Error('unknown key')
       return key
     }
-    // Whether it has expired is for the caller to judge, by the family's row: here every expiry lies ahead.
+    // Time 0 makes no token expired here: the caller checks the expiry with the row of the family.
     const options = { algorithms: [alg], typ, issuer, audience, currentDate: new Date(0) }
     try {
       return (await jwtVerify(token, keyOf, options)).payload
