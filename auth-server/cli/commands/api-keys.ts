@@ -1,4 +1,4 @@
-/** `ops api-keys …`: what programs sign requests with (CONTRACT sections 4 and 8). Over HTTP, as an administrator. */
+/** `ops api-keys …`: what programs sign requests with (docs/contract.md#api-keys). Over HTTP, as an administrator. */
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { z } from 'zod'

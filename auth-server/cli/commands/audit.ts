@@ -1,4 +1,4 @@
-/** `ops audit …`: the audit log read over HTTP, and its chain checked on the auth server's own database (CONTRACT section 8). */
+/** `ops audit …`: the audit log read over HTTP, and its chain checked on the auth server's own database (docs/contract.md#audit-log). */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** `ops keys …`: the key ring in KEYS_DIR (CONTRACT section 8). Works on the files; servers need not run. */
+/** `ops keys …`: the key ring in KEYS_DIR (docs/contract.md#key-ring). Works on the files; servers need not run. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Command, Option } from 'commander'

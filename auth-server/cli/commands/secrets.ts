@@ -1,4 +1,4 @@
-/** `ops secrets …`: new values of SERVICE_SECRET and SECRETS_KEY, and what a new SECRETS_KEY asks for (CONTRACT section 1). */
+/** `ops secrets …`: new values of SERVICE_SECRET and SECRETS_KEY, and what a new SECRETS_KEY asks for (docs/contract.md#secrets). */
 import { Argument, type Command } from 'commander'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'

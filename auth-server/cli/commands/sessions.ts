@@ -1,4 +1,4 @@
-/** `ops sessions …`: where a user is logged in (CONTRACT sections 2 and 8). Over HTTP, as an administrator. */
+/** `ops sessions …`: where a user is logged in (docs/contract.md#operators). Over HTTP, as an administrator. */
 import type { Command } from 'commander'
 import { z } from 'zod'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'

@@ -1,4 +1,4 @@
-/** `ops users …`: who there is and what each may do (CONTRACT section 8). Over HTTP, as an administrator. */
+/** `ops users …`: who there is and what each may do (docs/contract.md#operators). Over HTTP, as an administrator. */
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import type { IdSource } from '../../../shared/platform/ids.ts'

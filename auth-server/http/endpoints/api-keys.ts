@@ -1,5 +1,5 @@
 /**
- * /api-keys: made, listed and revoked by their owners, and by holders of `api-key.manage` (CONTRACT sections 2 and 9).
+ * /api-keys: made, listed and revoked by their owners, and by holders of `api-key.manage` (docs/contract.md#api-keys).
  */
 import { z } from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'

@@ -1,4 +1,4 @@
-/** GET /audit: the audit log, oldest first (CONTRACT sections 2 and 9). */
+/** GET /audit: the audit log, oldest first (docs/contract.md#audit-log). */
 import { z } from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { AuditPage } from '../../audit/read-entries.ts'

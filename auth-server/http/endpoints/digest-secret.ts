@@ -1,4 +1,4 @@
-/** PUT /users/{username}/digest-secret: a user's secret for HTTP Digest, shown once (CONTRACT section 2). */
+/** PUT /users/{username}/digest-secret: a user's secret for HTTP Digest, shown once (docs/contract.md#users). */
 import { z } from 'zod'
 import { realm } from '../../../shared/protocol/authentication/scheme.ts'
 import type { RequireRecentProof } from '../../logins/recent-proof.ts'

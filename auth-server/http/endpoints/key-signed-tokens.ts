@@ -1,4 +1,4 @@
-/** POST /key-signed-tokens (CONTRACT sections 2 and 3). */
+/** POST /key-signed-tokens (docs/contract.md#key-signed-token). */
 import { z } from 'zod'
 import { keySignedParts, type LogInKeySigned } from '../../logins/key-signed-login.ts'
 import { jsonBody } from '../pipeline/bodies.ts'

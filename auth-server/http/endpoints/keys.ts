@@ -1,4 +1,4 @@
-/** GET /keys: the state of the key ring, for operators (CONTRACT sections 2 and 9). */
+/** GET /keys: the state of the key ring, for operators (docs/contract.md#key-ring). */
 import { z } from 'zod'
 import { noParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'

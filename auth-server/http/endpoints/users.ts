@@ -1,4 +1,4 @@
-/** /users: administration of users (CONTRACT sections 2 and 9). */
+/** /users: administration of users (docs/contract.md#users). */
 import { z } from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'

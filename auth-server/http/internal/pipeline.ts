@@ -1,5 +1,5 @@
 /**
- * The one way through `/internal`, which deal servers ask under SERVICE_SECRET (CONTRACT section 9): no caller of
+ * The one way through `/internal`, which deal servers ask under SERVICE_SECRET (docs/contract.md#internal-routes): no caller of
  * another kind gets an answer, and none of it is part of the public documentation. Secrets in answers are sealed, so
  * plain HTTP will do.
  */

@@ -1,4 +1,4 @@
-/** What OAuth clients use (CONTRACT sections 2 and 9). */
+/** What OAuth clients use (docs/contract.md#oauth). */
 import type { Endpoint } from '../pipeline/endpoint.ts'
 import { introspectEndpoint, type OAuthIntrospectPorts } from './introspect.ts'
 import { metadataEndpoints, type OAuthMetadataSettings } from './metadata.ts'

@@ -1,5 +1,5 @@
 /**
- * The one way through the auth server, for every endpoint, in the order that CONTRACT section 4 promises. An endpoint
+ * The one way through the auth server, for every endpoint, in the order that docs/contract.md#order-of-checks promises. An endpoint
  * fills `check` and `handle`; it cannot leave a step out, nor change the order.
  */
 

@@ -1,4 +1,4 @@
-/** /sessions: signing in by cookie, and one's own logins (CONTRACT sections 2 and 9). */
+/** /sessions: signing in by cookie, and one's own logins (docs/contract.md#sessions). */
 import { z } from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'

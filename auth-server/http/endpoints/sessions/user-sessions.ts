@@ -1,4 +1,4 @@
-/** /users/{username}/sessions: the logins of any user, for administrators (CONTRACT section 2). */
+/** /users/{username}/sessions: the logins of any user, for administrators (docs/contract.md#logout). */
 
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
