@@ -26,10 +26,10 @@ export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-be
 /** The only signature algorithm. */
 export const assertionAlg = 'RS256'
 
-/** No assertion may be good for longer, in seconds: so long its use is remembered. */
+/** The longest life of an assertion, in seconds. Its use is remembered for that time. */
 const maxTtlSeconds = 3600
 
-/** Nothing longer is looked at, in characters. */
+/** The greatest length of an assertion, in characters. Longer texts are refused unread. */
 const maxLength = 8192
 
 const claimsSchema = z.object({
@@ -42,7 +42,7 @@ const claimsSchema = z.object({
   jti: z.string().min(1).max(256),
 })
 
-/** An assertion whose form and claims are right; its signature is not verified yet. */
+/** An assertion with the right form and claims. Its signature is not verified yet. */
 export interface ClientAssertion {
   readonly clientId: string
   readonly jti: string
@@ -52,7 +52,7 @@ export interface ClientAssertion {
   isSignedBy(publicKeyPem: string): boolean
 }
 
-/** Reads an assertion for one of these audiences; undefined for whatever is none that could be accepted. */
+/** Reads an assertion for one of these audiences. Undefined when no signature could make it acceptable. */
 export function readClientAssertion(
   text: string,
   { audiences, clock }: { readonly audiences: readonly string[]; readonly clock: Clock },
@@ -71,7 +71,7 @@ export function readClientAssertion(
   }
 }
 
-/** The type is optional, but a token made for something else is no assertion (RFC 8725 §3.11). */
+/** The type is optional, but a token with the type of something else is no assertion (RFC 8725 §3.11). */
 const isHeaderRight = ({ header }: CompactJws): boolean =>
   header.alg === assertionAlg &&
   !namesForeignKey(header) &&

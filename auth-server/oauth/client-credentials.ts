@@ -4,17 +4,17 @@ import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { Client } from './clients.ts'
 import { invalidClient, OAuthError } from './oauth-error.ts'
 
-/** What the grant answers (RFC 6749 §4.4.3): no refresh token. */
+/** The response of the grant (RFC 6749 §4.4.3): no refresh token. */
 export interface ClientCredentialsResponse {
   readonly access_token: string
   readonly token_type: 'Bearer'
   /** Seconds. */
   readonly expires_in: number
-  /** What the token may do now; left out when that is nothing, which has no form. */
+  /** Rights that the token has now. Left out when there are none: the syntax has no empty scope. */
   readonly scope?: string
 }
 
-/** What the grant needs. */
+/** Other parts that the grant uses. */
 export interface ClientCredentialsPorts {
   readonly clock: Clock
   readonly apiKeys: Pick<ApiKeys, 'keepForTokens'>
@@ -23,16 +23,17 @@ export interface ClientCredentialsPorts {
 }
 
 /**
- * An access token of an API key, for its owner (RFC 6749 §4.4). It ends with the key, whose id is its `sid`, and like every token with
- * its owner's generation: logout everywhere ends it too, though the key itself stays and may ask for another one. What it may do is
- * never more than the key, and `scope` may narrow that further.
+ * Issues an access token of an API key, for the owner of the key (RFC 6749 §4.4). The token is revoked with the key,
+ * whose id is its `sid`. A logout everywhere revokes it too, because it raises the owner's credential generation; the
+ * key itself stays and can get another token. The token never has more rights than the key. `scope` narrows them
+ * further.
  *
  * @param scope the parameter as sent
- * @throws OAuthError `invalid_scope`; `invalid_client` when the key ended meanwhile; Unavailable
+ * @throws OAuthError `invalid_scope`; `invalid_client` when the key was revoked or expired meanwhile; Unavailable
  */
 export type GrantClientCredentials = (client: Client, scope: string | undefined) => Promise<ClientCredentialsResponse>
 
-/** The grant over these ports. */
+/** Creates the grant. */
 export function createClientCredentialsGrant(ports: ClientCredentialsPorts): GrantClientCredentials {
   const { clock, apiKeys, issueAccessToken, accessTokenTtlSeconds } = ports
   return async ({ key, owner }, scope) => {
@@ -51,17 +52,17 @@ export function createClientCredentialsGrant(ports: ClientCredentialsPorts): Gra
       expiresAt,
       rights: requested ?? key.rights ?? undefined,
     })
-    const now = (requested ?? allowed).join(' ')
+    const effectiveScope = (requested ?? allowed).join(' ')
     return {
       access_token: accessToken,
       token_type: 'Bearer',
       expires_in: expiresAt - issuedAt,
-      ...(now === '' ? {} : { scope: now }),
+      ...(effectiveScope === '' ? {} : { scope: effectiveScope }),
     }
   }
 }
 
-/** The rights that a scope names, each once (RFC 6749 §3.3). @throws OAuthError `invalid_scope` */
+/** Lists the rights that a scope names, each once (RFC 6749 §3.3). @throws OAuthError `invalid_scope` */
 function requestedRights(scope: string, allowed: readonly string[]): string[] {
   const rights = [...new Set(scope.split(' '))]
   if (rights.every((right) => allowed.includes(right))) return rights

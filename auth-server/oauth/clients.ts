@@ -9,10 +9,10 @@ import type { ApiKeys } from '../api-keys/api-keys.ts'
 import { type ClientAssertion, readClientAssertion } from './client-assertion.ts'
 import { invalidClient } from './oauth-error.ts'
 
-/** How a client may prove who it is (RFC 6749 §2.3.1, RFC 7523 §2.2; names of RFC 7591 §2). */
+/** The methods of client authentication (RFC 6749 §2.3.1, RFC 7523 §2.2), with their names of RFC 7591 §2. */
 export const clientAuthenticationMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
-/** What a client presents of itself. */
+/** Client credentials of a request, not yet checked. */
 export type ClientCredentials =
   | {
       readonly method: 'client_secret_basic' | 'client_secret_post'
@@ -21,24 +21,24 @@ export type ClientCredentials =
     }
   | { readonly method: 'private_key_jwt'; readonly clientId: string | undefined; readonly assertion: string }
 
-/** A client that has proved who it is: an API key, for its owner as the database has it now. */
+/** An authenticated client: an API key, and its owner as the database has it now. */
 export interface Client {
   readonly key: StoredSigningKey
   readonly owner: PrincipalRecord
 }
 
-/** From where a client asks, and whom its assertion may be meant for. */
+/** Facts about the request that client authentication needs. */
 export interface ClientRequest {
   /** The client's canonical address. */
   readonly address: string
-  /** The URL of the endpoint. */
+  /** The URL of the endpoint, which an assertion may name as its audience. */
   readonly endpoint: string
 }
 
-/** @throws OAuthError `invalid_client`; ProblemError `too-many-attempts`; Unavailable */
-export type AuthenticateClient = (presented: ClientCredentials, request: ClientRequest) => Promise<Client>
+/** Authenticates a client. @throws OAuthError `invalid_client`; ProblemError `too-many-attempts`; Unavailable */
+export type AuthenticateClient = (credentials: ClientCredentials, request: ClientRequest) => Promise<Client>
 
-/** What client authentication needs. */
+/** Other parts that client authentication uses. */
 export interface ClientPorts {
   readonly database: Pick<Database, 'query'>
   readonly clock: Clock
@@ -49,10 +49,10 @@ export interface ClientPorts {
   readonly tokenEndpoint: string
 }
 
-/** Client authentication over these ports. Failures count in the limits on guessing, for the client as for an account. */
+/** Creates client authentication. The login throttle counts its failures: a client counts as an account. */
 export function createClientAuthentication(ports: ClientPorts): AuthenticateClient {
-  return async (presented, { address, endpoint }) => {
-    const proof = proofOf(ports, presented, [ports.issuer, ports.tokenEndpoint, endpoint])
+  return async (credentials, { address, endpoint }) => {
+    const proof = proofOf(ports, credentials, [ports.issuer, ports.tokenEndpoint, endpoint])
     const client = await ports.loginThrottle.attempt({ account: proof?.clientId, address }, async () => {
       const key = await proof?.check()
       const owner = key && (await ports.principal(key.username))
@@ -69,13 +69,13 @@ interface Proof {
   check(): Promise<StoredSigningKey | undefined>
 }
 
-function proofOf(ports: ClientPorts, presented: ClientCredentials, audiences: readonly string[]): Proof | undefined {
-  if (presented.method !== 'private_key_jwt') {
-    const { clientId, secret } = presented
+function proofOf(ports: ClientPorts, credentials: ClientCredentials, audiences: readonly string[]): Proof | undefined {
+  if (credentials.method !== 'private_key_jwt') {
+    const { clientId, secret } = credentials
     return { clientId, check: () => ports.apiKeys.authenticateClient(clientId, secret) }
   }
-  const assertion = readClientAssertion(presented.assertion, { audiences, clock: ports.clock })
-  if (!assertion || (presented.clientId ?? assertion.clientId) !== assertion.clientId) return undefined
+  const assertion = readClientAssertion(credentials.assertion, { audiences, clock: ports.clock })
+  if (!assertion || (credentials.clientId ?? assertion.clientId) !== assertion.clientId) return undefined
   return { clientId: assertion.clientId, check: () => checkAssertion(ports, assertion) }
 }
 
@@ -88,7 +88,10 @@ async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): P
 const useSql = `insert into auth.used_signatures (key_id, signature, used_at, expires_at)
   values ($1, $2, $3::text::timestamptz, $4::text::timestamptz) on conflict do nothing returning true as used`
 
-/** False when it was used before (RFC 7523 §3, point 7). Stands among the signatures, as what no signature is a digest of. */
+/**
+ * Marks the assertion as used. False when it was used before (RFC 7523 §3, point 7). The table also holds the
+ * signatures of signed requests. The hashed text cannot be one of these.
+ */
 async function useOnce(
   { database, clock }: ClientPorts,
   { clientId, jti, expiresAt }: ClientAssertion,

@@ -13,7 +13,7 @@ import { changePrincipal } from '../users/principal-change.ts'
 import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { tokensAliveSince } from '../users/principal-record.ts'
 
-/** What ending one token needs. */
+/** Other parts that revoking a token uses. */
 export interface EndTokenPorts {
   readonly database: Database
   readonly clock: Clock
@@ -22,23 +22,23 @@ export interface EndTokenPorts {
   readonly verifyKeySignedToken: VerifyKeySignedToken
 }
 
-/** A token that has ended, and whose it was. */
+/** A revoked token and its owner. */
 export interface EndedToken {
   readonly id: string
   readonly username: string
-  /** It had not been ended before. */
+  /** True when this request revoked it, false when it was revoked before. */
   readonly wasAlive: boolean
 }
 
 /**
- * Ends one token alone, an access token or a key-signed one, wherever its principal's record is known, which is settled before this resolves;
- * other tokens, and the API key it may be of, live on. Undefined for what has expired.
+ * Revokes one access token or key-signed token. Other tokens, and the API key that the token may belong to, stay
+ * valid. Waits until the change is published. Undefined for a token that has expired or is not valid.
  *
- * @throws ProblemError `too-many-logins` when as many of the owner are remembered as of ended logins; Unavailable
+ * @throws ProblemError `too-many-logins` when the record of the owner has no room for another revoked id; Unavailable
  */
 export type EndToken = (token: string) => Promise<EndedToken | undefined>
 
-/** Ending one token over these ports. */
+/** Creates the revocation of single tokens. */
 export function createEndToken({ database, clock, publisher, ...verifiers }: EndTokenPorts): EndToken {
   return async (token) => {
     const [verdict] = [verifiers.verifyAccessToken(token), verifiers.verifyKeySignedToken(token)].filter(({ ok }) => ok)
@@ -63,7 +63,7 @@ export function createEndToken({ database, clock, publisher, ...verifiers }: End
   }
 }
 
-/** Every one stands in the owner's record as long as it lives. */
+/** Limits the revoked tokens of a user: the principal record holds the id of each one until the token expires. */
 async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): Promise<void> {
   const [counted] = await transaction
     .select({ count: sql<number>`count(*)::int` })
@@ -72,12 +72,13 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
   if ((counted?.count ?? 0) < maxRevokedIds) return
   throw new ProblemError(
     'too-many-logins',
-    'Too many revoked tokens of this user are still remembered. Revoke the API key, or have the user logged out everywhere.',
+    'Too many revoked tokens of this user are still remembered. ' +
+      'Revoke the API key, or have the user logged out everywhere.',
     { retryAfterSeconds: 60 },
   )
 }
 
-/** Ended tokens that have expired, for the slowest clock too. */
+/** The job that deletes revoked tokens after they have expired on the slowest clock too. */
 export const createEndedTokenExpiry = (clock: Clock): HousekeepingJob =>
   expiryJob({
     name: 'revoked tokens',

@@ -1,4 +1,4 @@
-/** What a token is and what it is worth, for introspection (RFC 7662) and revocation (RFC 7009). */
+/** Reads tokens for introspection (RFC 7662) and revocation (RFC 7009). */
 import type { Clock } from '../../shared/platform/clock.ts'
 import { loginClientId } from '../../shared/protocol/access-token/access-token.ts'
 import type { VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
@@ -8,7 +8,7 @@ import { anonymousUsername, type PrincipalRecord } from '../../shared/protocol/p
 import type { RefreshTokenFamilies } from '../logins/refresh-token-families.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 
-/** What inspecting needs. */
+/** Other parts that reading tokens uses. */
 export interface InspectPorts {
   readonly clock: Clock
   readonly issuer: string
@@ -16,19 +16,19 @@ export interface InspectPorts {
   readonly refreshTokens: Pick<RefreshTokens, 'read'>
   readonly verifyAccessToken: VerifyAccessToken
   readonly verifyKeySignedToken: VerifyKeySignedToken
-  /** No server accepts key-signed tokens where that is false. */
+  /** Whether the scheme `key-signed` is enabled. Without it no server accepts key-signed tokens. */
   readonly servesKeySigned: boolean
   readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
 }
 
-/** A token that is good at this moment. */
+/** A token that servers accept now. */
 export interface LiveToken {
   readonly owner: PrincipalRecord
   /** The members of RFC 7662 §2.2 beside `active`. */
   readonly members: Readonly<Record<string, string | number | readonly string[]>>
 }
 
-/** The live token of any kind that this text is; undefined for whatever no server would accept now. @throws Unavailable */
+/** Reads a token of any kind. Undefined when no server would accept it now. @throws Unavailable */
 export async function readLiveToken(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
   return (await liveAccessToken(ports, token)) ?? (await liveRefreshToken(ports, token)) ?? liveKeySigned(ports, token)
 }
@@ -46,7 +46,7 @@ async function liveAccessToken(ports: InspectPorts, token: string): Promise<Live
   return { owner, members: { scope: rights.join(' '), ...identity, exp, iat, iss, aud, jti } }
 }
 
-/** Only the unused token of a family: whoever presents one that was used up gets the unused one at best. */
+/** Active is only the unused token of a family: a used token gets its client the unused one at best. */
 async function liveRefreshToken(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
   const content = await ports.refreshTokens.read(token)
   const family = content && (await ports.refreshTokenFamilies.find(content.loginId))
@@ -68,13 +68,16 @@ async function liveKeySigned(ports: InspectPorts, token: string): Promise<LiveTo
   return { owner, members: { scope: owner.rights.join(' '), ...identity, exp, iat, jti } }
 }
 
-/** To which client a token was issued, dead or alive, and what ends with it. */
+/** The client that a token was issued to, and what a revocation of the token ends. */
 export interface TokenIssue {
   readonly clientId: string
   readonly ends: 'login' | 'token' | 'key-signed-token'
 }
 
-/** Undefined for what is no token. Whoever logs in gets key-signed tokens, too, but they belong to no login. */
+/**
+ * Tells to whom a token was issued, also of an expired or revoked token. Undefined for a text that is no token.
+ * Key-signed tokens are issued to the public client of logins, but belong to no login.
+ */
 export async function issueOfToken(
   ports: Pick<InspectPorts, 'refreshTokens' | 'verifyAccessToken' | 'verifyKeySignedToken'>,
   token: string,

@@ -1,6 +1,6 @@
 /**
- * OAuth (RFC 6749): API keys as clients, the tokens made for them, and what a token is worth. This folder owns client authentication,
- * grants and the inspection of tokens; it must not know HTTP.
+ * OAuth (RFC 6749): API keys as clients, the tokens issued to them, introspection and revocation. This folder owns
+ * client authentication, grants and the reading of tokens. It must not know HTTP.
  */
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
@@ -13,9 +13,12 @@ export type OAuthErrorCode =
   | 'unsupported_grant_type'
   | 'invalid_scope'
 
-/** A refusal in the words of OAuth. */
+/** A refusal with an error code of OAuth. */
 export class OAuthError extends ProblemError<OAuthErrorCode> {}
 
-/** The one refusal of a client, whatever is wrong with it: unknown, revoked, expired, its owner disabled, another secret. */
+/**
+ * The refusal of a client. It is the same for an unknown, revoked or expired client, a disabled owner and a wrong
+ * secret.
+ */
 export const invalidClient = (): OAuthError =>
   new OAuthError('invalid_client', 'The client is not known, or did not authenticate as it must.')

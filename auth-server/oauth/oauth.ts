@@ -13,18 +13,18 @@ import { type AuthenticateClient, type ClientPorts, createClientAuthentication }
 import { createEndToken, type EndToken, type EndTokenPorts } from './end-token.ts'
 import { type InspectPorts, issueOfToken, type LiveToken, readLiveToken, type TokenIssue } from './inspect-token.ts'
 
-/** What the OAuth endpoints do. */
+/** The services behind the OAuth endpoints. */
 export interface OAuth {
   readonly authenticateClient: AuthenticateClient
   readonly grantClientCredentials: GrantClientCredentials
-  /** @throws Unavailable */
+  /** Undefined when no server would accept the token now. @throws Unavailable */
   readLiveToken(token: string): Promise<LiveToken | undefined>
   readonly endToken: EndToken
-  /** Undefined for what is no token. */
+  /** Undefined for a text that is no token. */
   issueOfToken(token: string): Promise<TokenIssue | undefined>
 }
 
-/** Of the settings, what OAuth goes by. */
+/** The settings that OAuth reads. */
 export interface OAuthSettings {
   readonly issuer: string
   readonly publicOrigin: string
@@ -32,13 +32,13 @@ export interface OAuthSettings {
   readonly accessTokenTtlSeconds: number
 }
 
-type Given = Omit<
+type InjectedPorts = Omit<
   ClientPorts & ClientCredentialsPorts & InspectPorts & EndTokenPorts,
   keyof OAuthSettings | 'tokenEndpoint' | 'servesKeySigned' | 'verifyKeySignedToken'
 >
 
-/** What OAuth needs. */
-export interface OAuthPorts extends Given {
+/** Other parts that OAuth uses. */
+export interface OAuthPorts extends InjectedPorts {
   readonly database: Database
   readonly apiKeys: ApiKeys
   /** As the database has it now. */
@@ -46,7 +46,7 @@ export interface OAuthPorts extends Given {
   readonly keyRing: { verificationKeys(use: 'key-signed'): VerificationKeys }
 }
 
-/** OAuth over these ports. */
+/** Creates the services of OAuth. */
 export function createOAuth(settings: OAuthSettings, given: OAuthPorts): OAuth {
   const { issuer, accessTokenTtlSeconds, publicOrigin, schemes } = settings
   const ports = {
