@@ -1,6 +1,6 @@
 /**
- * The HTTP surface of the auth server: every endpoint over the one pipeline, the documents that describe them, and what
- * deal servers ask. Knows neither how callers prove who they are nor what stores the users.
+ * The HTTP application of the auth server: all endpoints behind one pipeline, the OpenAPI document and the routes for
+ * deal servers. It does not know the schemes of authentication or the stores.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Cors } from '../../shared/platform/http/cors.ts'
@@ -18,7 +18,7 @@ import { createPipeline, type PipelinePorts } from './pipeline/pipeline.ts'
 import { routeOf } from './pipeline/routes.ts'
 import { createAuthProblems } from './problems.ts'
 
-/** Of the settings, what the surface reads. */
+/** The settings that the application reads. */
 export interface AuthAppSettings {
   readonly issuer: string
   readonly publicOrigin: string
@@ -27,13 +27,13 @@ export interface AuthAppSettings {
   readonly transport: TransportSettings
 }
 
-/** What the surface rests on. */
+/** Other parts that the application uses. */
 export interface AuthAppPorts {
   readonly pipeline: PipelinePorts
   readonly endpoints: EndpointPorts & OAuthEndpointPorts
-  /** Routes of either server: health, metrics, pages. They need no caller. */
+  /** Routes that both servers have: health, metrics, pages. They need no caller. */
   readonly openRoutes: readonly Route[]
-  /** Routes for deal servers, which the documentation leaves out. */
+  /** Routes for deal servers. The OpenAPI document does not contain them. */
   readonly internalRoutes: readonly Route[]
   readonly cors: Cors
   readonly clock: Clock
@@ -42,7 +42,7 @@ export interface AuthAppPorts {
   readonly observe: NonNullable<AppOptions['observe']>
 }
 
-/** The app, which does not listen, and its endpoints. */
+/** Creates the application, which does not listen, and its endpoints. */
 export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
   const { clock, ids, log, cors, observe, openRoutes, internalRoutes } = ports
   const { schemes, publicOrigin: origin, transport } = settings

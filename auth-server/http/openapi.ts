@@ -10,24 +10,27 @@ import { tags } from './pipeline/description.ts'
 import type { Endpoint } from './pipeline/endpoint.ts'
 import { responseComponents } from './pipeline/routes.ts'
 
-const description = `Authenticates users, issues and revokes their credentials and publishes the keys that these are verified with.
-All paths are served with and without a trailing slash; HEAD wherever GET is; OPTIONS everywhere. Failures are problem documents
-(RFC 9457).`
+const description = [
+  'Authenticates users, issues and revokes their credentials and publishes the keys that these are verified with.',
+  'All paths are served with and without a trailing slash; HEAD wherever GET is; OPTIONS everywhere. ' +
+    'Failures are problem documents',
+  '(RFC 9457).',
+].join('\n')
 
 const token = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
 
 interface Documented {
-  /** All that is served besides. */
+  /** All routes of the document. */
   readonly routes: readonly Route[]
-  /** Those of the routes that are endpoints: their responses are components. */
+  /** The endpoints among the routes. Their responses become components. */
   readonly endpoints: readonly Endpoint[]
   readonly problems: ProblemTable
   readonly origin: string
-  /** The enabled ones. */
+  /** The enabled schemes. */
   readonly schemes: readonly SchemeName[]
 }
 
-/** The routes of this server's OpenAPI document. What is for deal servers alone is not described. */
+/** The routes of this server's OpenAPI document. It does not describe the routes for deal servers. */
 export function authOpenApiRoutes({ endpoints, ...documented }: Documented): Route[] {
   const security = describeSecurity(documented.schemes)
   const components = { ...responseComponents(endpoints), [oauthError.name]: oauthError.schema }

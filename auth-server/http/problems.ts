@@ -1,10 +1,10 @@
-/** Every code this server answers with, and its status. */
+/** All problem codes of this server, each with its status. */
 
 import type { ProblemEntry } from '../../shared/platform/problems/problem-document.ts'
 import { authProblems } from '../../shared/protocol/problems/auth-server.ts'
 import { type SharedProblemCode, sharedProblems } from '../../shared/protocol/problems/both-servers.ts'
 
-/** Codes of the auth server's own. `invalid_grant` is spelt as in RFC 6749 §5.2. */
+/** Problem codes that only the auth server uses. `invalid_grant` is spelled as in RFC 6749 §5.2. */
 export type AuthProblemCode =
   | 'reserved-user'
   | 'invalid_grant'
@@ -19,7 +19,7 @@ export type AuthProblemCode =
 
 const table = { ...sharedProblems, ...authProblems } satisfies Record<AuthProblemCode | SharedProblemCode, ProblemEntry>
 
-/** The table, with the status the operator chose for expired tokens (EXPIRED_TOKEN_STATUS). */
+/** Creates the table of problems with the operator's status for expired tokens (EXPIRED_TOKEN_STATUS). */
 export const createAuthProblems = (
   expiredTokenStatus: number,
 ): Record<AuthProblemCode | SharedProblemCode, ProblemEntry> => ({

@@ -1,4 +1,4 @@
-/** An API key in requests and answers. */
+/** API keys in requests and responses. */
 import { z } from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { ApiKey } from '../../api-keys/api-key.ts'
@@ -7,7 +7,7 @@ import { provingPassword } from './proving-password.ts'
 
 const unprintable = /\p{Cc}|\p{Cs}/u
 
-/** What a key is called: 1–100 characters on one line. */
+/** The name of a key: 1–100 characters on one line. */
 const nameText = z
   .string()
   .transform((value) => value.normalize('NFC').trim())
@@ -17,7 +17,7 @@ const nameText = z
   })
   .meta({ minLength: 1, maxLength: 100 })
 
-/** A key to be made. */
+/** The request to create a key. */
 export const creationSchema = z.strictObject({
   kind: z.enum(['hmac', 'rsa']),
   username: z.string().optional().meta({ description: 'Whose key; your own when left out.' }),
@@ -31,10 +31,15 @@ export const creationSchema = z.strictObject({
     default: true,
     description: 'Signatures of requests that change something must bind their method, and their body if there is one.',
   }),
-  rights: z.array(z.string()).max(100).optional().meta({
-    description:
-      'All that the key may do of what its owner may; everything when left out. A key for another user carries no right that you lack.',
-  }),
+  rights: z
+    .array(z.string())
+    .max(100)
+    .optional()
+    .meta({
+      description:
+        'All that the key may do of what its owner may; everything when left out. ' +
+        'A key for another user carries no right that you lack.',
+    }),
   expiresAt: z.iso.datetime({ offset: true }).optional(),
   password: provingPassword,
 })
@@ -53,7 +58,7 @@ export const apiKeySchema = z.object({
   lastUsedAt: time.nullable().meta({ description: 'Moves in steps of a minute.' }),
 })
 
-/** The answer that makes a key. */
+/** A new key, with its secret or private key. */
 export const newApiKeySchema = apiKeySchema.extend({
   secret: z.string().optional().meta({ description: 'Of kind hmac: shown only now.' }),
   privateKeyPem: z
@@ -62,7 +67,7 @@ export const newApiKeySchema = apiKeySchema.extend({
     .meta({ description: 'Of kind rsa, where the pair was made here: shown only now.' }),
 })
 
-/** A key in the form of `apiKeySchema`. */
+/** Represents a key in the form of `apiKeySchema`. */
 export const representApiKey = ({ createdAt, expiresAt, lastUsedAt, publicKeyPem, ...key }: ApiKey) => ({
   id: key.id,
   kind: key.kind,

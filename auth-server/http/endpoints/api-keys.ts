@@ -1,5 +1,5 @@
 /**
- * /api-keys: made, listed and revoked by their owners, and by holders of `api-key.manage` (docs/contract.md#api-keys).
+ * /api-keys: owners, and holders of `api-key.manage`, create, list and revoke API keys (docs/contract.md#api-keys).
  */
 import { z } from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
@@ -16,7 +16,7 @@ import { defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
 import { apiKeySchema, creationSchema, newApiKeySchema, representApiKey } from './api-key-schemas.ts'
 import { proofProblems } from './proving-password.ts'
 
-/** What the endpoints of API keys need. */
+/** Services that the endpoints of API keys use. */
 export interface ApiKeysEndpointPorts {
   readonly apiKeys: ApiKeysForCallers
   readonly requireRecentProof: RequireRecentProof
@@ -42,7 +42,9 @@ const createApiKey = ({ apiKeys, requireRecentProof }: ApiKeysEndpointPorts) =>
     id: 'createApiKey',
     summary: 'Make an API key',
     description:
-      'Its secret or private key is shown in this answer and never again. Needs your password or a login younger than five minutes. A key for another user carries no right that you lack.',
+      'Its secret or private key is shown in this answer and never again. ' +
+      'Needs your password or a login younger than five minutes. ' +
+      'A key for another user carries no right that you lack.',
     tag,
     caller: 'required',
     body: jsonBody(creationSchema),
@@ -55,24 +57,27 @@ const createApiKey = ({ apiKeys, requireRecentProof }: ApiKeysEndpointPorts) =>
     problems: [...proofProblems, 'not-found', 'too-many-api-keys', 'too-many-key-pairs'],
     audit: ({ caller, body: { username = caller.username } }) => ({ action: 'api-key.created', target: username }),
     check: ({ caller, body }) => {
-      const asked = askedKey(caller, body)
-      apiKeys.refuseImpossible(asked)
-      return asked
+      const wanted = requestedKey(caller, body)
+      apiKeys.refuseImpossible(wanted)
+      return wanted
     },
-    handle: async ({ request, caller, body: { password }, checked: asked }) => {
+    handle: async ({ request, caller, body: { password }, checked: wanted }) => {
       await requireRecentProof(caller, { password, clientAddress: request.peer.address })
-      const { key, ...shownOnce } = await apiKeys.create(asked, caller)
+      const { key, ...shownOnce } = await apiKeys.create(wanted, caller)
       return { body: { ...representApiKey(key), ...shownOnce }, headers: { location: `/api-keys/${key.id}` } }
     },
   })
 
-function askedKey(caller: Caller, { expiresAt, password: _, ...sent }: z.output<typeof creationSchema>): ApiKeyRequest {
+function requestedKey(
+  caller: Caller,
+  { expiresAt, password: _, ...sent }: z.output<typeof creationSchema>,
+): ApiKeyRequest {
   const { username = caller.username } = sent
   return { ...sent, username, expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt) }
 }
 
-/** Without a name, holders of the right ask for the keys of all users, other callers for their own. */
-const ownerAsked = (caller: Caller, username: string | undefined): string | undefined =>
+/** The owner of the listed keys. Without a name, holders of the right list the keys of all users, others their own. */
+const listedOwner = (caller: Caller, username: string | undefined): string | undefined =>
   username ?? (caller.rights.has(right) ? undefined : caller.username)
 
 const listApiKeys = ({ apiKeys, lists }: ApiKeysEndpointPorts) =>
@@ -92,17 +97,17 @@ const listApiKeys = ({ apiKeys, lists }: ApiKeysEndpointPorts) =>
     response: component('ApiKeyPage', pageOf(apiKeySchema)),
     problems: ['invalid-cursor'],
     check: ({ request, caller, query: { username, ...page } }) => {
-      const owner = ownerAsked(caller, username)
+      const owner = listedOwner(caller, username)
       const query = { username: owner === undefined ? null : foldUsername(owner) }
       return lists.open(request, { list: 'api-keys', query }, page)
     },
     handle: async ({ caller, query, checked: list }) => {
-      const username = ownerAsked(caller, query.username)
+      const username = listedOwner(caller, query.username)
       return list.reply(await apiKeys.list({ ...list.page, username }), representApiKey)
     },
   })
 
-/** What the routes about one key have in common: the keys of others are not there for callers without the right. */
+/** Common members of the routes of one key. Without the right, the keys of other users do not exist for a caller. */
 const ofOneKey = {
   path: '/api-keys/:id',
   tag,
@@ -142,7 +147,7 @@ const revokeApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
     handle: ({ caller, path }) => apiKeys.revoke(path.id.toLowerCase(), reachOf(caller)),
   })
 
-/** The endpoints of API keys. */
+/** Creates the endpoints of API keys. */
 export const apiKeysEndpoints = (ports: ApiKeysEndpointPorts): Endpoint[] => [
   createApiKey(ports),
   listApiKeys(ports),

@@ -5,11 +5,11 @@ import type { AuditPage } from '../../audit/read-entries.ts'
 import { component, pageOf, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 
-/** What the endpoint needs. */
+/** Services and settings of the endpoint. */
 export interface AuditEndpointPorts {
   /** The origin that clients see. */
   readonly origin: string
-  /** @throws Unavailable */
+  /** Reads entries behind number `after`. @throws Unavailable */
   readEntries(page: { readonly after: number; readonly limit: number }): Promise<AuditPage>
 }
 
@@ -19,7 +19,7 @@ const entryNumber = z
   .transform(Number)
 const described = { type: 'integer', minimum: 0, pattern: undefined } as const
 
-/** The number of an entry is a cursor for good: nobody needs to sign it. */
+/** The number of an entry stays valid as a cursor forever, and needs no signature. */
 const parameters = pageParameters.pick({ limit: true }).extend({
   after: entryNumber.default(0).meta({ ...described, description: 'Entries behind this one.', default: 0 }),
   cursor: entryNumber

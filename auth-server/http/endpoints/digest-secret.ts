@@ -8,7 +8,7 @@ import { component } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 import { proofProblems, provingPassword } from './proving-password.ts'
 
-/** What the endpoint needs. */
+/** Services that the endpoint uses. */
 export interface DigestSecretEndpointPorts {
   readonly digestSecrets: Pick<DigestSecrets, 'renewFor'>
   readonly requireRecentProof: RequireRecentProof
@@ -31,7 +31,8 @@ export const digestSecretEndpoint = ({ digestSecrets, requireRecentProof }: Dige
     id: 'putDigestSecret',
     summary: "Make one's own secret for HTTP Digest, or with the right to, another user's",
     description:
-      'Generated, shown only now; the one before no longer works. Needs your password or a login younger than five minutes; for another user every right of that user.',
+      'Generated, shown only now; the one before no longer works. ' +
+      'Needs your password or a login younger than five minutes; for another user every right of that user.',
     tag: 'users',
     caller: 'required',
     body: jsonBody(z.strictObject({ password: provingPassword }), { required: false }),

@@ -1,4 +1,4 @@
-/** The endpoints for users and their programs, beside OAuth (CONTRACT section 2): the table of contents. */
+/** All public endpoints except those of OAuth (docs/contract.md#routes-of-the-auth-server). */
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
 import type { LogInKeySigned } from '../../logins/key-signed-login.ts'
@@ -19,7 +19,7 @@ import { type UserSessionsPorts, userSessionsEndpoints } from './sessions/user-s
 import { userPasswordEndpoint } from './user-password.ts'
 import { type UsersEndpointPorts, usersEndpoints } from './users.ts'
 
-/** What the endpoints rest on: each takes its own part. */
+/** Services that the endpoints use. Each endpoint takes its part. */
 export type EndpointPorts = ApiKeysEndpointPorts &
   AuditEndpointPorts &
   DigestSecretEndpointPorts &
@@ -37,13 +37,13 @@ export type EndpointPorts = ApiKeysEndpointPorts &
     readonly passwords: PasswordChanges
   }
 
-/** Schemes (AUTH_SCHEMES) by which some endpoints give credentials. */
+/** Schemes (AUTH_SCHEMES) whose credentials some endpoints issue. */
 export interface ServedSchemes {
   readonly keySigned: boolean
   readonly session: boolean
 }
 
-/** All of them. One's logins by token can be seen and ended without the scheme `session`, too. */
+/** Creates all endpoints. Users can list and end their logins without the scheme `session` too. */
 export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts): Endpoint[] => [
   loginEndpoint(ports),
   refreshEndpoint(ports),

@@ -1,6 +1,6 @@
 /**
- * The public keys, for everybody: JWK Sets (RFC 7517 §5) by purpose, and each key as PEM. They are those of the folder
- * at that moment: another auth server may have noticed a new key before, and sign with it.
+ * The public keys: a JWK Set (RFC 7517 §5) for each use, and each key as PEM. Every request reads the folder of the key
+ * ring again, because another auth server may already sign with a new key.
  */
 import { z } from 'zod'
 import { cacheableResponse } from '../../../shared/platform/http/cacheable.ts'
@@ -12,7 +12,7 @@ import type { KeyUse } from '../../key-ring/keyring-file.ts'
 import { cacheable, component } from '../pipeline/description.ts'
 import { definePublicEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
 
-/** Clients ask again after five minutes at the latest; a key is published longer than that before it signs. */
+/** Clients fetch the keys again after at most five minutes. A key is published longer than that before it signs. */
 const cacheControl = 'public, max-age=300, must-revalidate'
 
 const jwkSetType = 'application/jwk-set+json'
@@ -47,7 +47,7 @@ export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
     summary: 'Read the public keys of access tokens',
     success: { description: 'A JWK Set.', mediaType: jwkSetType, headers: ['ETag'] },
     response: jwkSet,
-    handle: (request) => answerJwkSet(request, keyRing, 'jwt'),
+    handle: (request) => jwkSetResponse(request, keyRing, 'jwt'),
   }),
   definePublicEndpoint({
     ...ofKeys,
@@ -56,7 +56,7 @@ export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
     summary: 'Read the public keys of key-signed tokens',
     success: { description: 'A JWK Set.', mediaType: jwkSetType, headers: ['ETag'] },
     response: jwkSet,
-    handle: (request) => answerJwkSet(request, keyRing, 'key-signed'),
+    handle: (request) => jwkSetResponse(request, keyRing, 'key-signed'),
   }),
   definePublicEndpoint({
     ...ofKeys,
@@ -68,17 +68,17 @@ export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
     problems: ['not-found'],
     handle: async (request) => {
       await keyRing.look()
-      return answerKeys(request, pemType, pemOf(request, keyRing))
+      return keyResponse(request, pemType, pemOf(request, keyRing))
     },
   }),
 ]
 
-async function answerJwkSet(request: HttpRequest, keyRing: KeyRing, use: KeyUse): Promise<HttpResponse> {
+async function jwkSetResponse(request: HttpRequest, keyRing: KeyRing, use: KeyUse): Promise<HttpResponse> {
   await keyRing.look()
-  return answerKeys(request, jwkSetType, JSON.stringify(keyRing.jwkSet(use)))
+  return keyResponse(request, jwkSetType, JSON.stringify(keyRing.jwkSet(use)))
 }
 
-const answerKeys = (request: HttpRequest, contentType: string, body: string): HttpResponse =>
+const keyResponse = (request: HttpRequest, contentType: string, body: string): HttpResponse =>
   cacheableResponse(request, { contentType, cacheControl, body, headers: { 'access-control-allow-origin': '*' } })
 
 /** @throws ProblemError `not-found` */

@@ -47,7 +47,8 @@ export const keySignedTokenEndpoint = ({ logInKeySigned }: { readonly logInKeySi
     id: 'createKeySignedToken',
     summary: 'Get a key-signed token for user name and password',
     description:
-      'With `ip`, it is good for the address of this request alone; with `password`, whoever uses it sends the password too. Without `username` its caller is `anonymous`.',
+      'With `ip`, it is good for the address of this request alone; with `password`, whoever uses it sends the ' +
+      'password too. Without `username` its caller is `anonymous`.',
     tag: 'tokens',
     caller: password,
     body: jsonBody(schema),
@@ -55,8 +56,8 @@ export const keySignedTokenEndpoint = ({ logInKeySigned }: { readonly logInKeySi
     success: { description: 'The token.' },
     response,
     audit: ({ body: { username } }) => ({ actor: username, action: 'key-signed-token.issued', target: username }),
-    handle: async ({ request, body: { include: asked, ...credentials } }) => {
-      const include = keySignedParts.filter((part) => asked.includes(part))
+    handle: async ({ request, body: { include: wanted, ...credentials } }) => {
+      const include = keySignedParts.filter((part) => wanted.includes(part))
       const login = { ...credentials, include, clientAddress: request.peer.address, proved: nameCaller(request) }
       const { token, kid, expiresAt } = await logInKeySigned(login)
       return { body: { token, token_type: 'KeySigned' as const, kid, expires_at: expiresAt, include } }

@@ -1,4 +1,4 @@
-/** POST /login: a login by user name and password (CONTRACT section 2). */
+/** POST /login: a login by user name and password (docs/contract.md#login). */
 import { z } from 'zod'
 import type { Audit } from '../../audit/audit.ts'
 import type { LogIn } from '../../logins/login.ts'
@@ -9,7 +9,7 @@ import { nameCaller } from '../pipeline/name-caller.ts'
 import { password } from '../pipeline/own-credential.ts'
 import { noCache, tokenPair } from './tokens.ts'
 
-/** What the endpoint needs. */
+/** Services that the endpoint uses. */
 export interface LoginEndpointPorts {
   readonly logIn: LogIn
   readonly audit: Audit
@@ -23,7 +23,8 @@ export const loginEndpoint = ({ logIn, audit }: LoginEndpointPorts) =>
     id: 'logIn',
     summary: 'Log in with user name and password',
     description:
-      'Keep one login and refresh it. A user has at most `MAX_LOGINS_PER_USER` (100 unless set otherwise) logins, sessions included: the one longest not used ends when another begins.',
+      'Keep one login and refresh it. A user has at most `MAX_LOGINS_PER_USER` (100 unless set otherwise) logins, ' +
+      'sessions included: the one longest not used ends when another begins.',
     tag: 'tokens',
     caller: password,
     body: jsonBody(z.strictObject({ username: z.string(), password: z.string() })),
@@ -32,7 +33,7 @@ export const loginEndpoint = ({ logIn, audit }: LoginEndpointPorts) =>
     audit: ({ body: { username } }) => ({ actor: username, action: 'login.started', target: username }),
     handle: async ({ request, body }) => {
       const client = { clientAddress: request.peer.address, userAgent: request.header('user-agent') }
-      const told = { proved: nameCaller(request), onDisplaced: auditDisplaced(audit, request) }
-      return { body: await logIn({ ...body, ...client, ...told }), headers: noCache }
+      const callbacks = { proved: nameCaller(request), onDisplaced: auditDisplaced(audit, request) }
+      return { body: await logIn({ ...body, ...client, ...callbacks }), headers: noCache }
     },
   })

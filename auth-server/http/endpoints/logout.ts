@@ -1,4 +1,4 @@
-/** POST /logout: ends the login of either of its tokens (CONTRACT section 2). */
+/** POST /logout: ends the login of an access token or a refresh token (docs/contract.md#logout). */
 import type { Audit } from '../../audit/audit.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { EndToken } from '../../oauth/end-token.ts'
@@ -7,14 +7,14 @@ import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { token } from '../pipeline/own-credential.ts'
 import { noCache } from './tokens.ts'
 
-/** What the endpoint needs. */
+/** Services that the endpoint uses. */
 export interface LogoutEndpointPorts {
   readonly logOut: LogOut
   readonly endToken: EndToken
   readonly audit: Audit
 }
 
-/** POST /logout. A token of an API key belongs to no login: it ends alone. */
+/** POST /logout. A token of an API key belongs to no login and is revoked alone. */
 export const logoutEndpoint = ({ logOut, endToken, audit }: LogoutEndpointPorts) =>
   defineCredentialEndpoint({
     method: 'POST',

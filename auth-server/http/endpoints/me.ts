@@ -1,10 +1,10 @@
-/** GET /me: who the caller is, by whichever scheme. */
+/** GET /me: the caller, with its roles and rights. */
 import { z } from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { component, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 
-/** What the endpoint needs. */
+/** Services that the endpoint uses. */
 export interface MePorts {
   /** The user's roles. */
   rolesOf(username: string): Promise<readonly string[]>

@@ -1,4 +1,4 @@
-/** POST /refresh: a refresh token for a new pair (CONTRACT section 2). */
+/** POST /refresh: exchanges a refresh token for a new pair (docs/contract.md#refresh-rotation). */
 
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
@@ -11,7 +11,7 @@ import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { token } from '../pipeline/own-credential.ts'
 import { noCache, tokenPair } from './tokens.ts'
 
-/** What a refresh needs, here and at `/oauth/token`. */
+/** Services that a refresh uses, here and at `/oauth/token`. */
 export interface RefreshEndpointPorts {
   readonly refresh: Refresh
   readonly audit: Audit
@@ -26,7 +26,9 @@ export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
     id: 'refresh',
     summary: 'Exchange a refresh token for a new pair',
     description:
-      'Only the latest token of a login is good for it. If the answer was lost, repeat the request within `REFRESH_RETRY_WINDOW` (60 seconds unless set otherwise): it returns the same refresh token, as long as that one is unused. Later reuse ends the login.',
+      'Only the latest token of a login is good for it. If the answer was lost, repeat the request within ' +
+      '`REFRESH_RETRY_WINDOW` (60 seconds unless set otherwise): it returns the same refresh token, as long as ' +
+      'that one is unused. Later reuse ends the login.',
     tag: 'tokens',
     caller: token,
     security: ['refreshToken'],
@@ -36,9 +38,9 @@ export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
   })
 
 /**
- * A refresh with its entries: the new pair or the refusal, and before it, when a used token comes back, that the login
- * ends. What belongs to no login that is known is refused without an entry. Each failure counts for the client's
- * address; a token that is right is never refused by that, since its client could lose its login by waiting.
+ * Refreshes and writes the audit entries: one for the new pair or the refusal, and before it one for the revoked login
+ * when a used token comes back. A token of an unknown login is refused without an entry. The login throttle counts each
+ * failure for the client's address. It never refuses a valid token, because a client that waits could lose its login.
  *
  * @throws ProblemError as `Refresh`, `too-many-attempts`; Unavailable
  */
@@ -50,7 +52,7 @@ export async function auditedRefresh(
   let about: AuditedWork = { request, action: 'token.refreshed' }
   let isKnown = false
   try {
-    const answer = await refresh(token, {
+    const tokens = await refresh(token, {
       found: ({ id: target, username: actor }) => {
         about = { ...about, actor, target }
         isKnown = true
@@ -58,7 +60,7 @@ export async function auditedRefresh(
       reused: () => audit.record(eventOf({ ...about, action: 'login.ended' }, 'refresh-token-reused')),
     })
     await audit.record(eventOf(about, 'succeeded'))
-    return answer
+    return tokens
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
     if (isKnown) await audit.recordRefusal(eventOf(about, error.code))

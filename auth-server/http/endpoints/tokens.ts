@@ -1,11 +1,11 @@
-/** A pair of tokens in answers. */
+/** A pair of tokens in responses. */
 import { z } from 'zod'
 import { component, seconds } from '../pipeline/description.ts'
 
-/** Of answers with tokens, beside `Cache-Control: no-store` (RFC 6749 §5.1). */
+/** Header fields of responses with tokens, beside `Cache-Control: no-store` (RFC 6749 §5.1). */
 export const noCache = { pragma: 'no-cache' } as const
 
-/** The success of endpoints that answer with a pair. */
+/** The success of endpoints that issue a pair. */
 export const tokenPair = {
   status: 200,
   success: { description: 'A pair of tokens.' },

@@ -1,6 +1,6 @@
 /**
- * PUT /users/{username}/password: one's own with the old one, that of others with the right to (CONTRACT sections 2 and
- * 9).
+ * PUT /users/{username}/password: users change their own password with the old one. Other users' passwords need a right
+ * (docs/contract.md#passwords).
  */
 import { z } from 'zod'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
@@ -28,7 +28,7 @@ export const userPasswordEndpoint = ({ passwords }: { readonly passwords: Passwo
     status: 204,
     success: { description: 'The password is changed.' },
     problems: ['not-found', 'wrong-password', 'reserved-user', 'too-many-attempts', 'too-many-logins'],
-    // A body without the old password is no attempt, as one that is not well-formed is none.
+    // A body without the old password is no attempt, like a body that is not well-formed.
     audit: ({ caller, path, body }) =>
       body.oldPassword === undefined && isOwnAccount(caller, path.username)
         ? undefined
@@ -52,6 +52,6 @@ function oldPasswordMissing(): ProblemError {
   })
 }
 
-/** The login or session that calls, where the credential belongs to one. */
+/** The login or session of the credential; null when it belongs to none. */
 const loginOf = ({ credential: { loginId, generation } }: Caller): OwnPasswordChange['login'] =>
   loginId === undefined || generation === undefined ? null : { id: loginId, generation }

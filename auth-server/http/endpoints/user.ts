@@ -1,10 +1,10 @@
-/** A user in answers. */
+/** A user in responses. */
 import { z } from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { User } from '../../users/user.ts'
 import { component, time } from '../pipeline/description.ts'
 
-/** A user as administrators see one. */
+/** A user as administrators see it. */
 export const userComponent = component(
   'User',
   z.object({
@@ -18,7 +18,7 @@ export const userComponent = component(
   }),
 )
 
-/** A user in this form. */
+/** Represents a user in this form. */
 export const representUser = (user: User) => ({
   id: user.id,
   username: user.username,

@@ -10,7 +10,7 @@ import { component, pageOf } from '../pipeline/description.ts'
 import { defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
 import { representUser, userComponent } from './user.ts'
 
-/** What the endpoints need. */
+/** Services that the endpoints use. */
 export interface UsersEndpointPorts {
   readonly users: UsersForCallers
   readonly lists: Lists
@@ -28,7 +28,7 @@ const creationSchema = z.strictObject({
   enabled: z.boolean().optional(),
 })
 
-/** Each member that is there replaces. */
+/** Each member that is present replaces the stored value. */
 const patchSchema = creationSchema.pick({ roles: true, rights: true, enabled: true })
 
 const logoutParameters = z.strictObject({
@@ -102,7 +102,8 @@ const patchUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     id: 'patchUser',
     summary: 'Replace roles or direct rights of a user, enable or disable one',
     description:
-      'You can add the rights that you have yourself, and enable a user who has no others. You can take every right away.',
+      'You can add the rights that you have yourself, and enable a user who has no others. ' +
+      'You can take every right away.',
     tag,
     caller: 'required',
     body: jsonBody(patchSchema, { required: false }),
@@ -156,7 +157,7 @@ const logOutUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     handle: ({ path, query }) => users.logOutEverywhere(path.username, { everything: query.everything === 'true' }),
   })
 
-/** What administrators do with users. */
+/** Creates the endpoints for the administration of users. */
 export const usersEndpoints = (ports: UsersEndpointPorts): Endpoint[] => [
   listUsers(ports),
   createUser(ports),

@@ -1,4 +1,4 @@
-/** What deal servers verify signed requests, Digest, Basic and sessions with. */
+/** Endpoints that deal servers use to verify signed requests, Digest, Basic and sessions. */
 
 import { openInternally, sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
@@ -20,13 +20,13 @@ import type { StoredSessions } from '../../logins/use-session.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'
 import { answering, type InternalEndpoint } from './endpoint.ts'
 
-/** What the endpoints need. */
+/** Services that these endpoints use. */
 export interface CredentialEndpointPorts {
   readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
   readonly digestSecrets: Pick<DigestSecrets, 'find'>
   readonly sessions: StoredSessions
   readonly verifyBasic: BasicPorts['verify']
-  /** SERVICE_SECRET: all that are accepted. */
+  /** All accepted values of SERVICE_SECRET. */
   readonly secrets: readonly string[]
 }
 
@@ -72,7 +72,7 @@ const passwordEndpoint = ({ verifyBasic, secrets }: CredentialEndpointPorts) =>
     })
   })
 
-/** What is answered the cache then has for every deal server. */
+/** Stores the session in the cache too, where all deal servers find it. */
 const sessionEndpoint = ({ sessions }: CredentialEndpointPorts) =>
   answering(sessionExchange, async ({ body: { keyHash, isAction } }) => {
     const session = await (isAction ? sessions.use(keyHash) : sessions.look(keyHash))

@@ -1,4 +1,4 @@
-/** What an endpoint below `/internal` says of itself: its exchange, and what answers it. */
+/** The definition of an endpoint below `/internal`: an exchange and its handler. */
 import type { z } from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
@@ -7,23 +7,23 @@ import type { Exchange } from '../../../shared/protocol/internal-api/exchange.ts
 
 type Form = z.ZodType | undefined
 
-/** A requestBody of a deal server. */
+/** A request of a deal server, verified and parsed. */
 export interface InternalInput<Path extends string, Body> {
   readonly path: PathParameters<Path>
-  /** In order, decoded. */
+  /** The decoded parameters in their order. */
   readonly query: HttpRequest['query']
   readonly body: Body
-  /** The service secret that the asker holds: what must stay secret in the answer is sealed under it. */
+  /** The service secret that the deal server used. Secrets in the response are encrypted under it. */
   readonly secret: string
 }
 
-/** What is answered; 204 without a body. */
+/** The result of a handler. Without a body the status is 204. */
 export interface InternalReply<Body> {
   readonly body: Body
   readonly headers?: HttpResponse['headers']
 }
 
-/** An exchange and its answer. */
+/** An exchange and its handler. */
 export interface InternalEndpoint<
   Path extends string = string,
   Question extends Form = Form,
@@ -36,7 +36,7 @@ export interface InternalEndpoint<
   ): Promise<InternalReply<Reply extends z.ZodType ? z.input<Reply> : undefined>>
 }
 
-/** The endpoint that answers an exchange. */
+/** Defines the endpoint of an exchange. */
 export const answering = <const Path extends string, Question extends Form, Reply extends Form>(
   exchange: Exchange<Path, Question, Reply>,
   handle: InternalEndpoint<Path, Question, Reply>['handle'],

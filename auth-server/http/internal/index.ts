@@ -1,4 +1,4 @@
-/** What deal servers ask: the table of contents. */
+/** All endpoints for deal servers. */
 
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { limitRefusalsExchange } from '../../../shared/protocol/internal-api/limit-refusals.ts'
@@ -8,12 +8,12 @@ import { answering } from './endpoint.ts'
 import { type InternalPorts, internalRoutes } from './pipeline.ts'
 import { type PrincipalEndpointPorts, principalEndpoints } from './principals.ts'
 
-/** What the answers come from. */
+/** Services that the endpoints use. */
 export interface InternalEndpointPorts extends PrincipalEndpointPorts, Omit<CredentialEndpointPorts, 'secrets'> {
   readonly noteRefusal: NoteRefusal
 }
 
-/** The routes below `/internal`. */
+/** Creates the routes below `/internal`. */
 export const createInternalRoutes = (access: InternalPorts, ports: InternalEndpointPorts): Route[] =>
   internalRoutes(access, [
     ...principalEndpoints(ports),

@@ -1,6 +1,7 @@
 /**
- * Nonces of requests to `/internal`: each is good once, on whichever auth server. They are remembered in the cache that
- * auth servers share, and in this process, which is what counts while there is no such cache, or it does not answer.
+ * Nonces of requests to `/internal`. Each nonce can be used once, on one of all auth servers. The shared cache
+ * remembers them, and this process does too. The memory of the process decides alone while there is no shared cache, or
+ * while it does not answer.
  */
 
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
@@ -8,54 +9,53 @@ import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type InternalAsker, internalToleranceSeconds } from '../../../shared/protocol/internal-api/requests.ts'
 
-/** What the nonces need. */
+/** Other parts that the check of nonces uses. */
 export interface InternalNoncesPorts {
-  /** The cache that auth servers share; undefined where it would be in this process. */
+  /** The cache that auth servers share. Undefined where the cache is part of this process. */
   readonly cache: Pick<Cache, 'putVersioned'> | undefined
   readonly clock: Clock
-  /** So many nonces are remembered in this process. */
+  /** The number of nonces that this process remembers. */
   readonly maxNonces?: number
 }
 
-/** Uses the nonce of a request; false when it was used before, or nobody can tell any more. */
+/** Uses the nonce of a request. False when it was used before, or when that is no longer known. */
 export type UseInternalNonce = (asker: Pick<InternalAsker, 'nonce' | 'time'>) => Promise<boolean>
 
-/**
- * A request is accepted from so long before its time until so long after it: afterwards nothing of it need be known.
- */
+/** The server accepts a request within the tolerance before and after its time. Later its nonce can be forgotten. */
 const lifeSeconds = 2 * internalToleranceSeconds + 1
 
-/** A cache that did not answer is not asked for so long, in milliseconds: no request waits for it again at once. */
+/** After a failure the cache is not used for this time, in milliseconds. So requests do not all wait for it. */
 const pauseMs = 1_000
 
-/** At most 16 MB: a nonce has 64 characters at most. */
-const usualMaxNonces = 100_000
+/** Takes at most 16 MB: a nonce has at most 64 characters. */
+const defaultMaxNonces = 100_000
 
-/** The nonces that one auth server knows of. */
+/** Creates the check of nonces for one auth server. */
 export function createInternalNonces({
   cache,
   clock,
-  maxNonces = usualMaxNonces,
+  maxNonces = defaultMaxNonces,
 }: InternalNoncesPorts): UseInternalNonce {
   const own = new OwnNonces(maxNonces)
-  let askAgainAt = 0
+  let cacheRetryAt = 0
   return async ({ nonce, time }) => {
     if (!own.use(nonce, time, Math.floor(clock.now() / 1000))) return false
-    if (!cache || clock.monotonic() < askAgainAt) return true
+    if (!cache || clock.monotonic() < cacheRetryAt) return true
     const options = { ttlSeconds: lifeSeconds, ifAbsent: true }
     try {
       return await cache.putVersioned(`{keyhold}:internal-nonce:${nonce}`, { version: 1, value: '' }, options)
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
-      askAgainAt = clock.monotonic() + pauseMs
+      cacheRetryAt = clock.monotonic() + pauseMs
       return true
     }
   }
 }
 
 /**
- * By the second in which they were signed. When there are too many, those of the earliest second are forgotten, and
- * nothing that was signed then or before is accepted any more: what was forgotten cannot come back.
+ * The nonces that this process remembers, by the second in which they were signed. When there are too many, those of
+ * the earliest second are forgotten. From then on nothing that was signed in that second or before is accepted, so a
+ * forgotten nonce cannot be used again.
  */
 class OwnNonces {
   readonly #bySecond = new Map<number, Set<string>>()
@@ -67,7 +67,7 @@ class OwnNonces {
     this.#max = max
   }
 
-  /** `time` and `now` in Unix seconds. */
+  /** Uses a nonce; false when it must not be used. `time` and `now` are Unix seconds. */
   use(nonce: string, time: number, now: number): boolean {
     this.#forget(now - internalToleranceSeconds - 1)
     if (time <= this.#forgottenUntil) return false
@@ -79,7 +79,7 @@ class OwnNonces {
     return true
   }
 
-  /** Those that were signed in this second or before. */
+  /** Forgets nonces that were signed in this second or before. */
   #forget(until: number): void {
     if (until <= this.#forgottenUntil) return
     this.#forgottenUntil = until

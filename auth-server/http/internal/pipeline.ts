@@ -1,7 +1,7 @@
 /**
- * The one way through `/internal`, which deal servers ask under SERVICE_SECRET (docs/contract.md#internal-routes): no caller of
- * another kind gets an answer, and none of it is part of the public documentation. Secrets in answers are sealed, so
- * plain HTTP will do.
+ * The steps of every request below `/internal` (docs/contract.md#internal-routes). Only deal servers that know
+ * SERVICE_SECRET get a result. The public documentation does not contain these routes. Secrets in responses are
+ * encrypted, so plain HTTP is enough.
  */
 
 import type { Clock } from '../../../shared/platform/clock.ts'
@@ -24,17 +24,17 @@ import {
 import type { InternalEndpoint } from './endpoint.ts'
 import type { UseInternalNonce } from './nonces.ts'
 
-/** What every route rests on. */
+/** Other parts that all these routes use. */
 export interface InternalPorts {
-  /** SERVICE_SECRET: all that are accepted. */
+  /** All accepted values of SERVICE_SECRET. */
   readonly secrets: readonly string[]
   readonly clock: Clock
   readonly useNonce: UseInternalNonce
-  /** Which keys are published now: every answer says it. */
+  /** The published keys of the moment. Every response carries them in a header field. */
   publishedKeys(): string
 }
 
-/** The routes of these endpoints. */
+/** Makes the routes of these endpoints. */
 export function internalRoutes(ports: InternalPorts, endpoints: readonly InternalEndpoint[]): Route[] {
   const askers = new WeakMap<HttpRequest, InternalAsker>()
   return endpoints.map(({ exchange, handle }) => ({
@@ -48,11 +48,11 @@ export function internalRoutes(ports: InternalPorts, endpoints: readonly Interna
       const { requestBody, responseBody } = exchange
       const body = requestBody && (await readBodyAs(request, requestBody)) // parse and schema: 400, 415, 422
       const input = { path: request.pathParameters, query: request.query, body, secret: asker.secret }
-      const reply = await handle(input) // existence: 404; what the exchange is about: 401, 429
+      const reply = await handle(input) // existence: 404; the checked credential: 401, 429
       const headers = { ...noStore, ...reply.headers }
       return responseBody ? jsonResponse(200, reply.body, headers) : emptyResponse(204, headers)
     },
-    // The MAC is over the answer as it goes out, refusals of a known asker included.
+    // The MAC covers the response as it goes out, also a refusal, when the request proved a service secret.
     finish: (request, response) => {
       const asker = askers.get(request)
       if (asker) request.addResponseHeader(internalMacHeader, macOfInternalResponse(factsOf(request, response), asker))
@@ -60,10 +60,10 @@ export function internalRoutes(ports: InternalPorts, endpoints: readonly Interna
   }))
 }
 
-/** As input lines in the log name it. */
+/** The caller in log lines of these requests. */
 const dealServer = { scheme: 'service' } as const
 
-/** What the answer will have on its way. */
+/** The parts of the response that the MAC covers. */
 const factsOf = (request: HttpRequest, { status, headers, body }: HttpResponse) => ({
   status,
   body: typeof body === 'string' ? body : '',
@@ -74,7 +74,7 @@ const factsOf = (request: HttpRequest, { status, headers, body }: HttpResponse) 
   },
 })
 
-/** Who holds a service secret and has not sent this very input before. @throws ProblemError `unauthenticated` */
+/** Requires a service secret and a request that was not sent before. @throws ProblemError `unauthenticated` */
 async function requireAsker(request: HttpRequest, ports: InternalPorts): Promise<InternalAsker> {
   const body = (await request.readBody()).toString('utf8')
   const target = request.rawQuery === '' ? request.path : `${request.path}?${request.rawQuery}`

@@ -1,6 +1,4 @@
-/**
- * GET /internal/principals/{username} and GET /internal/feed: what principal records and their feed are followed by.
- */
+/** GET /internal/principals/{username} and GET /internal/feed: principal records, and the instance id of their feed. */
 
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { feedExchange } from '../../../shared/protocol/internal-api/feed.ts'
@@ -9,11 +7,11 @@ import { instanceHeader } from '../../../shared/protocol/internal-api/responses.
 import type { InstancePrincipal } from '../../../shared/protocol/principal/record.ts'
 import { answering, type InternalEndpoint } from './endpoint.ts'
 
-/** What the endpoints need. */
+/** Services that these endpoints use. */
 export interface PrincipalEndpointPorts {
   /** The record as the database has it now. */
   principal(username: string): Promise<InstancePrincipal>
-  /** Which instance the database is: whose feed there is to follow. */
+  /** The instance id of the database, which names the change feed. */
   instanceId(): Promise<string>
 }
 

@@ -1,14 +1,14 @@
-/** What OAuth clients use (docs/contract.md#oauth). */
+/** The endpoints of OAuth (docs/contract.md#oauth). */
 import type { Endpoint } from '../pipeline/endpoint.ts'
 import { introspectEndpoint, type OAuthIntrospectPorts } from './introspect.ts'
 import { metadataEndpoints, type OAuthMetadataSettings } from './metadata.ts'
 import { type OAuthRevokePorts, revokeEndpoint } from './revoke.ts'
 import { type OAuthTokenPorts, tokenEndpoint } from './token.ts'
 
-/** What the endpoints of OAuth need. */
+/** Services that the endpoints of OAuth use. */
 export type OAuthEndpointPorts = OAuthTokenPorts & OAuthRevokePorts & OAuthIntrospectPorts
 
-/** The endpoints of OAuth. */
+/** Creates the endpoints of OAuth. */
 export const oauthEndpoints = (settings: OAuthMetadataSettings, ports: OAuthEndpointPorts): Endpoint[] => [
   tokenEndpoint(ports),
   revokeEndpoint(ports),

@@ -1,4 +1,4 @@
-/** POST /oauth/introspect (RFC 7662): for API keys as clients, and for callers of any scheme. */
+/** POST /oauth/introspect (RFC 7662), for API keys as clients and for callers of any scheme. */
 import { z } from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { narrowed } from '../../../shared/protocol/authentication/authenticate.ts'
@@ -19,8 +19,9 @@ import {
   readClientCredentials,
 } from './read-client-credentials.ts'
 
-/** What the endpoint needs. */
+/** Services that the endpoint uses. */
 export interface OAuthIntrospectPorts extends ClientAtEndpointPorts {
+  /** Undefined when no server would accept the token now. */
   readLiveToken(token: string): Promise<LiveToken | undefined>
 }
 
@@ -55,21 +56,21 @@ export const introspectEndpoint = (ports: OAuthIntrospectPorts) =>
     body: oauthBody({ token: z.string(), token_type_hint: text }),
     success: { description: 'RFC 7662 §2.2.' },
     response,
-    handle: async ({ caller: asker, body: form }) => {
+    handle: async ({ caller: inspector, body: form }) => {
       const live = await ports.readLiveToken(form.required('token'))
-      const isShown = live !== undefined && (asker.seesAll || live.owner.userId === asker.userId)
+      const isShown = live !== undefined && (inspector.seesAll || live.owner.userId === inspector.userId)
       return { body: isShown ? { active: true, ...live.members } : { active: false }, headers: noCache }
     },
   })
 
-/** Who asks: shown are the tokens of the same user, with a right to it those of all. */
-interface Asker {
+/** The user of the request. It sees its own tokens; with the right `token.introspect` those of all users. */
+interface Inspector {
   readonly userId: string
   readonly seesAll: boolean
 }
 
-/** A client, or a caller of any scheme; the caller's credential is looked at before the form is refused. */
-const clientOrCaller = (ports: ClientAtEndpointPorts): OwnCredential<Asker> => ({
+/** A client, or a caller of any scheme. The caller is authenticated before an invalid form is refused. */
+const clientOrCaller = (ports: ClientAtEndpointPorts): OwnCredential<Inspector> => ({
   kind: 'client',
   refusal: answerOfRefusal,
   problems: [],
@@ -78,19 +79,19 @@ const clientOrCaller = (ports: ClientAtEndpointPorts): OwnCredential<Asker> => (
       await authenticate(request)
       throw error
     })
-    const presented = isOfClient(request, form) ? readClientCredentials(request, form) : undefined
-    if (presented) return askerOf(await authenticateAt(request, presented, ports))
+    const credentials = isOfClient(request, form) ? readClientCredentials(request, form) : undefined
+    if (credentials) return inspectorOf(await authenticateAt(request, credentials, ports))
     const { userId, rights } = await authenticate(request)
     return { userId, seesAll: rights.has('token.introspect') }
   },
 })
 
-function askerOf({ key, owner }: Client): Asker {
+function inspectorOf({ key, owner }: Client): Inspector {
   const rights = narrowed(new Set(owner.rights), key.rights ?? undefined)
   return { userId: owner.userId, seesAll: rights.has('token.introspect') }
 }
 
-/** Basic is of a client when its user name is an API key's id, else of a user. */
+/** True when a client authenticates. Basic belongs to a client when its user name is the id of an API key. */
 function isOfClient(request: HttpRequest, form: OAuthForm): boolean {
   const parameters = ['client_secret', 'client_assertion', 'client_assertion_type']
   if (parameters.some((name) => form.get(name) !== undefined)) return true

@@ -1,4 +1,4 @@
-/** GET /.well-known/oauth-authorization-server (RFC 8414): what works here, and nothing else. */
+/** GET /.well-known/oauth-authorization-server (RFC 8414): only what this server supports. */
 import { z } from 'zod'
 import { cacheableResponse } from '../../../shared/platform/http/cacheable.ts'
 import { assertionAlg } from '../../oauth/client-assertion.ts'
@@ -7,7 +7,7 @@ import { allRights } from '../../users/rights.ts'
 import { cacheable, component } from '../pipeline/description.ts'
 import { definePublicEndpoint, type PublicEndpoint } from '../pipeline/endpoint.ts'
 
-/** Of the settings, what the metadata tells. */
+/** The settings that the metadata contains. */
 export interface OAuthMetadataSettings {
   readonly issuer: string
   readonly publicOrigin: string
@@ -64,7 +64,7 @@ export function metadataEndpoints(settings: OAuthMetadataSettings): PublicEndpoi
   )
 }
 
-/** An issuer with a path has its own behind the well-known one (RFC 8414 §3.1). */
+/** The metadata of an issuer with a path has a second path, which ends with it (RFC 8414 §3.1). */
 function pathsFor({ issuer }: OAuthMetadataSettings): string[] {
   const path = URL.canParse(issuer) ? new URL(issuer).pathname.replace(/\/$/, '') : ''
   return /^(\/[A-Za-z0-9._~-]+)+$/.test(path) ? [wellKnown, wellKnown + path] : [wellKnown]

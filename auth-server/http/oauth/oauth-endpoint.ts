@@ -1,4 +1,4 @@
-/** What the endpoints below `/oauth` have in common: a form as request, RFC 6749 §5 as answers, a client as caller. */
+/** Common parts of the endpoints below `/oauth`: form requests, responses of RFC 6749 §5, clients as callers. */
 import { z } from 'zod'
 import { formType, readForm } from '../../../shared/platform/http/content/form-body.ts'
 import type { DescribedResponse } from '../../../shared/platform/http/operation.ts'
@@ -11,10 +11,10 @@ import { component } from '../pipeline/description.ts'
 import type { OwnCredential } from '../pipeline/own-credential.ts'
 import { answerOfRefusal } from './oauth-responses.ts'
 
-/** The parameters of a request: what was sent without a value counts as left out (RFC 6749 §3.2). */
+/** The parameters of a request. A parameter without a value counts as left out (RFC 6749 §3.2). */
 export interface OAuthForm {
   get(name: string): string | undefined
-  /** @throws OAuthError `invalid_request` when it is not there */
+  /** @throws OAuthError `invalid_request` when the parameter is missing */
   required(name: string): string
 }
 
@@ -28,7 +28,7 @@ const clientMembers = {
   client_assertion_type: text.meta({ enum: ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'] }),
 }
 
-/** The body of an endpoint: these members, and those that authenticate a client. */
+/** The body of an endpoint: these members, and the members that authenticate a client. */
 export const oauthBody = (members: z.ZodRawShape): BodyReader<OAuthForm> => ({
   read: readOAuthForm,
   describe: () => ({
@@ -38,9 +38,7 @@ export const oauthBody = (members: z.ZodRawShape): BodyReader<OAuthForm> => ({
   }),
 })
 
-/**
- * The credential of a client, which stands in the form or beside it: `handle` authenticates it (`presented-client.ts`).
- */
+/** The credential of a client, in the form or in a header. `handle` checks it (`read-client-credentials.ts`). */
 export const client: OwnCredential<undefined> = {
   kind: 'client',
   find: () => undefined,
@@ -49,9 +47,9 @@ export const client: OwnCredential<undefined> = {
   security: [],
 }
 
-/** @throws OAuthError `invalid_request` for what is no form */
+/** Reads the form of a request. @throws OAuthError `invalid_request` */
 export async function readOAuthForm(request: HttpRequest): Promise<OAuthForm> {
-  // Whatever stands in a URL ends up in logs (RFC 6749 §2.3.1).
+  // URLs end up in logs (RFC 6749 §2.3.1).
   if ([...request.query.keys()].some((name) => !request.isCredentialParameter(name))) {
     throw new OAuthError('invalid_request', 'Send all parameters in the body, none in the URL.')
   }
@@ -82,7 +80,7 @@ const error = (description: string, headers: readonly string[] = []): DescribedR
   headers,
 })
 
-/** What all of these endpoints say of themselves. */
+/** Common members of all these endpoints. */
 export const ofOAuth = {
   method: 'POST',
   tag: 'tokens',

@@ -1,4 +1,4 @@
-/** How everything below `/oauth` answers: RFC 6749 §5.1 and §5.2, never a problem document. */
+/** Responses below `/oauth`: RFC 6749 §5.1 and §5.2, never a problem document. */
 
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { type HttpResponse, jsonResponse, noStore } from '../../../shared/platform/http/response.ts'
@@ -10,15 +10,15 @@ import { OAuthError } from '../../oauth/oauth-error.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { bearerChallenge } from '../pipeline/bearer-credential.ts'
 
-/** RFC 6749 §5.1. */
+/** Caches must not store responses (RFC 6749 §5.1). */
 const neverStored = { ...noStore, ...noCache }
 
-/** The characters that RFC 6749 §5.2 allows in a description. */
-const described = (text: string): string => text.replace(/["\\]/g, "'").replace(/[^\x20-\x7e]/g, '?')
+/** Replaces characters that RFC 6749 §5.2 does not allow in a description. */
+const allowedText = (text: string): string => text.replace(/["\\]/g, "'").replace(/[^\x20-\x7e]/g, '?')
 
-const bodyOf = (error: string, description: string) => ({ error, error_description: described(description) })
+const bodyOf = (error: string, description: string) => ({ error, error_description: allowedText(description) })
 
-/** The answer that a refusal in the words of OAuth is; undefined for every other error. */
+/** Makes the response to a refusal with an error code of OAuth. Undefined for every other error. */
 export function answerOfRefusal(request: HttpRequest, error: unknown): HttpResponse | undefined {
   if (!(error instanceof ProblemError)) return undefined
   const isOurs = error instanceof OAuthError || error.code === 'invalid_grant'
@@ -30,13 +30,16 @@ export function answerOfRefusal(request: HttpRequest, error: unknown): HttpRespo
   return { ...response, problemCode: error.code }
 }
 
-/** Who used the header is challenged for it; a script that did not is for what gets its user no dialog. */
+/**
+ * The challenge of a refused client. A script that did not use the Authorization header gets Bearer, because Basic
+ * would open a dialog of the browser.
+ */
 const challengeFor = (request: HttpRequest): HttpResponse['headers'] =>
   request.header('authorization') === undefined && isOfScript(request)
     ? bearerChallenge
     : { 'www-authenticate': [`Basic realm="${realm}", charset="UTF-8"`] }
 
-/** What went wrong before or around a handler, by status, in the closest words that OAuth has for it. */
+/** Writes a problem outside a handler as an OAuth error, with the closest error code that OAuth has. */
 export const oauthProblemForm: OtherProblemForm = (request, problem) =>
   request.path.startsWith('/oauth/')
     ? {

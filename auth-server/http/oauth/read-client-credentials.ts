@@ -11,20 +11,21 @@ import { eventOf } from '../pipeline/audited.ts'
 import type { OAuthForm } from './oauth-endpoint.ts'
 
 /**
- * What a request says of its client; undefined for the public client of logins, which may name itself and proves
- * nothing (RFC 6749 §2.1).
- * @throws OAuthError `invalid_request` for several ways at once (RFC 6749 §2.3), `invalid_client`
+ * Reads the client credentials of a request. Undefined for the public client of logins, which may send its name and
+ * proves nothing (RFC 6749 §2.1).
+ *
+ * @throws OAuthError `invalid_request` for several methods at once (RFC 6749 §2.3), `invalid_client`
  */
 export function readClientCredentials(request: HttpRequest, form: OAuthForm): ClientCredentials | undefined {
   const basic = authorizationOf(request, 'basic')
   const [clientId, secret, assertion] = ['client_id', 'client_secret', 'client_assertion'].map(form.get)
-  const ways = [basic, secret, assertion ?? form.get('client_assertion_type')].filter((way) => way !== undefined)
-  if (ways.length > 1 || request.headerLines('authorization').length > 1) {
+  const methods = [basic, secret, assertion ?? form.get('client_assertion_type')].filter((value) => value !== undefined)
+  if (methods.length > 1 || request.headerLines('authorization').length > 1) {
     throw new OAuthError('invalid_request', 'A client authenticates in one way only.')
   }
   if (basic !== undefined) return ofHeader(basic, clientId)
   if (secret !== undefined) return { method: 'client_secret_post', clientId: form.required('client_id'), secret }
-  if (ways.length > 0) {
+  if (methods.length > 0) {
     if (form.required('client_assertion_type') !== assertionType) throw invalidClient()
     return { method: 'private_key_jwt', clientId, assertion: form.required('client_assertion') }
   }
@@ -32,7 +33,7 @@ export function readClientCredentials(request: HttpRequest, form: OAuthForm): Cl
   return undefined
 }
 
-/** Name and password are encoded as in a form before they are put together (RFC 6749 §2.3.1). */
+/** Reads Basic credentials of a client. Id and secret are form-encoded before they are joined (RFC 6749 §2.3.1). */
 function ofHeader(credential: string, named: string | undefined): ClientCredentials {
   const [, encodedId = '', encodedSecret = ''] = /^([^:]*):(.*)$/.exec(decodedBasic(credential) ?? '') ?? []
   const [clientId, secret] = [formText(encodedId), formText(encodedSecret)]
@@ -42,7 +43,7 @@ function ofHeader(credential: string, named: string | undefined): ClientCredenti
   return { method: 'client_secret_basic', clientId, secret }
 }
 
-/** The text behind `Basic`, as it was before base64; undefined when it is not base64. */
+/** Decodes the text behind `Basic`. Undefined when it is not base64. */
 export function decodedBasic(credential: string): string | undefined {
   const bytes = Buffer.from(credential, 'base64')
   return bytes.toString('base64').replace(/=+$/, '') === credential.replace(/=+$/, '')
@@ -58,7 +59,7 @@ function formText(text: string): string {
   }
 }
 
-/** What authenticating at an endpoint needs. */
+/** Services that client authentication at an endpoint uses. */
 export interface ClientAtEndpointPorts {
   readonly authenticateClient: AuthenticateClient
   readonly audit: Audit
@@ -66,23 +67,27 @@ export interface ClientAtEndpointPorts {
   readonly origin: string
 }
 
-/** Authenticates a client at the endpoint that is called; a refusal is written down. @throws as AuthenticateClient */
+/**
+ * Authenticates a client at the endpoint of the request. A refusal gets an audit entry.
+ *
+ * @throws as AuthenticateClient
+ */
 export async function authenticateAt(
   request: HttpRequest,
-  presented: ClientCredentials,
+  credentials: ClientCredentials,
   { authenticateClient, audit, origin }: ClientAtEndpointPorts,
 ): Promise<Client> {
   try {
-    const client = await authenticateClient(presented, {
+    const client = await authenticateClient(credentials, {
       address: request.peer.address,
       endpoint: origin + request.path,
     })
-    request.caller = { userId: client.owner.userId, scheme: presented.method }
+    request.caller = { userId: client.owner.userId, scheme: credentials.method }
     return client
   } catch (error) {
     if (error instanceof ProblemError) {
-      const about = { request, action: 'client.authenticated', target: presented.clientId }
-      await audit.recordRefusal({ ...eventOf(about, error.code), scheme: presented.method })
+      const about = { request, action: 'client.authenticated', target: credentials.clientId }
+      await audit.recordRefusal({ ...eventOf(about, error.code), scheme: credentials.method })
     }
     throw error
   }

@@ -12,11 +12,11 @@ import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
 import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
 
-/** What the endpoint needs. */
+/** Services that the endpoint uses. */
 export interface OAuthRevokePorts extends ClientAtEndpointPorts {
   readonly logOut: LogOut
   readonly endToken: EndToken
-  /** Undefined for what is no token. */
+  /** Undefined for a text that is no token. */
   issueOfToken(token: string): Promise<TokenIssue | undefined>
 }
 
@@ -38,14 +38,14 @@ export const revokeEndpoint = (ports: OAuthRevokePorts) =>
   })
 
 /**
- * Either token of a login ends that login, as a logout does: whoever has one of them is the public client of logins. So
- * is who has a key-signed token, which ends alone, as a token of an API key does. What is no token, or has ended, is no
- * error (RFC 7009 §2.2).
+ * Both tokens of a login end that login, as a logout does. The holder of such a token is the public client of logins.
+ * The same client may revoke a key-signed token. A key-signed token and a token of an API key are revoked alone. A text
+ * that is no token and a token that was revoked before are no error (RFC 7009 §2.2).
  */
 async function revoke(request: HttpRequest, form: OAuthForm, ports: OAuthRevokePorts): Promise<void> {
-  const presented = readClientCredentials(request, form)
+  const credentials = readClientCredentials(request, form)
   const token = form.required('token')
-  const client = presented && (await authenticateAt(request, presented, ports))
+  const client = credentials && (await authenticateAt(request, credentials, ports))
   const clientId = client?.key.id ?? loginClientId
   const issue = await ports.issueOfToken(token)
   if (issue === undefined) return

@@ -11,7 +11,7 @@ import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
 import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
 
-/** What the endpoint needs. */
+/** Services that the endpoint uses. */
 export interface OAuthTokenPorts extends ClientAtEndpointPorts, RefreshEndpointPorts {
   readonly grantClientCredentials: GrantClientCredentials
 }
@@ -64,10 +64,10 @@ export const tokenEndpoint = (ports: OAuthTokenPorts) =>
   })
 
 const refreshToken: Grant = async (request, form, ports) => {
-  const presented = readClientCredentials(request, form)
+  const credentials = readClientCredentials(request, form)
   const token = form.required('refresh_token')
-  if (presented) {
-    await authenticateAt(request, presented, ports)
+  if (credentials) {
+    await authenticateAt(request, credentials, ports)
     throw new OAuthError('invalid_grant', 'The refresh token was not issued to this client.')
   }
   if (form.get('scope') !== undefined) {
@@ -77,12 +77,12 @@ const refreshToken: Grant = async (request, form, ports) => {
 }
 
 const clientCredentials: Grant = async (request, form, ports) => {
-  const presented = readClientCredentials(request, form)
-  if (!presented) throw invalidClient()
-  const client = await authenticateAt(request, presented, ports)
+  const credentials = readClientCredentials(request, form)
+  if (!credentials) throw invalidClient()
+  const client = await authenticateAt(request, credentials, ports)
   const granted = await ports.grantClientCredentials(client, form.get('scope'))
   const about = { request, actor: client.owner.username, action: 'token.issued', target: client.key.id }
-  await ports.audit.record({ ...eventOf(about, 'succeeded'), scheme: presented.method })
+  await ports.audit.record({ ...eventOf(about, 'succeeded'), scheme: credentials.method })
   return granted
 }
 

@@ -4,21 +4,22 @@ import type { Caller } from '../../../shared/protocol/authentication/authenticat
 import type { Audit, AuditEvent } from '../../audit/audit.ts'
 import type { LoginRequest } from '../../logins/login.ts'
 
-/** What an audited piece of work says of itself. */
+/** Describes a piece of work for the audit log. */
 export interface AuditedWork {
   readonly request: HttpRequest
-  /** Undefined where nobody is authenticated before, as at a login. */
+  /** Undefined where no caller is authenticated before the work, as at a login. */
   readonly caller?: Caller | undefined
-  /** Who acts, where the work itself authenticates: the user name as presented. */
+  /** The user name as sent, where the work itself authenticates. */
   readonly actor?: string | undefined
   readonly action: string
   readonly target?: string | undefined
 }
 
 /**
- * Runs `work`, then writes an entry with its outcome, before anybody is answered. A refusal is an entry too; a
- * dependency that was away is not: nothing was decided. @throws whatever `work` throws; Unavailable when the entry
- * cannot be stored
+ * Runs `work` and writes an audit entry with its outcome before the response goes out. A refusal is an entry too. An
+ * unavailable dependency is none, because the server decided nothing.
+ *
+ * @throws the error of `work`; Unavailable when the entry cannot be stored
  */
 export async function audited<Result>(audit: Audit, about: AuditedWork, work: () => Promise<Result>): Promise<Result> {
   try {
@@ -31,7 +32,7 @@ export async function audited<Result>(audit: Audit, about: AuditedWork, work: ()
   }
 }
 
-/** Writes down which logins ended to make room for a new one. @throws Unavailable */
+/** Writes an entry for each login that was revoked to make room for a new one. @throws Unavailable */
 export const auditDisplaced =
   (audit: Audit, request: HttpRequest): NonNullable<LoginRequest['onDisplaced']> =>
   async (displaced, actor) => {
@@ -42,7 +43,7 @@ export const auditDisplaced =
     await Promise.all(ended.map((event) => audit.record(eventOf({ request, actor, ...event }, 'displaced'))))
   }
 
-/** What is written of a piece of work that came to this. */
+/** Makes the audit event of a piece of work with this outcome. */
 export const eventOf = ({ request, caller, actor, action, target }: AuditedWork, outcome: string): AuditEvent => ({
   actor: caller?.username ?? actor ?? null,
   action,

@@ -2,14 +2,15 @@ import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { authorizationOf, realm } from '../../../shared/protocol/authentication/scheme.ts'
 
-/** The challenge of the routes that take a token or a password of their own. */
+/** The challenge of routes that read a token or a password themselves. */
 export const bearerChallenge = { 'www-authenticate': [`Bearer realm="${realm}"`] }
 
-/** The one about a token that is not accepted (RFC 6750 §3.1). */
+/** The challenge for a token that is not accepted (RFC 6750 §3.1). */
 export const invalidTokenChallenge = { 'www-authenticate': [`Bearer realm="${realm}", error="invalid_token"`] }
 
 /**
- * The token that `/refresh` and `/logout` take as their credential; which kind it is, they find out.
+ * Reads the token that `/refresh` and `/logout` take as their credential. The routes find out its kind.
+ *
  * @throws ProblemError `several-credentials`, `unauthenticated`
  */
 export function bearerTokenOf(request: HttpRequest): string {

@@ -1,9 +1,12 @@
-/** What the documentation says of an endpoint, beside what follows from its request, its caller and its right. */
+/**
+ * The part of an endpoint that only the documentation needs. The rest of its documentation follows from its request,
+ * caller and right.
+ */
 import { z } from 'zod'
 import type { DescribedResponse } from '../../../shared/platform/http/operation.ts'
 import { documentationTag } from '../../../shared/protocol/pages/routes.ts'
 
-/** Tag → what its operations have in common. */
+/** The tags of operations, with their descriptions. */
 export const tags = {
   tokens: 'Logging in, staying logged in, logging out.',
   sessions: 'Signing in and out by cookie; who is logged in.',
@@ -14,14 +17,14 @@ export const tags = {
   operation: 'For those who run the server.',
 }
 
-/** A schema of responses. */
+/** The schema of a response body. */
 export interface Component<Schema extends z.ZodType> {
-  /** Its name among the components of the document; without one it stands in the answer itself. */
+  /** Its name among the components of the document. Without a name the schema stands in the response itself. */
   readonly name?: string
   readonly schema: Schema
 }
 
-/** A response schema by name. */
+/** A response schema with a name. */
 export const component = <Schema extends z.ZodType>(name: string, schema: Schema) => ({ name, schema })
 
 /** The documented part of an endpoint. */
@@ -31,25 +34,25 @@ export interface Description<Response extends z.ZodType | undefined> {
   readonly summary: string
   readonly description?: string
   readonly tag: keyof typeof tags
-  /** In OpenAPI's syntax, where it is not the route's own. */
+  /** The path in OpenAPI's syntax, where it differs from the path of the route. */
   readonly documentedPath?: string
   /** The status of success. */
   readonly status: number
-  /** The answer with this status. */
+  /** The response with this status. */
   readonly success: DescribedResponse
-  /** The body of that answer; the types hold `handle` to it. */
+  /** The body of that response. The type of `handle` follows from it. */
   readonly response?: Response extends z.ZodType ? Component<Response> : undefined
-  /** Answers with another status that are no problem documents. */
+  /** Responses with another status that are no problem documents. */
   readonly otherResponses?: Readonly<Record<number, DescribedResponse>>
   /** Codes of problems beyond those that follow from caller, right, query and body. */
   readonly problems?: readonly string[]
-  /** Names of parameter components: header fields of the request. */
+  /** Names of parameter components for header fields of the request. */
   readonly requestHeaders?: readonly string[]
-  /** Names of the security schemes any one of which it takes, where that does not follow from the caller. */
+  /** Names of the accepted security schemes, where these do not follow from the caller. */
   readonly security?: readonly string[]
 }
 
-/** A time in answers. */
+/** A time in responses. */
 export const time = z.string().meta({ format: 'date-time', description: 'RFC 3339.' })
 
 /** A number of seconds, or of seconds since the epoch. */
@@ -59,7 +62,7 @@ export const seconds = z.number().int().min(0)
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ items: z.array(item), nextCursor: z.string().nullable() })
 
-/** What `/…` documents that caches may keep have in common: an entity tag, and 304 for a client that has it. */
+/** Common members of documents that caches may store: an entity tag, and 304 for a client that has the document. */
 export const cacheable = {
   requestHeaders: ['IfNoneMatch'],
   otherResponses: { 304: { description: 'It is still what `If-None-Match` names.', headers: ['ETag'] } },

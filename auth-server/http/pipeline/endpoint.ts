@@ -1,7 +1,7 @@
 /**
- * What an endpoint of the auth server says of itself, once: its route, its caller, its request and response, its right,
- * its audit entry and its documentation. `pipeline.ts` runs it in one order, `routes.ts` writes its part of the
- * OpenAPI document, and a test walks its refusals. An endpoint without a description does not compile.
+ * The definition of an endpoint of the auth server: route, caller, request, response, right, audit entry and
+ * documentation, in one place. `pipeline.ts` runs it in one order, and `routes.ts` writes its part of the OpenAPI
+ * document. A test takes it through all its refusals. An endpoint without a description does not compile.
  */
 import type { z } from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
@@ -16,21 +16,21 @@ import type { OwnCredential } from './own-credential.ts'
 /** The request as the steps after authentication see it. */
 export interface EndpointInput<Path extends string, Found, Body, Query> {
   readonly request: HttpRequest
-  /** Who calls, or what the endpoint's own credential proves. */
+  /** The caller, or the result of the endpoint's own credential. */
   readonly caller: Found
   /** The decoded parameters of the path. */
   readonly path: PathParameters<Path>
-  /** Undefined where the endpoint declares none: the query is then not looked at. */
+  /** Undefined where the endpoint declares none. Then the pipeline ignores the query. */
   readonly query: Query
   /** Undefined where the endpoint declares none. */
   readonly body: Body
 }
 
-/** What the audit log is told of a request; the pipeline adds the caller and the outcome. */
+/** The endpoint's part of an audit entry. The pipeline adds the caller and the outcome. */
 export interface AuditedAction {
   readonly action: string
   readonly target?: string | undefined
-  /** Who acts, where nobody is authenticated before: the user name as sent. */
+  /** The user name as sent, where no caller is authenticated before. */
   readonly actor?: string | undefined
 }
 
@@ -41,16 +41,16 @@ type Readable<T> = T extends readonly (infer Item)[]
     : T
 
 interface ReplyHead {
-  /** Beside `Cache-Control: no-store`. */
+  /** Header fields beside `Cache-Control: no-store`. */
   readonly headers?: HttpResponse['headers']
 }
 
-/** The answer to a form: the browser goes on elsewhere. */
+/** A redirect of the browser after a form. */
 export interface Redirect extends ReplyHead {
   readonly status: 303
 }
 
-/** What a handler answers: a body of the declared response, or none. */
+/** The result of a handler: a body of the declared response, or no body. */
 export type Reply<Response extends z.ZodType | undefined> = Response extends z.ZodType
   ? (ReplyHead & { readonly status?: never; readonly body: Readable<z.output<Response>> }) | Redirect
   : (ReplyHead & { readonly status?: never }) | Redirect | undefined
@@ -60,26 +60,26 @@ type Handled<Response extends z.ZodType | undefined> =
   | Reply<Response>
   | (Response extends z.ZodType ? never : Promise<void>)
 
-/** The members that every kind of endpoint with a caller or a credential has. */
+/** The members that all endpoints with a caller or a credential have. */
 interface Steps<Path extends string, Found, Body, Query, Checked, Response extends z.ZodType | undefined>
   extends Description<Response> {
   readonly method: Method
   /** Hono's path syntax. */
   readonly path: Path
-  /** How large a body may be, in bytes; when left out 256 KiB, or 16 KiB for a credential of its own. */
+  /** The largest body in bytes. Default: 256 KiB, or 16 KiB for an endpoint with its own credential. */
   readonly maxBodyBytes?: number
-  /** How the query is read. Whatever is wrong with it is 400 `invalid-parameter`. */
+  /** The schema of the query. Its errors are 400 `invalid-parameter`. */
   readonly query?: z.ZodObject & z.ZodType<Query>
-  /** How the body is read; without it DELETE refuses a body, and other methods do not look at it. */
+  /** Reads the body. Without it DELETE refuses a body, and other methods ignore it. */
   readonly body?: BodyReader<Body>
   /**
-   * Refuses values that no schema can judge, before any right is looked at; its result is passed on to `handle`.
+   * Refuses values that no schema can check. Runs before the check of the right. `handle` gets the result.
    * @throws ProblemError 400, 422
    */
   check?(request: EndpointInput<Path, Found, Body, Query>): Checked | Promise<Checked>
   /**
-   * The entry that the outcome gets, refusals by `check` and by the right included. Undefined: `handle` writes what
-   * there is to write.
+   * The audit entry of the outcome, also of refusals by `check` and by the right. Undefined: `handle` writes the
+   * entries.
    */
   audit?(request: EndpointInput<Path, Found, Body, Query>): AuditedAction | undefined
   /** @throws ProblemError, Unavailable */
@@ -90,15 +90,15 @@ interface Steps<Path extends string, Found, Body, Query, Checked, Response exten
 export interface CallerEndpoint<Path extends string, Body, Query, Checked, Response extends z.ZodType | undefined>
   extends Steps<Path, Caller, Body, Query, Checked, Response> {
   readonly caller: 'required'
-  /** The right it needs; `own-account`: none, but a credential of narrowed rights is refused. */
+  /** The right that the caller needs. `own-account` needs no right, but refuses narrowed credentials. */
   readonly right?: Right | 'own-account'
-  /** Whose account it is about: acting for one's own needs no right. */
+  /** The user whose account the request is about. Callers need no right for their own account. */
   account?(request: EndpointInput<Path, Caller, Body, Query>): string
-  /** Rights that the caller gives away, and must have beside `right`. */
+  /** Rights that the caller grants with this request. The caller must have them, beside `right`. */
   gives?(request: EndpointInput<Path, Caller, Body, Query>): readonly string[]
 }
 
-/** An endpoint that takes a credential of its own: a password, a token, a client's secret, a session key. */
+/** An endpoint with its own credential: a password, a token, a client secret or a session key. */
 export interface CredentialEndpoint<
   Path extends string,
   Found,
@@ -110,7 +110,10 @@ export interface CredentialEndpoint<
   readonly caller: OwnCredential<Found>
 }
 
-/** A public document: no caller, no secret, so neither transport nor cross-site rule, and caches may keep it. */
+/**
+ * A public document without a caller or a secret. So the rules for transport and cross-site requests do not apply, and
+ * caches may store it.
+ */
 export interface PublicEndpoint extends Description<z.ZodType | undefined> {
   readonly caller: 'none'
   readonly method: 'GET'
@@ -122,7 +125,7 @@ type Schema = z.ZodType | undefined
 
 type AnyCallerEndpoint = CallerEndpoint<string, unknown, unknown, unknown, Schema>
 
-/** Any endpoint with a caller or a credential, as the pipeline takes it. */
+/** Any endpoint with a caller or a credential, as the pipeline runs it. */
 export interface ClosedEndpoint
   extends Steps<string, unknown, unknown, unknown, unknown, Schema>,
     Pick<AnyCallerEndpoint, 'right' | 'account' | 'gives'> {
@@ -132,7 +135,7 @@ export interface ClosedEndpoint
 /** Any endpoint. */
 export type Endpoint = ClosedEndpoint | PublicEndpoint
 
-/** An endpoint for callers of every scheme. The types of its request come from `path`, `body` and `query`. */
+/** Defines an endpoint for callers of every scheme. The types of its request come from `path`, `body` and `query`. */
 export const defineEndpoint = <
   const Path extends string,
   Body = undefined,
@@ -143,7 +146,7 @@ export const defineEndpoint = <
   endpoint: CallerEndpoint<Path, Body, Query, Checked, Response>,
 ): Endpoint => endpoint
 
-/** An endpoint with a credential of its own; `caller` says which. */
+/** Defines an endpoint with its own credential, which `caller` reads. */
 export const defineCredentialEndpoint = <
   const Path extends string,
   Found,
@@ -155,5 +158,5 @@ export const defineCredentialEndpoint = <
   endpoint: CredentialEndpoint<Path, Found, Body, Query, Checked, Response>,
 ): Endpoint => endpoint
 
-/** A document for everybody. */
+/** Defines a public document. */
 export const definePublicEndpoint = (endpoint: PublicEndpoint): PublicEndpoint => endpoint

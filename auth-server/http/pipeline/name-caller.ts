@@ -1,6 +1,6 @@
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 
-/** Names whoever has just proved to know a password in the line that the log has of this request. */
+/** Names the user, who has just proved the password, in the log line of the request. */
 export const nameCaller =
   (request: HttpRequest) =>
   (userId: string): void => {

@@ -1,6 +1,6 @@
 /**
- * The one way through the auth server, for every endpoint, in the order that docs/contract.md#order-of-checks promises. An endpoint
- * fills `check` and `handle`; it cannot leave a step out, nor change the order.
+ * The steps of every request to the auth server, in the order of docs/contract.md#order-of-checks. An endpoint fills
+ * `check` and `handle`. It cannot leave out a step or change the order.
  */
 
 import { refuseBody } from '../../../shared/platform/http/content/json-body.ts'
@@ -17,17 +17,17 @@ import { requireOwnAccount } from '../../users/own-account.ts'
 import { type AuditedWork, audited } from './audited.ts'
 import type { ClosedEndpoint, Endpoint, EndpointInput } from './endpoint.ts'
 
-/** What the steps rest on. */
+/** Other parts that the steps use. */
 export interface PipelinePorts {
   readonly authenticate: Authenticate
   readonly refuseCrossSite: RefuseCrossSite
   readonly audit: Audit
 }
 
-/** @throws ProblemError, Unavailable: what becomes a problem document */
+/** Runs an endpoint. @throws ProblemError, Unavailable, which become problem documents */
 export type Pipeline = (request: HttpRequest, endpoint: Endpoint) => Promise<HttpResponse>
 
-/** The pipeline over these ports. */
+/** Creates the pipeline. */
 export function createPipeline(ports: PipelinePorts): Pipeline {
   const run = async (request: HttpRequest, endpoint: ClosedEndpoint): Promise<HttpResponse> => {
     await request.readBody() // limits: 413
@@ -38,30 +38,30 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     const reply = await withEntry(ports.audit, entry, async () => {
       const checked = await endpoint.check?.(input) // values: 400, 422
       requireRight(endpoint, input, identity.caller) // right: 403
-      return endpoint.handle({ ...input, checked }) // existence, state: 404, 409; and what only the work can tell
+      return endpoint.handle({ ...input, checked }) // existence, state: 404, 409; other refusals of the work itself
     })
-    return answerOf(endpoint, reply)
+    return responseOf(endpoint, reply)
   }
   return async (request, endpoint) => {
     if (endpoint.caller === 'none') return endpoint.handle(request)
     try {
       return await run(request, endpoint)
     } catch (error) {
-      return answerOfRefusal(request, endpoint, error)
+      return responseToRefusal(request, endpoint, error)
     }
   }
 }
 
 type Input = EndpointInput<string, unknown, unknown, unknown>
 
-/** What a input proves of its sender: a caller, or what the endpoint's own credential says. */
+/** The result of authentication: a caller, or the result of the endpoint's own credential. */
 interface Identity {
   readonly found: unknown
-  /** Undefined for a credential of the endpoint's own. */
+  /** Undefined for an endpoint with its own credential. */
   readonly caller: Caller | undefined
 }
 
-/** `authenticate` applies the cross-site rule to schemes that browsers send on their own. */
+/** Authenticates. `authenticate` applies the cross-site rule to schemes that browsers send without being asked. */
 async function identify(request: HttpRequest, endpoint: ClosedEndpoint, ports: PipelinePorts): Promise<Identity> {
   if (endpoint.caller === 'required') {
     const caller = await ports.authenticate(request)
@@ -71,7 +71,7 @@ async function identify(request: HttpRequest, endpoint: ClosedEndpoint, ports: P
   return { found: await endpoint.caller.find(request, ports.authenticate), caller: undefined }
 }
 
-/** Without a declared body, DELETE refuses one: it may be meant for another method. */
+/** Reads query and body. DELETE refuses a body that it does not declare: it may be meant for another method. */
 async function parse(request: HttpRequest, { query, body, method }: ClosedEndpoint, found: unknown): Promise<Input> {
   const parameters = query && readQuery(request, query)
   if (!body && method === 'DELETE') await refuseBody(request)
@@ -100,8 +100,8 @@ function entryOf(endpoint: ClosedEndpoint, input: Input, caller: Caller | undefi
 const withEntry = <Result>(audit: Audit, entry: AuditedWork | undefined, work: () => Promise<Result>) =>
   entry ? audited(audit, entry, work) : work()
 
-/** No cache keeps an answer to a caller: many of them carry a credential (RFC 6749 §5.1). */
-function answerOf(endpoint: ClosedEndpoint, reply: Awaited<ReturnType<ClosedEndpoint['handle']>>): HttpResponse {
+/** Makes the response. Caches must not store it: many responses carry a credential (RFC 6749 §5.1). */
+function responseOf(endpoint: ClosedEndpoint, reply: Awaited<ReturnType<ClosedEndpoint['handle']>>): HttpResponse {
   if (!reply) return emptyResponse(endpoint.status, noStore)
   const { status = endpoint.status } = reply
   const headers = { ...noStore, ...reply.headers }
@@ -109,10 +109,11 @@ function answerOf(endpoint: ClosedEndpoint, reply: Awaited<ReturnType<ClosedEndp
 }
 
 /**
- * @throws the refusal, with the challenge of the credential that it is about, unless the endpoint writes it in a form
- * of its own
+ * Writes the refusal in the endpoint's own form, if it has one.
+ *
+ * @throws the refusal otherwise, with the challenge of the credential
  */
-function answerOfRefusal(request: HttpRequest, { caller }: ClosedEndpoint, error: unknown): HttpResponse {
+function responseToRefusal(request: HttpRequest, { caller }: ClosedEndpoint, error: unknown): HttpResponse {
   const response = caller === 'required' ? undefined : caller.refusal?.(request, error)
   if (response) return response
   const challenge = caller !== 'required' && error instanceof ProblemError && caller.challenges?.[error.code]

@@ -1,4 +1,4 @@
-/** Endpoints as routes of the app: the pipeline in front, the documentation beside. */
+/** Makes routes of endpoints: each runs the pipeline, and describes itself for the OpenAPI document. */
 import type { z } from 'zod'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import { type HttpRequest, maxOpenBodyBytes } from '../../../shared/platform/http/request.ts'
@@ -27,7 +27,7 @@ function maxBodyBytesOf(endpoint: Endpoint): number | undefined {
   return endpoint.maxBodyBytes ?? (endpoint.caller === 'required' ? undefined : maxOpenBodyBytes)
 }
 
-/** What the OpenAPI document says of an endpoint. */
+/** The operation of an endpoint in the OpenAPI document. */
 export function operationOf(endpoint: Endpoint): Operation {
   const { id, summary, description, tag, documentedPath, status, success, response, requestHeaders } = endpoint
   const security = securityOf(endpoint)
@@ -50,7 +50,7 @@ export function operationOf(endpoint: Endpoint): Operation {
 
 const schemaOf = ({ name, schema }: Component<z.ZodType>) => (name === undefined ? jsonSchemaOf(schema) : ref(name))
 
-/** The response schemas of these endpoints that have a name. */
+/** The named response schemas of these endpoints. */
 export const responseComponents = (endpoints: readonly Endpoint[]): Record<string, z.ZodType> =>
   Object.fromEntries(
     endpoints.flatMap(({ response }) => (response?.name === undefined ? [] : [[response.name, response.schema]])),
@@ -68,7 +68,7 @@ const securityOf = ({ security, caller }: Endpoint): readonly string[] | undefin
   return caller === 'required' ? undefined : caller.security
 }
 
-/** The problems of each step of the pipeline that the endpoint takes part in. */
+/** The problem codes of all pipeline steps that apply to the endpoint. */
 function problemsOf(endpoint: Endpoint): readonly string[] {
   if (endpoint.caller === 'none') return []
   const { caller, right, query, body, method } = endpoint

@@ -1,6 +1,6 @@
 /**
- * DELETE /sessions/{key}: `{key}` is a session key, which is then the credential; `current`; or the public id of a
- * session or token login of the caller's own. POST stands for it where browsers have no DELETE.
+ * DELETE /sessions/{key}. `{key}` is a session key, which is then the credential, or `current`, or the public id of one
+ * of the caller's sessions and token logins. Forms of browsers have no DELETE, so they send POST instead.
  */
 
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
@@ -22,29 +22,32 @@ import type { ReturnOrigins } from './return-to.ts'
 import { endingBody, isOverriddenDelete } from './session-forms.ts'
 import { goesOn } from './sessions.ts'
 
-/** What ending a session needs. */
+/** Services that the endpoints use. */
 export interface EndSessionPorts {
   readonly presented: Authentication['presented']
   readonly refuseCrossSite: RefuseCrossSite
-  /** Whose session has this key, however dead, while it is remembered. */
+  /** The session with this key and its user, also after its end while it is stored. */
   ownerOf(keyHash: string): Promise<SessionOwner | undefined>
-  /** `dead` when it had ended before, undefined when it is no id of this user's. */
+  /** `dead` when the login had ended before. Undefined when the id is no login of this user. */
   endByPublicId(ending: SessionOwner & { reason: 'logout' }): Promise<'ended' | 'dead' | undefined>
   readonly audit: Audit
   readonly cookie: SessionCookie
   readonly origins: ReturnOrigins
 }
 
-/** What is to be ended. */
+/** The session or login to end. */
 interface Target extends SessionOwner {
-  /** Undefined where the session's own key is the credential. */
+  /** Undefined when the session key is the credential. */
   readonly caller: Caller | undefined
 }
 
 const description =
-  '`{key}` is the session key, which is then the credential; or `current`; or the `id` of one of your logins. One that has ended already is no error.'
+  '`{key}` is the session key, which is then the credential; or `current`; or the `id` of one of your logins. ' +
+  'One that has ended already is no error.'
 
-/** What both methods have in common. */
+const formDescription = 'For browsers: with the field `_method=DELETE`, or with `X-HTTP-Method-Override: DELETE`.'
+
+/** Common members of both endpoints. */
 const ending = (ports: EndSessionPorts) =>
   ({
     path: '/sessions/:key',
@@ -57,7 +60,7 @@ const ending = (ports: EndSessionPorts) =>
     },
     handle: async ({ request, caller: target, body }: EndingRequest) => {
       await end(request, target, ports)
-      return answerTo(request, target, { ...body, ports })
+      return replyTo(request, target, { ...body, ports })
     },
   }) as const
 
@@ -67,7 +70,7 @@ interface EndingRequest {
   readonly body: { readonly returnTo: string | undefined } | undefined
 }
 
-/** DELETE, and POST for it. */
+/** Creates the endpoints: DELETE, and POST instead of it. */
 export const endSessionEndpoints = (ports: EndSessionPorts): Endpoint[] => [
   defineCredentialEndpoint({
     ...ending(ports),
@@ -83,14 +86,14 @@ export const endSessionEndpoints = (ports: EndSessionPorts): Endpoint[] => [
     method: 'POST',
     id: 'signOutByForm',
     summary: 'End a session or token login from a form',
-    description: `For browsers: with the field \`_method=DELETE\`, or with \`X-HTTP-Method-Override: DELETE\`. ${description}`,
+    description: `${formDescription} ${description}`,
     caller: ofOverriddenDelete(sessionToEnd(ports)),
     body: endingBody(ports.origins),
     problems: ['not-found', 'narrowed-credential', 'method-not-allowed'],
   }),
 ]
 
-/** The session key in the path or the cookie is the credential, else the caller has one of any scheme. */
+/** The credential: the session key in the path or the cookie, or else the credential of a caller of any scheme. */
 const sessionToEnd = (ports: EndSessionPorts): OwnCredential<Target> => ({
   kind: 'session',
   problems: callerProblems,
@@ -101,7 +104,7 @@ const sessionToEnd = (ports: EndSessionPorts): OwnCredential<Target> => ({
   },
 })
 
-/** A POST without that meaning is of no use here, whoever sends it. */
+/** Refuses a POST that does not mean DELETE, before any credential is read. */
 const ofOverriddenDelete = ({ find, ...credential }: OwnCredential<Target>): OwnCredential<Target> => ({
   ...credential,
   find: async (request, authenticate) => {
@@ -112,7 +115,7 @@ const ofOverriddenDelete = ({ find, ...credential }: OwnCredential<Target>): Own
   },
 })
 
-/** The key in the path is the credential; the same one may come as a cookie too. */
+/** The session key in the path is the credential. The request may carry the same key as its cookie. */
 async function targetOfKey(request: HttpRequest, key: string, ports: EndSessionPorts): Promise<Target> {
   const { schemes, isForeign, refuseSeveral } = ports.presented(request)
   const hasCookie = schemes.includes('session')
@@ -124,7 +127,7 @@ async function targetOfKey(request: HttpRequest, key: string, ports: EndSessionP
   return { ...owner, caller: undefined }
 }
 
-/** Whoever signs out of a session that is over has nothing to be told: its cookie, alone, is taken for the key. */
+/** Takes the cookie for the session key when it is the only credential: ending a session that is over is no error. */
 async function targetOfCookie(request: HttpRequest, ports: EndSessionPorts): Promise<Target | undefined> {
   const { schemes, isForeign } = ports.presented(request)
   if (isForeign || schemes.length !== 1 || schemes[0] !== 'session') return undefined
@@ -151,13 +154,13 @@ async function end(request: HttpRequest, { caller, id, username }: Target, ports
 }
 
 /**
- * What a browser has kept of this origin, which is Keyhold's alone. Not `"cookies"`: that would reach every application
- * below the same registrable domain and end sessions elsewhere (Clear Site Data §3.1).
+ * Clears what a browser has stored of this origin, which only Keyhold uses. It does not clear `"cookies"`: that would
+ * end sessions of all applications below the same registrable domain (Clear Site Data §3.1).
  */
 const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as const
 
-/** The browser forgets the cookie that has just been ended, and no other, and what it has kept of this origin. */
-async function answerTo(
+/** Expires the cookie and clears the site data when the ended session is that of the cookie. */
+async function replyTo(
   request: HttpRequest,
   { id }: Target,
   { returnTo, ports }: { readonly returnTo?: string | undefined; readonly ports: EndSessionPorts },

@@ -1,4 +1,4 @@
-/** A session or token login in answers. */
+/** Sessions and token logins in responses. */
 import { z } from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
@@ -19,14 +19,14 @@ const loginSchema = z.object({
 /** One login. */
 export const loginComponent = component('Login', loginSchema)
 
-/** A list of them. */
+/** The success of endpoints that list logins. */
 export const loginPage = {
   status: 200,
   success: { description: 'Logins, the newest first.', headers: ['Link'] },
   response: component('LoginPage', pageOf(loginSchema)),
 } as const
 
-/** A login as clients read it; `currentId` is that of the credential that asks. */
+/** Represents a login. `currentId` is the id of the login that the request belongs to. */
 export const representLogin =
   (currentId: string | undefined) =>
   ({ id, kind, createdAt, lastUsedAt, expiresAt, address, userAgent }: LoginView) => ({
@@ -40,6 +40,6 @@ export const representLogin =
     current: id === currentId,
   })
 
-/** The refusal of an id that is no login of this user. */
+/** The refusal of an id that names no login of this user. */
 export const noSuchLogin = (of: 'of yours' | 'of this user') =>
   new ProblemError('not-found', `There is no such session or login ${of}.`)

@@ -1,14 +1,15 @@
 import { invalidValue } from '../../../../shared/platform/http/content/check-value.ts'
 
-/** Of the settings, where a form may lead back to. */
+/** The origins that a form may lead back to. */
 export interface ReturnOrigins {
   readonly publicOrigins: { readonly auth: string; readonly deal: string }
 }
 
 /**
- * The URL that a form's `return_to` names, in the form in which it is answered. Only an absolute URL that spells a
- * public origin out exactly will do, without anything that some parser might read as another host: an open redirection
- * leads users of this server astray.
+ * Checks the `return_to` of a form, and returns it as a normalized URL. Accepts only an absolute URL that begins
+ * exactly with a public origin, and that no parser can read as another host. An open redirect would lead users of this
+ * server to foreign sites.
+ *
  * @throws ProblemError `invalid-value`
  */
 export function returnUrl(text: string, { publicOrigins }: ReturnOrigins): string {

@@ -1,4 +1,4 @@
-/** What the routes below `/sessions` are sent, as JSON and as HTML forms. */
+/** Request bodies of the routes below `/sessions`: JSON and HTML forms. */
 import { z } from 'zod'
 import { checkValue } from '../../../../shared/platform/http/content/check-value.ts'
 import { formType, isForm, readForm } from '../../../../shared/platform/http/content/form-body.ts'
@@ -14,7 +14,7 @@ const returnTo = z.string().optional().meta({
 
 const jsonSchema = z.strictObject({ username: z.string(), password: z.string() })
 const formSchema = jsonSchema.extend({ return_to: returnTo })
-/** Forms have only GET and POST, and frameworks that make up for it write the method either way. */
+/** Forms can send only GET and POST. Frameworks write the wanted method in upper or lower case. */
 const deletion = z.enum(['DELETE', 'delete'])
 const endingSchema = z.strictObject({ _method: deletion.optional(), return_to: returnTo })
 
@@ -22,11 +22,11 @@ const endingSchema = z.strictObject({ _method: deletion.optional(), return_to: r
 export interface SessionLogin {
   readonly username: string
   readonly password: string
-  /** Where the form leads back to. */
+  /** The URL that the browser goes to afterwards. */
   readonly returnTo: string | undefined
 }
 
-/** Name and password, as JSON or from a form. */
+/** User name and password, as JSON or as a form. */
 export const sessionLoginBody = (origins: ReturnOrigins): BodyReader<SessionLogin> => ({
   read: async (request) => {
     if (!isForm(request)) return { ...(await readBodyAs(request, jsonSchema)), returnTo: undefined }
@@ -40,7 +40,7 @@ export const sessionLoginBody = (origins: ReturnOrigins): BodyReader<SessionLogi
   }),
 })
 
-/** Where the form that ends a session leads back to, if it says so. A body that is no form is not looked at. */
+/** The optional `return_to` of a form that ends a session. A body that is no form is ignored. */
 export const endingBody = (origins: ReturnOrigins): BodyReader<{ readonly returnTo: string | undefined }> => ({
   read: async (request) => {
     if (!isForm(request)) return { returnTo: undefined }
@@ -51,8 +51,9 @@ export const endingBody = (origins: ReturnOrigins): BodyReader<{ readonly return
 })
 
 /**
- * True when a POST stands for DELETE: by the header field that proxies know, or by a field of a form. @throws ProblemError
- * `invalid-body`
+ * True when a POST means DELETE: by `X-HTTP-Method-Override`, or by the field `_method` of a form.
+ *
+ * @throws ProblemError `invalid-body`
  */
 export async function isOverriddenDelete(request: HttpRequest): Promise<boolean> {
   const header = request.header('x-http-method-override')

@@ -1,4 +1,4 @@
-/** /sessions: signing in by cookie, and one's own logins (docs/contract.md#sessions). */
+/** /sessions: signing in by cookie, and the caller's own logins (docs/contract.md#sessions). */
 import { z } from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
@@ -28,10 +28,10 @@ const session = component(
   }),
 )
 
-/** What a form is answered with that says where the browser goes on. */
+/** The response to a form with `return_to`. */
 export const goesOn = { description: 'The browser goes on to `return_to`.', headers: ['Location', 'Set-Cookie'] }
 
-/** What signing in needs. */
+/** Services that signing in uses. */
 export interface SignInPorts {
   readonly startSession: StartSession
   readonly audit: Audit
@@ -55,11 +55,11 @@ export const signInEndpoint = ({ startSession, audit, cookie, origins }: SignInP
     response: session,
     otherResponses: { 303: goesOn },
     problems: ['too-many-logins'],
-    // Its own entry comes before those of the sessions that it replaces.
+    // The entry of the new session comes before the entries of the sessions that it replaces.
     handle: async ({ request, body: { username, password, returnTo } }) => {
       const client = { clientAddress: request.peer.address, userAgent: request.header('user-agent') }
-      const told = { proved: nameCaller(request), onDisplaced: auditDisplaced(audit, request) }
-      const start = { username, password, ...client, replacedKeys: cookie.read(request), ...told }
+      const callbacks = { proved: nameCaller(request), onDisplaced: auditDisplaced(audit, request) }
+      const start = { username, password, ...client, replacedKeys: cookie.read(request), ...callbacks }
       const about = { request, actor: username, action: 'session.started', target: username }
       const { id, key, replaced, ...started } = await audited(audit, about, () => startSession(start))
       for (const former of replaced) {
@@ -72,7 +72,7 @@ export const signInEndpoint = ({ startSession, audit, cookie, origins }: SignInP
     },
   })
 
-/** What the list of one's own logins needs. */
+/** Services that the list of the caller's logins uses. */
 export interface OwnLoginsPorts {
   readonly loginLists: LoginLists
   readonly lists: Lists

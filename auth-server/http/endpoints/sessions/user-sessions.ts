@@ -1,4 +1,4 @@
-/** /users/{username}/sessions: the logins of any user, for administrators (docs/contract.md#logout). */
+/** /users/{username}/sessions: the logins of a user, for administrators (docs/contract.md#logout). */
 
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
@@ -10,13 +10,13 @@ import { eventOf } from '../../pipeline/audited.ts'
 import { defineEndpoint, type Endpoint } from '../../pipeline/endpoint.ts'
 import { loginComponent, loginPage, noSuchLogin, representLogin } from './login-view.ts'
 
-/** What the endpoints need. */
+/** Services that the endpoints use. */
 export interface UserSessionsPorts {
   readonly users: Pick<Users, 'read'>
   readonly loginLists: LoginLists
   readonly lists: Lists
   readonly audit: Audit
-  /** `dead` when it had ended before, undefined when it is no id of this user's. */
+  /** `dead` when the login had ended before. Undefined when the id is no login of this user. */
   endByPublicId(ending: SessionOwner & { reason: 'administrator' }): Promise<'ended' | 'dead' | undefined>
   endAllLoginsOf(ending: { username: string; reason: 'administrator' }): Promise<void>
 }
@@ -36,7 +36,7 @@ const listLogins = ({ users, loginLists, lists }: UserSessionsPorts) =>
     right,
     ...loginPage,
     problems: ['invalid-cursor', 'not-found'],
-    // A cursor is of one user's list, whose id only a caller with the right may learn of.
+    // A cursor belongs to the list of one user. Only a caller with the right may find out whether the user exists.
     handle: async ({ request, caller, path, query }) => {
       const { id: userId } = await users.read(path.username)
       const list = lists.open(request, { list: 'logins', query: { userId } }, query)
@@ -101,7 +101,7 @@ const endLogin = ({ endByPublicId, audit }: UserSessionsPorts) =>
     },
   })
 
-/** What administrators do with the logins of a user. */
+/** Creates the endpoints for the administration of a user's logins. */
 export const userSessionsEndpoints = (ports: UserSessionsPorts): Endpoint[] => [
   listLogins(ports),
   endLogins(ports),
