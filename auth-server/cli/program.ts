@@ -1,6 +1,6 @@
 /**
- * The operators' tool as a whole. Exit codes: 0 done, 1 refused with the reason, 2 wrong usage or settings, 130 Ctrl-C at a question.
- * `--json` prints one JSON value for scripts.
+ * The operators' tool with all its commands. Exit codes: 0 done, 1 refused or failed with the reason, 2 wrong usage or
+ * settings, 130 Ctrl-C. `--json` prints one JSON value for scripts.
  */
 import { Command, CommanderError } from 'commander'
 import { systemClock } from '../../shared/platform/clock.ts'
@@ -24,7 +24,7 @@ import { createTerminal, type TerminalStreams } from './terminal/terminal.ts'
 
 type Configuration = ReturnType<typeof readOperatorConfig>
 
-/** Where the tool reads answers, and where outcomes and everything else are written. */
+/** The streams of the tool: answers of the person, results, and everything else. */
 export interface CliStreams {
   readonly input: TerminalStreams['input']
   readonly output: NodeJS.WritableStream
@@ -51,7 +51,7 @@ export async function runCli(
   return outcome.exitCode()
 }
 
-/** The tool with all its commands. */
+/** Creates the tool with all its commands. */
 export function createProgram(config: Configuration['config'], streams: CliStreams) {
   const program = new Command('ops')
     .description(
@@ -66,8 +66,9 @@ export function createProgram(config: Configuration['config'], streams: CliStrea
     })
   withText(
     program,
-    'What works over HTTP logs in as KEYHOLD_ADMIN_USER with KEYHOLD_ADMIN_PASSWORD, or asks for them at the terminal, and logs out in the end. It\n' +
-      'calls AUTH_URL, or else AUTH_PUBLIC_ORIGIN; NODE_EXTRA_CA_CERTS names the PEM file of a private certificate authority.',
+    'Commands that work over HTTP log in as KEYHOLD_ADMIN_USER with KEYHOLD_ADMIN_PASSWORD, or ask for them at the\n' +
+      'terminal, and log out in the end. They call AUTH_URL, or else AUTH_PUBLIC_ORIGIN. NODE_EXTRA_CA_CERTS names\n' +
+      'the PEM file of a private certificate authority.',
     'Exit codes: 0 done, 1 refused or failed, with the reason, 2 wrong usage or settings.',
   )
   const outcome = createOutcome(streams, () => program.opts().json === true)
@@ -75,7 +76,7 @@ export function createProgram(config: Configuration['config'], streams: CliStrea
   return { program, outcome }
 }
 
-/** The id of a key may begin with a hyphen: one in 64 does. It is no option then. */
+/** Moves ids of keys to the end, behind `--`. One id in 64 begins with a hyphen and would be read as an option. */
 function keyIdsLast(parameters: readonly string[]): readonly string[] {
   const isHyphenated = (parameter: string) => /^-[A-Za-z0-9_-]{42}$/.test(parameter)
   const ids = parameters.filter(isHyphenated)

@@ -1,4 +1,4 @@
-/** `ops api-keys …`: what programs sign requests with (docs/contract.md#api-keys). Over HTTP, as an administrator. */
+/** `ops api-keys …`: administration of API keys (docs/contract.md#api-keys). Works over HTTP, as an administrator. */
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
@@ -8,6 +8,7 @@ import { nothing, segment } from '../http/http-client.ts'
 import { list, withExample, withText } from '../terminal/help.ts'
 import { type Report, type ReportAction, table, WrongUsage } from '../terminal/report.ts'
 
+/** Services that the commands use. */
 export interface ApiKeyCommandPorts {
   readonly withAdmin: WithAdmin
   readonly clock: Clock
@@ -82,8 +83,9 @@ function addCreation(keys: Command, { withAdmin, clock, report }: ApiKeyCommandP
   )
   withText(
     command,
-    'With --no-body-hash whoever sees one signed request can send it with another body or method, as long as the signature is good (SIGNATURE_TTL)\n' +
-      'and has not been used. It is for clients that cannot hash a body, over HTTPS, and best with --rights that only read.',
+    'With --no-body-hash, an attacker who sees a signed request can send it with another body or method, while the\n' +
+      'signature is valid (SIGNATURE_TTL) and unused. The option is for clients that cannot hash a body. Use it\n' +
+      'over HTTPS only, best with --rights that only read.',
   )
   withExample(
     command,
@@ -100,7 +102,7 @@ async function bodyOf(options: CreationOptions, clock: Clock) {
     ...(name === undefined ? {} : { name }),
     ...(publicKey === undefined ? {} : { publicKeyPem: await readPem(publicKey) }),
     ...(rights === undefined ? {} : { rights }),
-    ...(expires === undefined ? {} : { expiresAt: momentOf(expires, clock) }),
+    ...(expires === undefined ? {} : { expiresAt: expiryOf(expires, clock) }),
     requireBodyHash: bodyHash,
   }
 }
@@ -116,7 +118,7 @@ async function readPem(file: string): Promise<string> {
 
 const unitMs = { h: 3_600_000, d: 86_400_000 }
 
-function momentOf(text: string, clock: Clock): string {
+function expiryOf(text: string, clock: Clock): string {
   const [, count, unit] = /^([1-9]\d{0,4})([hd])$/.exec(text) ?? []
   if (count !== undefined) return rfc3339(clock.now() + Number(count) * unitMs[unit === 'h' ? 'h' : 'd'])
   if (z.iso.datetime({ offset: true }).safeParse(text).success) return text

@@ -1,4 +1,7 @@
-/** `ops audit …`: the audit log read over HTTP, and its chain checked on the auth server's own database (docs/contract.md#audit-log). */
+/**
+ * `ops audit …`: reads the audit log over HTTP, and verifies its chain on the database of the auth server
+ * (docs/contract.md#audit-log).
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { z } from 'zod'
@@ -9,15 +12,16 @@ import { findEnd } from '../offline/log-end.ts'
 import { withExample, withText } from '../terminal/help.ts'
 import { OperationFailed, type Report, type ReportAction, WrongUsage } from '../terminal/report.ts'
 
+/** Services that the commands use. */
 export interface AuditCommandPorts {
   readonly withAdmin: WithAdmin
   readonly openAuthData: OpenAuthData
   readonly report: ReportAction
-  /** Prints what comes while the command runs: for scripts, and for people. */
+  /** Prints a result while the command runs, for scripts and for people. */
   print(json: unknown, text: string): void
-  /** Says that something went wrong and the command goes on. */
+  /** Prints a warning. The command goes on. */
   warn(text: string): void
-  /** Aborted when the command is to end. */
+  /** The signal that ends the command. */
   readonly interrupted: () => AbortSignal
 }
 
@@ -91,7 +95,7 @@ async function follow(admin: AdminClient, { limit }: TailOptions, ports: AuditCo
   return { json: undefined, text: '' }
 }
 
-/** Behind which entry the last `limit` stand. */
+/** The number of the entry before the last `limit` ones. */
 const startOf = async (admin: AdminClient, limit: number): Promise<number> =>
   Math.max(0, (await findEnd(async (seq) => (await page(admin, seq - 1, 1)).items.length > 0)) - limit)
 
@@ -122,11 +126,13 @@ function addVerification(audit: Command, { openAuthData, report }: AuditCommandP
     .action(report(({ head }: { head?: string }) => verifyLog(openAuthData, head)))
   withText(
     verify,
-    'Each entry carries a MAC over the one before it, so that an entry that was changed, moved or taken out shows. That the end was cut off shows\n' +
-      'only by a head known from elsewhere: servers log it each minute ("auditHead"). Keep some of them where the database is not, and give the latest.',
-    'Entries are checked with the key they were written under. After SECRETS_KEY has been rotated keep the old key, away from the servers, and\n' +
-      'name it for the check alone: FORMER_SECRETS_KEYS holds any number of them. Whoever has got hold of an old key could write anew what it wrote: keep\n' +
-      'it all the same, and always give a head that was logged after the rotation, with which nothing that is written anew can agree.',
+    'Each entry carries a MAC over the entry before it. So the check finds an entry that was changed, moved or\n' +
+      'removed. It finds a missing end only with a head: servers log the head each minute ("auditHead"). Keep some\n' +
+      'heads away from the database, and give the latest one.',
+    'The check needs the key that an entry was written under. After a rotation of SECRETS_KEY keep the old key,\n' +
+      'away from the servers, and give it to this check alone, in FORMER_SECRETS_KEYS, which holds any number of\n' +
+      'keys. A thief of an old key could rewrite the entries under it. So always give a head that was logged after\n' +
+      'the rotation: no rewritten log agrees with it.',
     'Reads AUTH_DATABASE_URL, or the database in DATA_DIR while no server has it open, and SECRETS_KEY.',
   )
   withExample(verify, 'audit verify', 'audit verify --head 1712:Vb3Jm0n9tY0h2dC7gqT5w0s1m8nFzqkXnKxw9pUu3aE')
@@ -152,7 +158,8 @@ const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> 
   missing: (seq) => `entry ${seq} is missing, though there are later ones.`,
   broken: (seq) => `entry ${seq}, or the one before it, is not what was written.`,
   'unknown-key': (seq) =>
-    `entry ${seq} was written under a key that is neither in SECRETS_KEY nor in FORMER_SECRETS_KEYS: nothing from there on can be checked.`,
+    `entry ${seq} was written under a key that is neither in SECRETS_KEY nor in FORMER_SECRETS_KEYS: ` +
+    'nothing from there on can be checked.',
   'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
   'beyond-head': (seq) => `entry ${seq} stands behind the end of the log.`,
   'other-log': (seq) => `this is not the log whose entry ${seq} was the given head: it was written anew.`,

@@ -18,10 +18,10 @@ import { publishedDifferences } from '../http/published-keys.ts'
 import { withExample, withText } from '../terminal/help.ts'
 import { duration, type Report, type ReportAction, table } from '../terminal/report.ts'
 
-/** What the commands rest on. */
+/** Services that the commands use. */
 export interface KeyCommandPorts {
   readonly operation: KeyRingOperation
-  /** Where the servers that publish the ring are asked. */
+  /** The URL of the servers that publish the ring. */
   readonly authUrl: string
   readonly fetch: typeof globalThis.fetch
   readonly report: ReportAction
@@ -32,9 +32,12 @@ export function addKeyCommands(program: Command, { operation, authUrl, fetch, re
   const keys = program.command('keys').description('the key ring: which key signs, which verify, what is due')
   withText(
     keys,
-    'Works on the files in KEYS_DIR, with KEYS_PASSPHRASE where they are encrypted. Servers need not run; those that do follow within a second.\n' +
-      'States: pending (published, does not sign yet), active (signs), retired (only verifies, until its last token has expired), removed.',
-    'When a key is due comes from KEY_MAX_AGE_DAYS, ACCESS_TOKEN_TTL and KEY_SIGNED_TOKEN_TTL: give the tool what the servers have, from cron too.',
+    'Works on the files in KEYS_DIR, with KEYS_PASSPHRASE where they are encrypted. Servers need not run. Running\n' +
+      'servers follow within a second.\n' +
+      'States: pending (published, does not sign yet), active (signs), retired (only verifies, until its last token\n' +
+      'has expired), removed.',
+    'KEY_MAX_AGE_DAYS, ACCESS_TOKEN_TTL and KEY_SIGNED_TOKEN_TTL decide when a key is due: give the tool the values\n' +
+      'of the servers, from cron too.',
   )
   const status = keys.command('status').description('state, age and next step of every key')
   withExample(status.action(report(() => showStatus(operation))), 'keys status')
@@ -153,7 +156,7 @@ async function verifyRing({ operation, authUrl, fetch }: VerifyPorts, offline: b
   return { json: { ok: problems.length === 0, problems }, text, exitCode: problems.length === 0 ? 0 : 1 }
 }
 
-/** Where everybody may put a key of their own into the ring. */
+/** Finds files and folders that all users of the machine can write: any of them could add a key. */
 async function openToOthers({ directory }: KeyRingOperation): Promise<string[]> {
   const problems: string[] = []
   for (const path of [directory, join(directory, keyRingFileName)]) {
@@ -164,7 +167,7 @@ async function openToOthers({ directory }: KeyRingOperation): Promise<string[]> 
   return problems
 }
 
-/** Key files that no entry names: of a step that was cut off, or somebody's copy. */
+/** Finds key files that no entry names: they come from an interrupted step, or are copies. */
 async function strayFiles({ directory }: KeyRingOperation, keys: readonly KeyEntry[]): Promise<string[]> {
   const named = new Set(keys.filter(({ state }) => state !== 'removed').map(({ file }) => file))
   const stray = (await readdir(directory)).filter((name) => name.endsWith('.pem') && !named.has(name))

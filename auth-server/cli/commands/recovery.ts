@@ -4,6 +4,7 @@ import { type RecoverAdminPorts, recoverAdmin } from '../offline/recover-admin.t
 import { withExample, withText } from '../terminal/help.ts'
 import type { Report, ReportAction } from '../terminal/report.ts'
 
+/** Services that the command uses. */
 export interface RecoveryPorts extends Omit<RecoverAdminPorts, 'database' | 'secretsKeys' | 'log'> {
   readonly openAuthData: OpenAuthData
   readonly report: ReportAction
@@ -18,8 +19,9 @@ export function addRecovery(users: Command, { report, ...ports }: RecoveryPorts)
     .action(report(({ user }: { user: string }) => recover(ports, user)))
   withText(
     command,
-    "Works offline, on the auth server's own database: AUTH_DATABASE_URL (servers may run, and follow within a second), or the embedded one in\n" +
-      'DATA_DIR, while no server has it open. Needs SECRETS_KEY, for the audit log. The user keeps its other roles; its logins end.',
+    'Works offline, on the database of the auth server: AUTH_DATABASE_URL (servers may run, and follow within a\n' +
+      'second), or the embedded one in DATA_DIR, while no server has it open. Needs SECRETS_KEY, for the audit log.\n' +
+      'The user keeps its other roles. Its logins end.',
   )
   withExample(command, 'users recover-admin', 'users recover-admin --user erin')
 }

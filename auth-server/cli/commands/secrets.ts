@@ -1,4 +1,4 @@
-/** `ops secrets …`: new values of SERVICE_SECRET and SECRETS_KEY, and what a new SECRETS_KEY asks for (docs/contract.md#secrets). */
+/** `ops secrets …`: new values of SERVICE_SECRET and SECRETS_KEY, and their rotation (docs/contract.md#secrets). */
 import { Argument, type Command } from 'commander'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
@@ -7,6 +7,7 @@ import { reencrypt } from '../offline/reencrypt.ts'
 import { withExample, withText } from '../terminal/help.ts'
 import { type Report, type ReportAction, table } from '../terminal/report.ts'
 
+/** Services that the commands use. */
 export interface SecretCommandPorts {
   readonly openAuthData: OpenAuthData
   readonly ids: IdSource
@@ -19,12 +20,14 @@ const variables = ['SERVICE_SECRET', 'SECRETS_KEY'] as const
 const secretBytes = 32
 
 const rotation =
-  'A secret is rotated in three rounds, in each of which the servers are restarted one after the other, in any order:\n' +
-  '  1. SECRET=old,new on every server: each accepts the new one before anybody uses it;\n' +
+  'A secret is rotated in three rounds. In each round, restart the servers one after the other, in any order:\n' +
+  '  1. SECRET=old,new on every server: each accepts the new one before any server uses it;\n' +
   '  2. SECRET=new,old on every server: the new one is used, what the old one made is still accepted;\n' +
   '  3. SECRET=new on every server, when nothing that the old one made is needed any more.\n' +
-  'SERVICE_SECRET is of auth servers and deal servers; between rounds 2 and 3 wait 15 minutes (LOGIN_FAILURES_PER_ACCOUNT, Digest nonces).\n' +
-  'SECRETS_KEY is of auth servers alone; between rounds 2 and 3 run `secrets reencrypt`, and wait until the moment that it says.'
+  'SERVICE_SECRET belongs to auth servers and deal servers. Between rounds 2 and 3 wait 15 minutes\n' +
+  '(LOGIN_FAILURES_PER_ACCOUNT, Digest nonces).\n' +
+  'SECRETS_KEY belongs to auth servers alone. Between rounds 2 and 3 run `secrets reencrypt`, and wait until the\n' +
+  'time that it prints.'
 
 /** Adds the group to the program. */
 export function addSecretCommands(program: Command, ports: SecretCommandPorts): void {
@@ -43,7 +46,8 @@ export function addSecretCommands(program: Command, ports: SecretCommandPorts): 
     .action(report(() => openAuthData((data) => reencryptAll(data, clock))))
   withText(
     again,
-    'Run it when every auth server uses the new key first (round 2), with the same SECRETS_KEY=new,old. It may be cut off and run again.',
+    'Run it when every auth server uses the new key first (round 2), with the same SECRETS_KEY=new,old. An\n' +
+      'interrupted run can be repeated.',
     rotation,
     'The audit log is not written anew: `audit verify --help` says what becomes of the old key.',
     'Works on AUTH_DATABASE_URL, or on the database in DATA_DIR while no server has it open.',
@@ -66,15 +70,17 @@ async function reencryptAll(data: AuthData, clock: Clock): Promise<Report> {
   const isComplete = Object.values(done).every(({ left }) => left === 0)
   const neededUntil = isComplete ? rfc3339(await lastRefreshExpiry(data, clock)) : null
   const verdict = isComplete
-    ? `Nothing is sealed under another key than the first. Refresh tokens signed under the old one live until ${neededUntil}: if every auth\n` +
-      'server uses the new key first by now, drop the old one from SECRETS_KEY then. `audit verify` goes on needing it: see its --help.'
-    : 'Some are still sealed under another key than the first: use the new key first on every auth server, then run this again. Unreadable\n' +
-      'ones were sealed under a key that SECRETS_KEY does not hold: put it second, or let their owners replace them.'
+    ? `Nothing is sealed under another key than the first. Refresh tokens signed under the old one live until\n` +
+      `${neededUntil}: if every auth server uses the new key first by now, drop the old one from SECRETS_KEY then.\n` +
+      '`audit verify` goes on needing it: see its --help.'
+    : 'Some are still sealed under another key than the first: use the new key first on every auth server, then run\n' +
+      'this again. Unreadable ones were sealed under a key that SECRETS_KEY does not hold: put it second, or let\n' +
+      'their owners replace them.'
   const text = `${table(['SEALED', 'ANEW', 'UNREADABLE', 'LEFT'], rows)}\n${verdict}`
   return { json: { done, complete: isComplete, neededUntil }, text, exitCode: isComplete ? 0 : 1 }
 }
 
-/** When the last refresh token that there is now expires, in milliseconds; now when there is none. */
+/** The expiry of the last refresh token in milliseconds; the current time when there is none. */
 async function lastRefreshExpiry({ database }: AuthData, clock: Clock): Promise<number> {
   const [row] = await database.query<{ last: { at: number | null } }>(
     `select json_build_object('at', round(extract(epoch from max(refresh_expires_at)) * 1000)) as last

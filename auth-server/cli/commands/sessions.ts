@@ -1,4 +1,4 @@
-/** `ops sessions …`: where a user is logged in (docs/contract.md#operators). Over HTTP, as an administrator. */
+/** `ops sessions …`: the logins of a user (docs/contract.md#operators). Works over HTTP, as an administrator. */
 import type { Command } from 'commander'
 import { z } from 'zod'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
@@ -6,6 +6,7 @@ import { nothing, segment } from '../http/http-client.ts'
 import { withExample } from '../terminal/help.ts'
 import { type Report, type ReportAction, table } from '../terminal/report.ts'
 
+/** Services that the commands use. */
 export interface SessionCommandPorts {
   readonly withAdmin: WithAdmin
   readonly report: ReportAction
@@ -58,7 +59,7 @@ const rowOf = ({ id, kind, createdAt, lastUsedAt, expiresAt, address, userAgent,
   printable(userAgent ?? '-'),
 ]
 
-/** What a stranger has sent must not steer the terminal. */
+/** Replaces characters that could control the terminal: clients chose this text. */
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?').slice(0, 60)
 
 async function end(admin: AdminClient, username: string, id: string): Promise<Report> {

@@ -1,4 +1,4 @@
-/** `ops users …`: who there is and what each may do (docs/contract.md#operators). Over HTTP, as an administrator. */
+/** `ops users …`: administration of users (docs/contract.md#operators). Works over HTTP, as an administrator. */
 import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import type { IdSource } from '../../../shared/platform/ids.ts'
@@ -11,6 +11,7 @@ import { type NewPasswordOptions, newPassword, withNewPassword } from '../termin
 import { type Report, type ReportAction, table, WrongUsage } from '../terminal/report.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
+/** Services that the commands use. */
 export interface UserCommandPorts {
   readonly withAdmin: WithAdmin
   readonly terminal: Terminal
@@ -30,7 +31,7 @@ const userSchema = z.looseObject({
 
 type User = z.infer<typeof userSchema>
 
-/** Adds the group to the program, and gives it for commands that work offline. */
+/** Adds the group to the program, and returns it, so that commands that work offline can be added. */
 export function addUserCommands(program: Command, ports: UserCommandPorts): Command {
   const users = program.command('users').description('users: who there is, and what each may do')
   addCreation(users, ports)
@@ -211,7 +212,7 @@ const rowOf = ({ username, enabled, roles, rights, createdAt }: User): string[] 
 
 const reportOf = (user: User) => ({ json: user, text: table(titles, [rowOf(user)]) })
 
-/** What is shown once, when nobody knows the password yet. */
+/** Adds a generated password to a report. It is shown only once. */
 const withPassword = ({ json, text }: { json: object; text: string }, password: string | undefined): Report =>
   password === undefined
     ? { json, text }

@@ -1,4 +1,4 @@
-/** Calls of the auth server as an administrator: logged in at first, logged out in the end, whatever happens in between. */
+/** Calls the auth server as an administrator: logs in first, and logs out in the end, also after an error. */
 import { z } from 'zod'
 import { WrongUsage } from '../terminal/report.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -7,10 +7,10 @@ import { type Ask, nothing, ProblemAnswered } from './http-client.ts'
 /** The auth server as an administrator sees it. */
 export interface AdminClient {
   readonly username: string
-  /** One's own password is changed with it. */
+  /** The administrator's password. It is needed to change this password itself. */
   readonly password: string
   readonly ask: Ask
-  /** The items of all pages. */
+  /** Reads the items of all pages of a list. */
   listAll<Item>(
     path: string,
     parameters: Readonly<Record<string, string | undefined>>,
@@ -18,22 +18,23 @@ export interface AdminClient {
   ): Promise<Item[]>
 }
 
-/** Runs `work` between login and logout. */
+/** Runs `work` between a login and a logout. */
 export type WithAdmin = <Result>(work: (client: AdminClient) => Promise<Result>) => Promise<Result>
 
-/** KEYHOLD_ADMIN_USER and KEYHOLD_ADMIN_PASSWORD; what is missing is asked for. */
+/** KEYHOLD_ADMIN_USER and KEYHOLD_ADMIN_PASSWORD. The tool asks for missing values at the terminal. */
 export interface AdminSettings {
   readonly username: string | undefined
   readonly password: string | undefined
-  /** False where the way to the auth server is open to others: plain HTTP to another machine. */
+  /** False when the password must not be sent, because the connection is plain HTTP to another machine. */
   readonly mayTravel: boolean
 }
 
+/** Other parts that the administrator's login uses. */
 export interface WithAdminPorts {
   readonly ask: Ask
   readonly admin: AdminSettings
   readonly terminal: Terminal
-  /** Ctrl-C gives up the call under way, so that there is time to log out. */
+  /** Ctrl-C aborts the running call, so that the tool can still log out. */
   readonly interrupted: () => AbortSignal
 }
 
@@ -41,7 +42,11 @@ const tokensSchema = z.object({ access_token: z.string(), refresh_token: z.strin
 
 type Tokens = z.infer<typeof tokensSchema>
 
-/** @throws WrongUsage when nobody says who logs in; Interrupted; and whatever calls throw */
+/**
+ * Creates the login of the administrator.
+ *
+ * @throws WrongUsage without a user and a terminal; Interrupted; errors of calls
+ */
 export const createWithAdmin =
   ({ ask, admin, terminal, interrupted }: WithAdminPorts): WithAdmin =>
   async (work) => {
@@ -83,7 +88,10 @@ async function credentials(admin: AdminSettings, terminal: Terminal) {
 const refresh = (ask: Ask, { refresh_token: token }: Tokens): Promise<Tokens> =>
   ask({ method: 'POST', path: '/refresh', token, answer: tokensSchema })
 
-/** What was done stands, whether or not this works: the token dies by itself, and with the user's password or logout it is dead already. */
+/**
+ * Logs out. A failure does not matter: the token expires, and a changed password or a logout of the user has already
+ * revoked it.
+ */
 async function logOut(ask: Ask, { access_token: token }: Tokens): Promise<void> {
   await ask({ method: 'POST', path: '/logout', token, answer: nothing }).catch(() => undefined)
 }
@@ -94,8 +102,8 @@ const listAllOver =
     const page = z.object({ items: z.array(item), nextCursor: z.string().nullable() })
     const items: Item[] = []
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const given = Object.entries({ ...parameters, limit: '200', cursor }).filter(isThere)
-      const answer: z.infer<typeof page> = await ask({ path: `${path}?${new URLSearchParams(given)}`, answer: page })
+      const query = Object.entries({ ...parameters, limit: '200', cursor }).filter(isThere)
+      const answer: z.infer<typeof page> = await ask({ path: `${path}?${new URLSearchParams(query)}`, answer: page })
       items.push(...answer.items)
       cursor = answer.nextCursor
     }

@@ -1,29 +1,29 @@
-/** The auth server as the tool calls it: problem documents become refusals, and whatever else goes wrong a sentence. */
+/** The HTTP client of the tool. Problem documents become refusals. Other failures become errors with a sentence. */
 import { z } from 'zod'
 import { OperationError, OperationFailed, WrongUsage } from '../terminal/report.ts'
 import { Interrupted } from '../terminal/terminal.ts'
 
-/** One call. */
+/** One request. */
 export interface Question<Received> {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Path and query; what stands for a name or an id encoded by `segment`. */
+  /** Path and query. `segment` encodes names and ids in it. */
   readonly path: string
   /** Sent as JSON. */
   readonly body?: unknown
   readonly token?: string
-  /** Gives the call up. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal
-  /** What a success must look like; `nothing` for 204. */
+  /** The schema of a successful response; `nothing` for 204. */
   readonly answer: z.ZodType<Received>
 }
 
-/** @throws ProblemAnswered, OperationFailed, WrongUsage, Interrupted */
+/** Sends one request. @throws ProblemAnswered, OperationFailed, WrongUsage, Interrupted */
 export type Ask = <Received>(question: Question<Received>) => Promise<Received>
 
-/** The answer without a body. */
+/** The schema of a response without a body. */
 export const nothing = z.undefined()
 
-/** What the server refused, with its reason. */
+/** A refusal by the server, with its reason. */
 export class ProblemAnswered extends OperationError {
   /** The problem's `code`. */
   readonly code: string
@@ -34,7 +34,7 @@ export class ProblemAnswered extends OperationError {
   }
 }
 
-/** How long an answer may take, in milliseconds. */
+/** The longest time for a response, in milliseconds. */
 const deadlineMs = 30_000
 
 const problemSchema = z.object({
@@ -43,13 +43,13 @@ const problemSchema = z.object({
   errors: z.array(z.object({ pointer: z.string(), message: z.string() })).optional(),
 })
 
-/** A name or an id as one segment of a path. @throws WrongUsage for what no URL can carry there */
+/** Encodes a name or an id as one segment of a path. @throws WrongUsage for a text that cannot be a segment */
 export function segment(text: string): string {
   if (/^\.{0,2}$/.test(text)) throw new WrongUsage(`'${text}' cannot be the name or id of anything here.`)
   return encodeURIComponent(text)
 }
 
-/** Calls of the server at `authUrl`. */
+/** Creates the client of the server at `authUrl`. */
 export const createAsk =
   ({ authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch }): Ask =>
   async ({ method = 'GET', path, body, token, signal, answer }) => {
@@ -75,7 +75,7 @@ export const createAsk =
     throw new OperationFailed(`What ${authUrl} answers to ${method} ${pathOf(path)} is not an answer of this version.`)
   }
 
-/** Runs `work` with a signal that is aborted when this one is, or when it takes too long. */
+/** Runs `work` with a signal that this signal or the deadline aborts. */
 async function withDeadline<Result>(
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<Result>,
@@ -102,7 +102,7 @@ async function send<Result>(authUrl: string, work: () => Promise<Result>): Promi
   }
 }
 
-/** fetch keeps the reason in `cause`; of a name with several addresses, in each of its errors. */
+/** The reason of a failed fetch. It stands in `cause`, which has a `code` also for a host with several addresses. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   if (error.name === 'TimeoutError') return `no answer within ${deadlineMs / 1000} s.`

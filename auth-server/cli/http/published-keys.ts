@@ -8,7 +8,7 @@ const documents: readonly (readonly [KeyUse, string])[] = [
 
 const jwkSet = z.object({ keys: z.array(z.object({ kid: z.string(), alg: z.string() })) })
 
-/** Where the ring and what a running server publishes of it differ; each difference a sentence. */
+/** Compares the key ring with the keys that a running server publishes. Each difference is a sentence. */
 export async function publishedDifferences(
   keys: readonly KeyEntry[],
   { authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch },

@@ -1,6 +1,6 @@
 /**
- * The auth server's own data for commands that work offline: its database, PostgreSQL or the embedded one under its lock, and the keys of
- * SECRETS_KEY. Nothing is made that is not there: neither a database, nor tables, nor a key.
+ * Opens the data of the auth server for commands that work offline: its database (PostgreSQL, or the embedded one under
+ * its lock) and the keys of SECRETS_KEY. It never creates a database, tables or a key.
  */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -12,17 +12,19 @@ import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { parseSecretsKeys, type SecretsKeys } from '../../store/secrets-keys.ts'
 import { OperationError, WrongUsage } from '../terminal/report.ts'
 
+/** The data of an auth server. */
 export interface AuthData {
   readonly database: Database
   /** SECRETS_KEY. */
   readonly secretsKeys: SecretsKeys
-  /** And the keys it held formerly: for nothing but checks of what was written long ago. */
+  /** SECRETS_KEY and its former keys. Only checks of old entries use the former keys. */
   readonly allSecretsKeys: SecretsKeys
 }
 
 /** Opens the data, runs `work`, closes the data. @throws WrongUsage, OperationError, OperatorError, DataFolderLocked */
 export type OpenAuthData = <Result>(work: (data: AuthData) => Promise<Result>) => Promise<Result>
 
+/** The settings that say where the data is. */
 export interface AuthDataSettings {
   readonly databaseUrl: string | undefined
   readonly dataDir: string
@@ -30,6 +32,7 @@ export interface AuthDataSettings {
   readonly formerSecretsKeys: readonly string[]
 }
 
+/** Creates the function that opens the data. */
 export const createOpenAuthData =
   (settings: AuthDataSettings): OpenAuthData =>
   async (work) => {
@@ -47,7 +50,7 @@ export const createOpenAuthData =
     }
   }
 
-/** What a server without the setting has generated. */
+/** Reads the key that a server without SECRETS_KEY has generated. */
 async function generatedKey(dataDir: string): Promise<string> {
   const text = await readFile(join(dataDir, 'secrets-key'), 'utf8').catch(() => undefined)
   if (text !== undefined) return text.trim()
@@ -70,7 +73,7 @@ async function openDatabase({ databaseUrl, dataDir }: AuthDataSettings): Promise
   }
   const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockDataFolder(dataDir))
   try {
-    // Not installed where only built servers run.
+    // Imported late: it is not installed where only built servers run.
     const { openEmbeddedEngine } = await import('../../../shared/platform/embedded/embedded.ts')
     const engine = await openEmbeddedEngine(folder)
     const close = async () => {
@@ -84,7 +87,7 @@ async function openDatabase({ databaseUrl, dataDir }: AuthDataSettings): Promise
   }
 }
 
-/** The latest table there is: older data is for a server to bring up to date first. */
+/** Requires the newest table. A server must migrate older data first. */
 async function requireTables(database: Database): Promise<void> {
   const [row] = await database.query<{ there: string | null }>("select to_regclass('auth.audit_head')::text as there")
   if (row?.there) return

@@ -1,7 +1,8 @@
 /**
- * Makes once what servers in containers share, before any of them starts: `node init-secrets.js FOLDER DATABASE_HOST REDIS_HOST`. Each
- * server, the database and Redis has a folder of its own in FOLDER, which is all that it gets to see; a file there is a setting, its name
- * the variable and its content the value. What exists is left as it is, so a run that was cut off is completed by the next.
+ * Creates the keys and secrets that servers in containers share, before they start: `node init-secrets.js FOLDER
+ * DATABASE_HOST REDIS_HOST`. Each server, the database and Redis have their own folder in FOLDER, and see only this
+ * one. Each file is a setting: its name is the variable, its content the value. Existing files stay unchanged, so the
+ * next run completes a run that was interrupted.
  */
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -46,7 +47,7 @@ function urlFor(database: string, password: string): string {
   return `postgres://${database}:${password}@${databaseHost}/${database}`
 }
 
-/** Programs of others run as users of their own, so the files of their folders are for whoever gets to see the folder. */
+/** The database and Redis run as other users. So all users that see their folder can read its files. */
 async function sharedSecret(own: string, name: string): Promise<string> {
   const secret = await generatedSecret(own, name)
   await chmod(join(own, name), 0o444)

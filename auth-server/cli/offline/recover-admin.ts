@@ -1,4 +1,7 @@
-/** `ops users recover-admin`: for when nobody can log in as an administrator any more. Offline, on the auth server's own database. */
+/**
+ * `ops users recover-admin`: restores access when no administrator can log in. Works offline, on the database of the
+ * auth server.
+ */
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
@@ -17,6 +20,7 @@ import { userRow } from '../../users/user-rows.ts'
 import { OperationError } from '../terminal/report.ts'
 import type { AuthData } from './auth-data.ts'
 
+/** Data and services for the recovery. */
 export interface RecoverAdminPorts extends Pick<AuthData, 'database' | 'secretsKeys'> {
   readonly clock: Clock
   readonly ids: IdSource
@@ -24,17 +28,19 @@ export interface RecoverAdminPorts extends Pick<AuthData, 'database' | 'secretsK
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
 }
 
-/** The administrator that there is now. */
+/** The recovered administrator. */
 export interface RecoveredAdmin {
   readonly username: string
   readonly password: string
-  /** False when the user was there already. */
+  /** False when the user existed before. */
   readonly created: boolean
 }
 
 /**
- * Makes the user, or gives it the role `admin` and a new password, and lets it in; whatever it held ends. A change like any other:
- * auth servers that run publish it at their next heartbeat. @throws OperationError, Unavailable
+ * Creates the user, or enables it and gives it the role `admin` and a new password. All its logins are revoked. Running
+ * auth servers publish the change at their next heartbeat, as every change.
+ *
+ * @throws OperationError, Unavailable
  */
 export async function recoverAdmin(ports: RecoverAdminPorts, username: string): Promise<RecoveredAdmin> {
   refuseProblems(usernameProblems(username))
@@ -80,7 +86,7 @@ async function promote(
   }
 }
 
-/** An entry under a key that the servers do not hold would break the log for them. */
+/** Requires the key of the audit log. An entry under a key that the servers do not hold would break the log. */
 async function requireKeyOfLog(ports: RecoverAdminPorts): Promise<void> {
   if (await holdsKeyOfLog(ports)) return
   throw new OperationError('SECRETS_KEY is not that of the servers: the audit log is written under another key.')

@@ -1,9 +1,10 @@
-/** What the servers may do in a Redis: an entry of its access control list (Redis 6.2 or newer). */
+/** The access control list of Redis (6.2 or newer): the rights of the servers and of the operator. */
 import { createHash } from 'node:crypto'
 
 /**
- * The rights of the servers' user, as an ACL rule: keys and channels of Keyhold alone, no command that is for operators, and none that
- * shows names of other keys. INFO and TIME tell the scripts in which incarnation of Redis they run, CLUSTER SLOTS where keys are.
+ * The rights of the servers' user as an ACL rule: only keys and channels of Keyhold, no commands for operators, and no
+ * commands that show names of other keys. Scripts need INFO and TIME to find out the cache run. Clients need CLUSTER
+ * SLOTS to find keys.
  */
 export const redisRights = [
   'resetkeys ~{keyhold}:* resetchannels &{keyhold}:*',
@@ -11,7 +12,10 @@ export const redisRights = [
   '+info +time +eval +evalsha +publish +subscribe +unsubscribe +cluster|slots',
 ].join(' ')
 
-/** The whole list: the servers' user `keyhold`, and `operator`, who may everything; without a password, nothing. It holds hashes alone. */
+/**
+ * The whole list. The servers' user `keyhold` has the rights above, `operator` has all rights, a client without a
+ * password has none. The list contains only hashes of passwords.
+ */
 export const redisAclFile = (passwords: { readonly keyhold: string; readonly operator: string }): string =>
   [
     'user default off resetpass resetkeys resetchannels -@all',

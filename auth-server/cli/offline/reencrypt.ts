@@ -1,6 +1,7 @@
 /**
- * Seals anew, under the first key of SECRETS_KEY, what is sealed under another. Safe beside running servers: a value is replaced only
- * while it is still the one that was read. Can be cut off and run again at any time.
+ * Encrypts values again under the first key of SECRETS_KEY that are encrypted under another key. Servers may run
+ * meanwhile: a value is replaced only if it has not changed since it was read. An interrupted run can be repeated at
+ * any time.
  */
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { sealedPlace as apiKeySecretPlace } from '../../api-keys/key-material.ts'
@@ -9,23 +10,25 @@ import { createSealing, type SealedPlace, type Sealing } from '../../store/seali
 import { digestSecretPlace } from '../../users/digest-secrets.ts'
 import type { AuthData } from './auth-data.ts'
 
-/** What became of the values of one kind. */
+/** The result for the values of one kind. */
 export interface Reencrypted {
-  /** Sealed anew. */
+  /** Number of values that were encrypted again. */
   readonly resealed: number
-  /** Sealed under a key that SECRETS_KEY does not hold, or damaged: left as they are. */
+  /** Number of values under a key that SECRETS_KEY does not hold, and of damaged values. They stay unchanged. */
   readonly unreadable: number
-  /** Still sealed under another key than the first, the unreadable ones among them: a server has written them meanwhile. */
+  /**
+   * Number of values that are not under the first key now: the unreadable ones, and those that a server has written.
+   */
   readonly left: number
 }
 
-/** A column with sealed values. */
+/** A column with encrypted values. */
 interface SealedColumn {
   readonly name: string
   readonly table: string
   readonly column: string
   readonly id: string
-  /** SQL of what the place hangs on beside the id. */
+  /** SQL of the part of the associated data that is not the id. */
   readonly detail: string
   place(id: string, detail: string): SealedPlace
 }
@@ -65,7 +68,7 @@ interface SealedRow {
 
 const firstId = '00000000-0000-0000-0000-000000000000'
 
-/** All kinds, by name. `batchSize` rows are read and written at once. @throws Unavailable */
+/** Encrypts the values of all kinds again. Works in batches of `batchSize` rows. @throws Unavailable */
 export async function reencrypt(
   { database, secretsKeys }: Pick<AuthData, 'database' | 'secretsKeys'>,
   batchSize = 500,
@@ -114,7 +117,7 @@ async function sealedRows(column: SealedColumn, work: Work, after: string): Prom
   return rows.map(({ row }) => row)
 }
 
-/** Undefined when it cannot be opened. */
+/** Undefined when the value cannot be decrypted. */
 function sealAnew({ id, detail, sealed }: SealedRow, { place }: SealedColumn, sealing: Sealing): string | undefined {
   try {
     return sealing.seal(sealing.open(sealed, place(id, detail)), place(id, detail))

@@ -1,7 +1,7 @@
-/** What the commands of all groups have in common on the command line. */
+/** Common parts of all commands: their help, and options that are lists. */
 import type { Command } from 'commander'
 
-/** Shows below the help of a command how it is called; what follows `npm run ops --`, a line each. */
+/** Adds examples to the help of a command. Each line is the part behind `npm run ops --`. */
 export const withExample = (command: Command, ...lines: readonly string[]): Command =>
   command.addHelpText(
     'after',
@@ -12,7 +12,7 @@ export const withExample = (command: Command, ...lines: readonly string[]): Comm
 export const withText = (command: Command, ...paragraphs: readonly string[]): Command =>
   command.addHelpText('after', paragraphs.map((paragraph) => `\n${paragraph}`).join('\n'))
 
-/** Reads an option that may be repeated, and may hold several values with commas between. */
+/** Parses an option that may be repeated and may hold several values with commas between. */
 export const list = (value: string, before: readonly string[] = []): string[] => [
   ...before,
   ...value

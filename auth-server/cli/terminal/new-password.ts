@@ -3,7 +3,10 @@ import type { IdSource } from '../../../shared/platform/ids.ts'
 import { WrongUsage } from './report.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Where a new password comes from: generated unless said. It never stands on the command line, which others can see. */
+/**
+ * Options that say where a new password comes from. Without them it is generated. It is never an argument, because
+ * other users of the machine can see the command line.
+ */
 export interface NewPasswordOptions {
   readonly passwordStdin?: boolean
   readonly askPassword?: boolean
@@ -15,13 +18,13 @@ export const withNewPassword = (command: Command): Command =>
     .addOption(new Option('--password-stdin', 'read the password from standard input').conflicts('askPassword'))
     .option('--ask-password', 'ask for the password at the terminal; otherwise one is generated and shown once')
 
-/** A new password; `isGenerated` when nobody knows it yet. */
+/** A new password. `isGenerated`: the operator does not know it yet. */
 export interface NewPassword {
   readonly password: string
   readonly isGenerated: boolean
 }
 
-/** @throws WrongUsage, Interrupted */
+/** Reads or generates a new password. @throws WrongUsage, Interrupted */
 export async function newPassword(
   { passwordStdin = false, askPassword = false }: NewPasswordOptions,
   { terminal, ids }: { terminal: Terminal; ids: IdSource },

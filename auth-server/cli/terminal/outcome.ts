@@ -1,4 +1,4 @@
-/** How the tool ends: what it prints, and with which exit code. */
+/** The output of the tool, and its exit code. */
 import { z } from 'zod'
 import { DatabaseError } from '../../../shared/platform/database/database.ts'
 import { reasonOf } from '../../../shared/platform/database/prepare.ts'
@@ -8,30 +8,35 @@ import { StepError } from '../../key-ring/life-cycle.ts'
 import { OperationError, OperationFailed, type ReportAction, WrongUsage } from './report.ts'
 import { Interrupted } from './terminal.ts'
 
+/** Prints the results of commands, and holds the exit code. */
 export interface Outcome {
   readonly report: ReportAction
-  /** When all that was printed is written, or cannot be. */
+  /** The exit code, after all output is written or its stream is closed. */
   exitCode(): Promise<number>
-  /** Prints what comes while the command runs. */
+  /** Prints a result while the command runs: `json` with `--json`, else `text`. */
   print(json: unknown, text: string): void
-  /** Says that something went wrong and the command goes on. */
+  /** Prints a warning. The command goes on. */
   warn(text: string): void
-  /** Aborted with Interrupted by the first Ctrl-C from now on, a second one ends the process; and when nobody reads what is printed. */
+  /**
+   * A signal that the next Ctrl-C aborts with Interrupted. A second Ctrl-C ends the process. Output that cannot be
+   * written aborts it too.
+   */
   interrupted(): AbortSignal
 }
 
+/** The streams that the tool writes to. */
 export interface OutcomeStreams {
   readonly output: NodeJS.WritableStream
   readonly errors: NodeJS.WritableStream
 }
 
-/** Refusals that an operator can do something about. */
+/** Errors that an operator can correct. */
 const refusals = [OperationError, StepError, OperatorError]
 
-/** The exit codes beside 0. */
+/** The exit codes of failures. */
 export const exitCodes = { wrongUsage: 2, refused: 1, interrupted: 130 }
 
-/** Outcomes go to `output`, refusals and warnings to `errors`. */
+/** Creates the output of the tool. Results go to `output`, refusals and warnings to `errors`. */
 export function createOutcome({ output, errors }: OutcomeStreams, asJson: () => boolean): Outcome {
   let code = 0
   let unwritten: NodeJS.ErrnoException | undefined
@@ -60,7 +65,7 @@ export function createOutcome({ output, errors }: OutcomeStreams, asJson: () => 
     report,
     exitCode: async () => {
       await new Promise<void>((resolve) => output.write('', () => resolve()))
-      // Who closes the pipe, as `head` does, has seen enough.
+      // A reader that closes the pipe, such as `head`, needs no more output.
       if (unwritten === undefined || unwritten.code === 'EPIPE') return code
       errors.write(`Failed: the outcome cannot be written: ${unwritten.message}\n`)
       return code || exitCodes.refused
@@ -86,7 +91,7 @@ function watchSignals() {
   return { signal: abort.signal, end: interrupt, release }
 }
 
-/** Exit code and sentence. What is our own fault is thrown on and shows its stack. */
+/** Exit code and message. Other errors are faults of the tool: it throws them on, so that their stack shows. */
 function explain(error: unknown): readonly [number, string] {
   if (error instanceof WrongUsage) return [exitCodes.wrongUsage, error.message]
   if (error instanceof Interrupted) return [exitCodes.interrupted, error.message]
@@ -95,16 +100,16 @@ function explain(error: unknown): readonly [number, string] {
     return [exitCodes.refused, `Failed: the ${error.dependency} cannot be reached: ${reasonOf(error)}`]
   if (error instanceof DatabaseError) return [exitCodes.refused, `Failed: the database refuses: ${error.message}`]
   if (error instanceof ProblemError)
-    return [exitCodes.refused, `ProblemError: ${error.message} (${error.code})${detailsOf(error)}`]
+    return [exitCodes.refused, `Refused: ${error.message} (${error.code})${detailsOf(error)}`]
   if (refusals.some((refusal) => error instanceof refusal)) {
-    return [exitCodes.refused, `ProblemError: ${(error as Error).message}`]
+    return [exitCodes.refused, `Refused: ${(error as Error).message}`]
   }
   throw error
 }
 
 const errorsSchema = z.array(z.object({ pointer: z.string(), message: z.string() }))
 
-/** Which values could not be accepted. */
+/** The values that were not accepted, a line each. */
 const detailsOf = ({ members }: ProblemError): string =>
   (errorsSchema.safeParse(members.errors).data ?? [])
     .map(({ pointer, message }) => `\n  ${pointer}: ${message}`)

@@ -1,12 +1,12 @@
-/** What a command of the operators' tool has to say: for scripts and for people. */
+/** Results of commands of the operators' tool, for scripts and for people. */
 
-/** The same outcome twice. */
+/** The result of a command in two forms. */
 export interface Report {
   /** Printed with `--json`. */
   readonly json: unknown
   /** Printed otherwise: whole lines. */
   readonly text: string
-  /** 1 when the outcome is a refusal, such as a check that failed. */
+  /** 1 for a refusal, such as a check that failed. */
   readonly exitCode?: 0 | 1
 }
 
@@ -15,22 +15,22 @@ export class OperationError extends Error {
   override readonly name = 'OperationError'
 }
 
-/** Something that the tool needs is away or does not work: exit code 1. */
+/** A server or a file that the tool needs is not available or does not work: exit code 1. */
 export class OperationFailed extends Error {
   override readonly name = 'OperationFailed'
 }
 
-/** The tool was asked wrongly, or lacks a setting: exit code 2. */
+/** Wrong arguments or a missing setting: exit code 2. */
 export class WrongUsage extends Error {
   override readonly name = 'WrongUsage'
 }
 
-/** Makes an action of something that reports: prints its outcome and sets the exit code. */
+/** Makes the action of a command: it runs `work`, prints the report and sets the exit code. */
 export type ReportAction = <Parameters extends unknown[]>(
   work: (...parameters: Parameters) => Promise<Report>,
 ) => (...parameters: Parameters) => Promise<void>
 
-/** Lines of aligned columns below their titles. */
+/** Formats rows as aligned columns below their titles. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [titles, ...rows]
   const widths = titles.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
@@ -42,7 +42,7 @@ export function table(titles: readonly string[], rows: readonly (readonly string
   return all.map(line).join('\n')
 }
 
-/** A duration at a glance: `3 d 4 h`, `12 min`, `40 s`. */
+/** Formats a duration: `3 d 4 h`, `12 min`, `40 s`. */
 export function duration(milliseconds: number): string {
   const seconds = Math.round(Math.abs(milliseconds) / 1000)
   if (seconds < 60) return `${seconds} s`

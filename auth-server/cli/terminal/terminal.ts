@@ -1,16 +1,16 @@
-/** Questions to the person at the terminal. They are written to standard error: standard output is for the outcome alone. */
+/** Questions to the person at the terminal. They go to standard error, because standard output is for results. */
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 
-/** Who runs the tool, if anybody sits there. */
+/** The terminal of the person who runs the tool. */
 export interface Terminal {
-  /** False in a script or from cron, where nobody can answer. */
+  /** False in a script or from cron, where no person can answer. */
   readonly isInteractive: boolean
-  /** The line that was typed. @throws Interrupted */
+  /** Asks for a line. @throws Interrupted */
   ask(question: string): Promise<string>
-  /** The line that was typed, which nobody sees. @throws Interrupted */
+  /** Asks for a line without showing it. @throws Interrupted */
   askHidden(question: string): Promise<string>
-  /** All of standard input, without the line break at its end: what a script pipes in. */
+  /** Reads all of standard input, which a script pipes in, without the line break at its end. */
   readAll(): Promise<string>
 }
 
@@ -19,16 +19,16 @@ export class Interrupted extends Error {
   override readonly name = 'Interrupted'
 }
 
-/** What a terminal is made of: standard input and standard error. */
+/** The streams of a terminal: standard input and standard error. */
 export interface TerminalStreams {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean }
 }
 
-/** The terminal over these streams. */
+/** Creates the terminal. */
 export function createTerminal({ input, output }: TerminalStreams): Terminal {
   const ask = async (question: string, hidden: boolean): Promise<string> => {
-    // Line editing needs the terminal's raw mode, in which nothing is echoed but what is written here.
+    // Line editing needs the terminal's raw mode. In this mode only the text that is written here appears.
     const echo = new Writable({
       write: (chunk, _encoding, done) => {
         if (!hidden) output.write(chunk)

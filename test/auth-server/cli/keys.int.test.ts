@@ -46,7 +46,7 @@ describe('ops keys', () => {
     const made: { kid: string } = JSON.parse((await ops('--json', 'keys', 'generate', '--use', 'jwt')).out)
     const early = await ops('keys', 'promote', made.kid)
     expect(early).toMatchObject({ code: 1, out: '' })
-    expect(early.err).toMatch(/^ProblemError: .*--now/)
+    expect(early.err).toMatch(/^Refused: .*--now/)
     expect((await ops('keys', 'promote', made.kid, '--now')).code).toBe(0)
     expect((await ops('keys', 'rotate')).out).toMatch(/^Nothing is due/)
     const revoked = await ops('keys', 'revoke', made.kid, '--reason', 'found on a stolen laptop')

@@ -55,7 +55,7 @@ describe("the operators' tool on the embedded database", () => {
     const first = await start()
     const held = await run(['users', 'recover-admin'])
     expect(held).toMatchObject({ code: 1, out: '' })
-    expect(held.err).toMatch(/^ProblemError: .* is in use by process \d+/)
+    expect(held.err).toMatch(/^Refused: .* is in use by process \d+/)
     await first.stop()
 
     const recovered = JSON.parse((await run(['users', 'recover-admin', '--json'])).out)

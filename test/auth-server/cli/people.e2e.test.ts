@@ -24,7 +24,7 @@ async function json<Value = Entry>(...parameters: string[]): Promise<Value> {
 }
 
 const refused = (outcome: CliOutcome, code: string) => {
-  expect(outcome).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^ProblemError: ./) })
+  expect(outcome).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/^Refused: ./) })
   expect(outcome.err).toContain(`(${code})`)
 }
 

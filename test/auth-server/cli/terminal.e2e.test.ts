@@ -202,7 +202,7 @@ describePostgresAndRedis("the operators' tool beside servers that run", (openBac
         expect({ code, out, err }).toMatchObject({
           code: 1,
           out: '',
-          err: expect.stringMatching(/^ProblemError: .* tables/),
+          err: expect.stringMatching(/^Refused: .* tables/),
         })
       }
     } finally {
