@@ -5,7 +5,7 @@ import type { KeyRing } from './key-ring/key-ring.ts'
 import { keyUses } from './key-ring/keyring-file.ts'
 import type { PrincipalPublisher } from './users/principal-publisher.ts'
 
-/** What the auth server tells beside what both servers do. */
+/** The parts of the auth server that its own metrics read. */
 export interface AuthMetricsParts {
   readonly keyRing: Pick<KeyRing, 'status' | 'problem'>
   readonly publisher: Pick<PrincipalPublisher, 'health'>
@@ -15,7 +15,7 @@ export interface AuthMetricsParts {
 
 const states = ['pending', 'active', 'retired'] as const
 
-/** Gauges of the key ring, the feed of principals and the audit log. */
+/** Adds gauges of the key ring, the change feed of principals and the audit log. */
 export function observeAuthServer(metrics: Metrics, { keyRing, publisher, audit, clock }: AuthMetricsParts): void {
   metrics.gauge(
     { name: 'key_ring_problem', help: '1 while what is in KEYS_DIR cannot be used, and the former ring stays.' },

@@ -1,4 +1,4 @@
-/** What an auth server does once, on an empty database: its first users, and what the demo needs. */
+/** Creates the first users on an empty database: the first administrator, or the users and API keys of the demo. */
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { IdSource } from '../shared/platform/ids.ts'
@@ -13,7 +13,7 @@ import type { ApiKeys } from './api-keys/api-keys.ts'
 import { type DigestSecrets, digestSecretBytes } from './users/digest-secrets.ts'
 import type { Users } from './users/users.ts'
 
-/** A user of the demo, as `data/demo.json` lists it for scripts. */
+/** A demo user, as `data/demo.json` lists it for scripts. */
 export interface DemoUser {
   readonly username: string
   readonly password: string
@@ -22,18 +22,18 @@ export interface DemoUser {
   readonly digestSecret: string
 }
 
-/** What the demo is told of its users; the passwords are part of the documentation. */
+/** Roles of the demo users. */
 const demoRoles = { admin: ['admin'], alice: ['manager'], carol: ['agent'], bob: ['viewer'], dave: [] }
 
 const demoUsernames = Object.keys(demoRoles)
 
-/** The password of a demo user: published, so while they exist, no address but loopback is listened on. */
+/** The password of a demo user. It is published, so while demo users exist the server listens on loopback alone. */
 export const demoPassword = (username: string): string => `${username}-demo-password`
 
-/** The Digest secret that earlier versions gave a demo user: published as well. */
+/** The Digest secret that earlier versions gave a demo user. It was published too. */
 const formerDigestSecret = (username: string): string => `${username}-demo-digest-secret`
 
-/** The demo's users, each with a Digest secret of its own that nobody else knows. */
+/** Makes the list of demo users, each with a random Digest secret. */
 export const newDemoUsers = (ids: Pick<IdSource, 'secret'>): readonly DemoUser[] =>
   Object.entries(demoRoles).map(([username, roles]) => ({
     username,
@@ -42,7 +42,10 @@ export const newDemoUsers = (ids: Pick<IdSource, 'secret'>): readonly DemoUser[]
     digestSecret: ids.secret(digestSecretBytes),
   }))
 
-/** Creates the demo's users; those that are there already, of a start that was cut off, get the Digest secrets of this one. */
+/**
+ * Creates the demo users. A start that was interrupted may have created some of them: these get the Digest secrets of
+ * this start.
+ */
 export async function createDemoUsers(
   demoUsers: readonly DemoUser[],
   { users, digestSecrets }: { readonly users: Users; readonly digestSecrets: Pick<DigestSecrets, 'renew'> },
@@ -53,7 +56,10 @@ export async function createDemoUsers(
   }
 }
 
-/** True when nobody is there but users of the demo, with its passwords: what a start left that was cut off while it made them. */
+/**
+ * True when the database holds only demo users with the demo passwords. A start that was interrupted leaves such a
+ * database.
+ */
 export async function holdsOnlyDemo(users: Pick<Users, 'list' | 'hasPassword'>): Promise<boolean> {
   const { items } = await users.list({ limit: demoUsernames.length + 2, after: undefined })
   for (const { username } of items) {
@@ -64,22 +70,23 @@ export async function holdsOnlyDemo(users: Pick<Users, 'list' | 'hasPassword'>):
   return true
 }
 
-/** Where demo users may be. */
+/** The problem of a server that has demo users and that other machines can reach. */
 export const demoNeedsLoopback: SettingProblem = {
   variable: 'HOST',
   expected:
     'must be loopback while demo users exist: their passwords are no secret (npm start -- --no-demo makes none)',
 }
 
-/** What is asked about the users of a database. */
+/** Services that find demo users in a database. */
 export interface DemoTraces {
   readonly users: Pick<Users, 'hasPassword' | 'findMadeByDemo'>
   readonly digestSecrets: Pick<DigestSecrets, 'find'>
 }
 
 /**
- * What is wrong when users of the demo exist on a server that others can reach, or in production: other passwords make them no others, since
- * their Digest secrets and API keys stand in a file. Their list may be gone, or in another folder.
+ * Reports demo users on a server that other machines can reach, or in production. A changed password does not make a
+ * demo user safe: its Digest secret and API keys stand in a file. The check needs no list of demo users, because that
+ * file may be lost or in another folder.
  */
 export async function demoUserProblems(
   { host, production }: { readonly host: string; readonly production: boolean },
@@ -92,7 +99,7 @@ export async function demoUserProblems(
   return production ? [inProduction] : [demoNeedsLoopback]
 }
 
-/** Earlier versions did not mark what their demo made: its users are known by what is published of them. */
+/** Earlier versions did not mark demo users. Their published passwords and Digest secrets identify them. */
 async function findFormerDemoUser({ users, digestSecrets }: DemoTraces): Promise<string | undefined> {
   for (const username of demoUsernames) {
     if (await users.hasPassword(username, demoPassword(username))) return username
@@ -102,7 +109,7 @@ async function findFormerDemoUser({ users, digestSecrets }: DemoTraces): Promise
   return undefined
 }
 
-/** An API key of the demo, as `data/demo.json` lists it. */
+/** A demo API key, as `data/demo.json` lists it. */
 export interface DemoApiKey {
   readonly id: string
   readonly kind: ApiKeyKind
@@ -114,7 +121,7 @@ export interface DemoApiKey {
   readonly requireBodyHash: boolean
 }
 
-/** One key of each kind, one of the specification's plain form, and one of a user who only reads. */
+/** One key of each kind, one for the specification's plain form, one of a read-only user, one of an administrator. */
 const demoApiKeys = [
   { kind: 'hmac', username: 'alice', requireBodyHash: true },
   { kind: 'hmac', username: 'alice', requireBodyHash: false },
@@ -123,7 +130,7 @@ const demoApiKeys = [
   { kind: 'hmac', username: 'admin', requireBodyHash: true },
 ] as const
 
-/** Creates the demo's API keys, for users that are there. */
+/** Creates the demo API keys. Their users must exist. */
 export async function createDemoApiKeys(apiKeys: Pick<ApiKeys, 'create'>): Promise<DemoApiKey[]> {
   const made: DemoApiKey[] = []
   for (const request of demoApiKeys) {
@@ -134,7 +141,7 @@ export async function createDemoApiKeys(apiKeys: Pick<ApiKeys, 'create'>): Promi
   return made
 }
 
-/** What making the first user needs. */
+/** Services and settings for the first administrator. */
 export interface FirstAdminPorts {
   readonly users: Pick<Users, 'create'>
   readonly ids: Pick<IdSource, 'secret'>
@@ -142,9 +149,11 @@ export interface FirstAdminPorts {
 }
 
 /**
- * Creates the user `admin` with a generated password; nothing when another instance was faster. The password is in the file before the user
- * exists, or is printed at once, since it can never be shown again, whatever becomes of this start. Not by the log, and in production not
- * on the output either: both are kept. @throws OperatorError when it can be left nowhere
+ * Creates the user `admin` with a generated password. Does nothing when another process created it first. The password
+ * can never be shown again: it is written to the file before the user exists, or printed at once. It never goes to the
+ * log, and in production not to the output, because both are stored.
+ *
+ * @throws OperatorError in production without FIRST_PASSWORD_FILE, and when the file cannot be written
  */
 export async function createFirstAdmin({ users, ids, config }: FirstAdminPorts): Promise<void> {
   const password = ids.secret(18)
@@ -160,11 +169,13 @@ export async function createFirstAdmin({ users, ids, config }: FirstAdminPorts):
 }
 
 const firstPasswordNeedsFile =
-  'FIRST_PASSWORD_FILE: must be set in production while there is no user: the password of the first one is written there'
+  'FIRST_PASSWORD_FILE: must be set in production while there is no user: ' +
+  'the password of the first one is written there'
 
 /**
- * Leaves the password in the file, readable by its owner alone, when `create` has made the user it is for; beside it, with the process id
- * behind the name, when `create` fails and the user may exist.
+ * Writes the password to a draft, `<file>.<process id>`, which only its owner can read, and then creates the user. The
+ * draft becomes the file when the user was created. It stays when `create` fails, because the user may exist then.
+ * It is deleted when the name was taken.
  */
 async function withFirstPassword(file: string, text: string, create: () => Promise<boolean>): Promise<boolean> {
   const draft = `${file}.${process.pid}`
@@ -178,7 +189,7 @@ async function withFirstPassword(file: string, text: string, create: () => Promi
   return isMade
 }
 
-/** True when the user was created, false when there was one of that name. */
+/** True when the user was created, false when the name was taken. */
 async function unlessThere(creation: Promise<unknown>): Promise<boolean> {
   try {
     await creation

@@ -1,4 +1,4 @@
-/** The auth server's settings: one line each, defaults included. The only place of this server that reads the environment. */
+/** The settings of the auth server with their defaults. Only this file of the server reads the environment. */
 
 import { z } from 'zod'
 import {
@@ -24,7 +24,7 @@ import {
 
 const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.from(key, 'base64url').length === 32
 
-/** One line each; `docs/settings.md` is made of them. */
+/** All settings of the auth server. `docs/settings.md` is generated from them. */
 export const authSettings = {
   ...commonSettings,
   AUTH_DATABASE_URL: databaseUrl('the PostgreSQL database of the auth server'),
@@ -35,7 +35,8 @@ export const authSettings = {
     test: isSecretsKey,
   }),
   FIRST_PASSWORD_FILE: text(
-    'file that the password of the first user, admin, is written to (mode 0600); without one it is printed once, and production makes no first user',
+    'file that the password of the first user, admin, is written to (mode 0600); without one it is printed once, ' +
+      'and production makes no first user',
     undefined,
   ),
   ACCESS_TOKEN_TTL: integer('life of an access token in seconds', { fallback: 1800, min: 1, max: 86_400 }),
@@ -73,7 +74,7 @@ export const authSettings = {
   KEY_MAX_AGE_DAYS: integer('days after which keys rotate replaces a key', { fallback: 30, min: 1, max: 3650 }),
 }
 
-/** What the operators' tool reads beside the server's settings. */
+/** Settings of the operators' tool alone. It reads those of the server too. */
 export const operatorSettings = {
   AUTH_URL: url('where the tool finds the auth server; by default its public origin', ['http:', 'https:']),
   KEYHOLD_ADMIN_USER: text('who the tool logs in as', undefined),
@@ -85,10 +86,10 @@ export const operatorSettings = {
   }),
 }
 
-/** The settings of one auth server process, defaults worked out. */
+/** The configuration of one auth server process. */
 export type AuthConfig = ReturnType<typeof readAuthConfig>['config']
 
-/** The configuration and everything that is wrong with it. */
+/** Reads the configuration, and lists all problems of the settings. */
 export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, string | undefined>> = process.env) {
   const { values, problems } = readSettings(authSettings, environment)
   const { AUTH_DATABASE_URL, REDIS_URL, SERVICE_SECRET, SECRETS_KEY } = values
@@ -124,11 +125,11 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
 
 const dayMs = 86_400_000
 
-/** What the operators' tool goes by: the servers' own settings, so that both mean the same key ring and token lives. */
+/** Reads the configuration of the operators' tool from the servers' settings: both use the same keys and lifetimes. */
 export function readOperatorConfig(environment: Readonly<Record<string, string | undefined>> = process.env) {
   const { config, problems } = readAuthConfig('together', { ...environment, NODE_ENV: undefined })
   const { values, problems: own } = readSettings(operatorSettings, environment)
-  // As it is: the spaces around a password belong to it.
+  // Not trimmed: spaces around a password belong to it.
   const password = environment.KEYHOLD_ADMIN_PASSWORD || undefined
   const { KEYHOLD_ADMIN_USER: username, FORMER_SECRETS_KEYS: formerSecretsKeys } = values
   const keyRing = {

@@ -12,7 +12,7 @@ interface DependencyPorts {
   readonly publisher: Pick<PrincipalPublisher, 'health'>
 }
 
-/** What `/readyz` names. */
+/** The dependencies that `/readyz` reports. */
 export const dependenciesOf = ({ database, cache, keyRing, publisher }: DependencyPorts): Dependency[] => [
   { name: 'database', required: true, check: () => database.ping() },
   { name: 'cache', required: false, check: () => cache.ping() },

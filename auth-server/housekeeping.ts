@@ -11,7 +11,7 @@ import { createLoginExpiry, createSessionExpiry } from './logins/housekeeping.ts
 import { createEndedTokenExpiry } from './oauth/end-token.ts'
 import { digestCounts, usedSignatures } from './store/schema.ts'
 
-/** What expires on the auth server. */
+/** Creates the jobs that delete expired rows of the auth server. */
 export const createAuthHousekeeping = (ports: {
   readonly database: Database
   readonly clock: Clock

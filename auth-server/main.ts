@@ -1,4 +1,4 @@
-/** The process of one auth server on PostgreSQL and Redis: read the configuration, create, listen, drain on a signal. */
+/** The process of one auth server on PostgreSQL and Redis: reads settings, creates the server, listens, drains. */
 
 import { join } from 'node:path'
 import { reportForgeries } from '../shared/platform/cache/report-forgeries.ts'
@@ -70,11 +70,13 @@ await prepareDatabase('AUTH_DATABASE_URL', async () => {
   if (await server.users.isEmpty()) await createFirstAdmin({ users: server.users, ids, config })
 })
 const { host, port, publicOrigin: origin, publicOrigins, metricsPort } = config
-const place = { host, origin, publicOrigins, problems: sharedProblems, ids, log }
+const listenerOptions = { host, origin, publicOrigins, problems: sharedProblems, ids, log }
 const endMetrics =
-  metricsPort === undefined ? undefined : await listenForMetrics(metrics, { ...place, port: metricsPort, clock })
-const listening = await listen({ ...place, app: server.app, port, certificate })
-log.info(`auth server on ${origin}`)
+  metricsPort === undefined
+    ? undefined
+    : await listenForMetrics(metrics, { ...listenerOptions, port: metricsPort, clock })
+const listening = await listen({ ...listenerOptions, app: server.app, port, certificate })
+log.info(`Auth server on ${origin}`)
 
 closeOnSignal(log, async () => {
   await draining.begin(config.drainSeconds)
@@ -86,6 +88,6 @@ closeOnSignal(log, async () => {
 
 async function openRing() {
   const { keysDir, keysPassphrase: passphrase, keyBits: bits } = config
-  if (await createKeyRing(keysDir, { bits, passphrase, clock })) log.info(`a new key ring is in ${keysDir}`)
+  if (await createKeyRing(keysDir, { bits, passphrase, clock })) log.info(`A new key ring is in ${keysDir}`)
   return openKeyRing({ directory: keysDir, passphrase }, log)
 }

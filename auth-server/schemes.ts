@@ -1,6 +1,4 @@
-/**
- * How the auth server authenticates callers: the six schemes over its own database, and the cross-site rule.
- */
+/** Authentication of callers by the auth server: the six schemes on its own database, and the cross-site rule. */
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
 import type { IdSource } from '../shared/platform/ids.ts'
@@ -38,7 +36,7 @@ import type { PasswordHashing } from './passwords/password-hashing.ts'
 import type { Tokens } from './tokens/create-tokens.ts'
 import type { DigestSecrets } from './users/digest-secrets.ts'
 
-/** What the schemes rest on. */
+/** Other parts that the schemes use. */
 export interface AuthSchemePorts extends VerifyBasicPorts {
   readonly clock: Clock
   readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
@@ -52,11 +50,11 @@ export interface AuthSchemePorts extends VerifyBasicPorts {
   readonly ids: IdSource
   readonly digestSecrets: Pick<DigestSecrets, 'find'>
   readonly metrics: Metrics
-  /** SERVICE_SECRET: all that are accepted. */
+  /** All accepted values of SERVICE_SECRET. */
   readonly serviceSecrets: readonly string[]
 }
 
-/** Authentication by the enabled schemes. */
+/** Creates the authentication of callers by the enabled schemes. */
 export function createCallerAuthentication(config: AuthConfig, ports: AuthSchemePorts) {
   const refuseCrossSite = createCrossSiteRule(config)
   const { authenticate, presented } = createAuthentication({
@@ -71,7 +69,7 @@ export function createCallerAuthentication(config: AuthConfig, ports: AuthScheme
 
 /** The enabled schemes (AUTH_SCHEMES). */
 function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): Scheme[] {
-  const makers: Partial<Record<SchemeName, () => Scheme>> = {
+  const factories: Partial<Record<SchemeName, () => Scheme>> = {
     bearer: () =>
       createBearerScheme({ verify: ports.tokens.verifyAccessToken, findKey: findKeyIn(ports.keyRing, 'jwt') }),
     'key-signed': () => keySigned(ports),
@@ -80,10 +78,10 @@ function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): Scheme[]
     'signed-request': () => signedRequest(config, ports),
     digest: () => digest(config, ports),
   }
-  return config.schemes.flatMap((name) => makers[name]?.() ?? [])
+  return config.schemes.flatMap((name) => factories[name]?.() ?? [])
 }
 
-/** Looks once more into the folder of the ring: another auth server may have noticed a new key first. */
+/** Reads the folder of the key ring again: another auth server may sign with a key that this process has not loaded. */
 const findKeyIn = (keyRing: AuthSchemePorts['keyRing'], use: KeyUse) => async (kid: string) => {
   await keyRing.look()
   return keyRing.verificationKeys(use).key(kid) !== undefined

@@ -1,4 +1,4 @@
-/** The composition root of the auth server: the one place that sees all its parts, in production and in tests. */
+/** The composition root of the auth server. It connects all parts, in production and in tests. */
 
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
@@ -45,7 +45,7 @@ import { createPrincipalPublisher } from './users/principal-publisher.ts'
 import { readPrincipalRecord } from './users/principal-record.ts'
 import { createUsers } from './users/users.ts'
 
-/** What differs between production and tests. */
+/** The parts of an auth server that differ between production and tests. */
 export interface AuthResources {
   readonly database: Database
   readonly cache: Cache
@@ -53,17 +53,17 @@ export interface AuthResources {
   readonly ids: IdSource
   readonly log: Log
   readonly keyRing: KeyRing
-  /** Of the process; its own when left out. */
+  /** The metrics of the process. Without them the server makes its own. */
   readonly metrics?: Metrics
-  /** Whether the process has been told to end. */
+  /** Tells whether the process is shutting down. */
   readonly draining?: Pick<Draining, 'hasBegun'>
-  /** SERVICE_SECRET: all that are accepted. */
+  /** All accepted values of SERVICE_SECRET. */
   readonly serviceSecrets: readonly string[]
-  /** SECRETS_KEY: the first encrypts, all decrypt. */
+  /** SECRETS_KEY: the first key encrypts, all keys decrypt. */
   readonly secretsKeys: readonly string[]
 }
 
-/** An auth server that does not listen yet. */
+/** Creates an auth server that does not listen yet. */
 export function createAuthServer(config: AuthConfig, resources: AuthResources) {
   const { clock, ids, log, metrics = createMetrics() } = resources
   const parts = createParts(config, resources)
@@ -103,7 +103,7 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
 
 type Parts = ReturnType<typeof createParts>
 
-/** What the server does, without HTTP. */
+/** Creates the services of the server, without HTTP. */
 function createParts(config: AuthConfig, resources: AuthResources) {
   const { database, cache, clock, ids, log, keyRing } = resources
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
@@ -136,7 +136,7 @@ function createParts(config: AuthConfig, resources: AuthResources) {
   }
 }
 
-/** What the endpoints for users and their programs rest on. */
+/** Gathers the services that the public endpoints use. */
 function endpointPorts(
   config: AuthConfig,
   { database, clock, keyRing }: AuthResources,
@@ -172,7 +172,7 @@ function endpointPorts(
   }
 }
 
-/** What deal servers ask. */
+/** Creates the routes for deal servers. */
 function internalRoutesOf(
   { redisUrl }: AuthConfig,
   { serviceSecrets: secrets, database, cache, clock, keyRing }: AuthResources,
