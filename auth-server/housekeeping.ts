@@ -8,7 +8,7 @@ import {
 } from '../shared/protocol/authentication/credential-expiry.ts'
 import { createApiKeyExpiry } from './api-keys/key-use.ts'
 import { createLoginExpiry, createSessionExpiry } from './logins/housekeeping.ts'
-import { createEndedTokenExpiry } from './oauth/end-token.ts'
+import { createRevokedTokenExpiry } from './oauth/end-token.ts'
 import { digestCounts, usedSignatures } from './store/schema.ts'
 
 /** Creates the jobs that delete expired rows of the auth server. */
@@ -24,7 +24,7 @@ export const createAuthHousekeeping = (ports: {
       createLoginExpiry(ports.clock),
       createSessionExpiry(ports.clock),
       createApiKeyExpiry(ports.clock),
-      createEndedTokenExpiry(ports.clock),
+      createRevokedTokenExpiry(ports.clock),
       createUsedSignatureExpiry(usedSignatures),
       createDigestCountExpiry(digestCounts),
     ],

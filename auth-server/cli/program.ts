@@ -16,7 +16,7 @@ import { addSecretCommands } from './commands/secrets.ts'
 import { addSessionCommands } from './commands/sessions.ts'
 import { addUserCommands } from './commands/users.ts'
 import { createWithAdmin } from './http/admin-client.ts'
-import { createAsk } from './http/http-client.ts'
+import { createHttpClient } from './http/http-client.ts'
 import { createOpenAuthData } from './offline/auth-data.ts'
 import { withText } from './terminal/help.ts'
 import { createOutcome, exitCodes, type Outcome } from './terminal/outcome.ts'
@@ -95,7 +95,7 @@ function addGroups(
   const clock = systemClock
   const ids = createIdSource(clock)
   const terminal = createTerminal({ input: streams.input, output: streams.errors })
-  const withAdmin = createWithAdmin({ ...outcome, ask: createAsk({ authUrl, fetch }), admin, terminal })
+  const withAdmin = createWithAdmin({ ...outcome, send: createHttpClient({ authUrl, fetch }), admin, terminal })
   const openAuthData = createOpenAuthData(config)
   const hash = (password: string) => createPasswordHashing({ concurrency: 1 }).hash(password)
   addKeyCommands(program, { operation: { ...config.keyRing, clock }, authUrl, fetch, report })

@@ -14,7 +14,7 @@ import { type PrincipalPublisher, whenPublished } from '../users/principal-publi
 import { tokensAliveSince } from '../users/principal-record.ts'
 
 /** Other parts that revoking a token uses. */
-export interface EndTokenPorts {
+export interface RevokeTokenPorts {
   readonly database: Database
   readonly clock: Clock
   readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
@@ -23,7 +23,7 @@ export interface EndTokenPorts {
 }
 
 /** A revoked token and its owner. */
-export interface EndedToken {
+export interface RevokedToken {
   readonly id: string
   readonly username: string
   /** True when this request revoked it, false when it was revoked before. */
@@ -36,10 +36,10 @@ export interface EndedToken {
  *
  * @throws ProblemError `too-many-logins` when the record of the owner has no room for another revoked id; Unavailable
  */
-export type EndToken = (token: string) => Promise<EndedToken | undefined>
+export type RevokeToken = (token: string) => Promise<RevokedToken | undefined>
 
 /** Creates the revocation of single tokens. */
-export function createEndToken({ database, clock, publisher, ...verifiers }: EndTokenPorts): EndToken {
+export function createTokenRevocation({ database, clock, publisher, ...verifiers }: RevokeTokenPorts): RevokeToken {
   return async (token) => {
     const [verdict] = [verifiers.verifyAccessToken(token), verifiers.verifyKeySignedToken(token)].filter(({ ok }) => ok)
     if (!verdict?.ok) return undefined
@@ -79,7 +79,7 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
 }
 
 /** The job that deletes revoked tokens after they have expired on the slowest clock too. */
-export const createEndedTokenExpiry = (clock: Clock): HousekeepingJob =>
+export const createRevokedTokenExpiry = (clock: Clock): HousekeepingJob =>
   expiryJob({
     name: 'revoked tokens',
     table: endedTokens,

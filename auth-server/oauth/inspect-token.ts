@@ -22,18 +22,20 @@ export interface InspectPorts {
 }
 
 /** A token that servers accept now. */
-export interface LiveToken {
+export interface ActiveToken {
   readonly owner: PrincipalRecord
   /** The members of RFC 7662 §2.2 beside `active`. */
   readonly members: Readonly<Record<string, string | number | readonly string[]>>
 }
 
 /** Reads a token of any kind. Undefined when no server would accept it now. @throws Unavailable */
-export async function readLiveToken(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
-  return (await liveAccessToken(ports, token)) ?? (await liveRefreshToken(ports, token)) ?? liveKeySigned(ports, token)
+export async function readActiveToken(ports: InspectPorts, token: string): Promise<ActiveToken | undefined> {
+  return (
+    (await activeAccessToken(ports, token)) ?? (await activeRefreshToken(ports, token)) ?? activeKeySigned(ports, token)
+  )
 }
 
-async function liveAccessToken(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
+async function activeAccessToken(ports: InspectPorts, token: string): Promise<ActiveToken | undefined> {
   const verdict = ports.verifyAccessToken(token)
   if (!verdict.ok) return undefined
   const { scope, sub, gen, sid, client_id, ...claims } = verdict.claims
@@ -47,7 +49,7 @@ async function liveAccessToken(ports: InspectPorts, token: string): Promise<Live
 }
 
 /** Active is only the unused token of a family: a used token gets its client the unused one at best. */
-async function liveRefreshToken(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
+async function activeRefreshToken(ports: InspectPorts, token: string): Promise<ActiveToken | undefined> {
   const content = await ports.refreshTokens.read(token)
   const family = content && (await ports.refreshTokenFamilies.find(content.loginId))
   if (!family?.alive || content?.counter !== family.counter) return undefined
@@ -58,7 +60,7 @@ async function liveRefreshToken(ports: InspectPorts, token: string): Promise<Liv
   return { owner, members: { ...identity, exp: content.expiresAt, iss: ports.issuer } }
 }
 
-async function liveKeySigned(ports: InspectPorts, token: string): Promise<LiveToken | undefined> {
+async function activeKeySigned(ports: InspectPorts, token: string): Promise<ActiveToken | undefined> {
   const verdict = ports.verifyKeySignedToken(token)
   if (!verdict.ok || !ports.servesKeySigned) return undefined
   const { sub, gen, jti, exp, iat } = verdict.claims

@@ -10,16 +10,16 @@ import {
   type GrantClientCredentials,
 } from './client-credentials.ts'
 import { type AuthenticateClient, type ClientPorts, createClientAuthentication } from './clients.ts'
-import { createEndToken, type EndToken, type EndTokenPorts } from './end-token.ts'
-import { type InspectPorts, issueOfToken, type LiveToken, readLiveToken, type TokenIssue } from './inspect-token.ts'
+import { createTokenRevocation, type RevokeToken, type RevokeTokenPorts } from './end-token.ts'
+import { type ActiveToken, type InspectPorts, issueOfToken, readActiveToken, type TokenIssue } from './inspect-token.ts'
 
 /** The services behind the OAuth endpoints. */
 export interface OAuth {
   readonly authenticateClient: AuthenticateClient
   readonly grantClientCredentials: GrantClientCredentials
   /** Undefined when no server would accept the token now. @throws Unavailable */
-  readLiveToken(token: string): Promise<LiveToken | undefined>
-  readonly endToken: EndToken
+  readActiveToken(token: string): Promise<ActiveToken | undefined>
+  readonly revokeToken: RevokeToken
   /** Undefined for a text that is no token. */
   issueOfToken(token: string): Promise<TokenIssue | undefined>
 }
@@ -33,7 +33,7 @@ export interface OAuthSettings {
 }
 
 type InjectedPorts = Omit<
-  ClientPorts & ClientCredentialsPorts & InspectPorts & EndTokenPorts,
+  ClientPorts & ClientCredentialsPorts & InspectPorts & RevokeTokenPorts,
   keyof OAuthSettings | 'tokenEndpoint' | 'servesKeySigned' | 'verifyKeySignedToken'
 >
 
@@ -63,8 +63,8 @@ export function createOAuth(settings: OAuthSettings, given: OAuthPorts): OAuth {
   return {
     authenticateClient: createClientAuthentication(ports),
     grantClientCredentials: createClientCredentialsGrant(ports),
-    endToken: createEndToken(ports),
-    readLiveToken: (token) => readLiveToken(ports, token),
+    revokeToken: createTokenRevocation(ports),
+    readActiveToken: (token) => readActiveToken(ports, token),
     issueOfToken: (token) => issueOfToken(ports, token),
   }
 }

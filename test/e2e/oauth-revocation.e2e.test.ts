@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createEndedTokenExpiry } from '../../auth-server/oauth/end-token.ts'
+import { createRevokedTokenExpiry } from '../../auth-server/oauth/end-token.ts'
 import { expectProblem } from '../support/clients/http-client.ts'
 import {
   basicOf,
@@ -191,7 +191,7 @@ describeBackends('introspection and revocation of tokens', (openBackend) => {
     await asKey('/oauth/revoke', { token })
     const removedAfter = (seconds: number) => {
       const later = { ...stack.clock, now: () => stack.clock.now() + seconds * 1000 }
-      return createEndedTokenExpiry(later).removeBatch(stack.database.drizzle, { now: '', limit: 10 })
+      return createRevokedTokenExpiry(later).removeBatch(stack.database.drizzle, { now: '', limit: 10 })
     }
     expect(await removedAfter(1801)).toBe(0)
     expect(await removedAfter(1900)).toBeGreaterThan(0)

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander'
 import { z } from 'zod'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
-import { nothing, segment } from '../http/http-client.ts'
+import { noContent, segment } from '../http/http-client.ts'
 import { list, withExample, withText } from '../terminal/help.ts'
 import { type Report, type ReportAction, table, WrongUsage } from '../terminal/report.ts'
 
@@ -55,7 +55,7 @@ export function addApiKeyCommands(program: Command, ports: ApiKeyCommandPorts): 
   withExample(all, 'api-keys list', 'api-keys list --user erin --json')
   const revoke = keys
     .command('revoke <id>')
-    .description('end a key: within a second nothing that it signs is accepted, and tokens made with it die')
+    .description('revoke a key: within a second no server accepts its signatures and its tokens')
     .action(report((id: string) => withAdmin((admin) => revokeKey(admin, id))))
   withExample(revoke, 'api-keys revoke 0199a2f0-5d1e-7c3a-9f00-2b6a1d9c4e11')
 }
@@ -126,7 +126,7 @@ function expiryOf(text: string, clock: Clock): string {
 }
 
 async function add(admin: AdminClient, body: Awaited<ReturnType<typeof bodyOf>>): Promise<Report> {
-  const key = await admin.ask({ method: 'POST', path: '/api-keys', body, answer: newKeySchema })
+  const key = await admin.send({ method: 'POST', path: '/api-keys', body, response: newKeySchema })
   const lines = [`The key ${key.id} of ${key.username} was made.`]
   if (key.secret !== undefined) lines.push(`Secret, shown only now: ${key.secret}`)
   if (key.privateKeyPem !== undefined) lines.push('Private key, shown only now:', key.privateKeyPem.trimEnd())
@@ -153,6 +153,6 @@ const rowOf = ({ id, kind, username, name, rights, requireBodyHash, expiresAt, l
 ]
 
 async function revokeKey(admin: AdminClient, id: string): Promise<Report> {
-  await admin.ask({ method: 'DELETE', path: `/api-keys/${segment(id)}`, answer: nothing })
+  await admin.send({ method: 'DELETE', path: `/api-keys/${segment(id)}`, response: noContent })
   return { json: { id, revoked: true }, text: `The key ${id} is revoked.` }
 }

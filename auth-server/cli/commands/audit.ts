@@ -51,7 +51,7 @@ interface TailOptions {
 
 /** Adds the group to the program. */
 export function addAuditCommands(program: Command, ports: AuditCommandPorts): void {
-  const audit = program.command('audit').description('the audit log: what happened, and that nobody has changed it')
+  const audit = program.command('audit').description('the audit log: read it, and verify that it was not changed')
   const tail = audit
     .command('tail')
     .description('the latest entries')
@@ -110,7 +110,7 @@ async function entriesBehind(admin: AdminClient, start: number): Promise<Entry[]
 }
 
 const page = (admin: AdminClient, after: number, limit: number): Promise<z.infer<typeof pageSchema>> =>
-  admin.ask({ path: `/audit?after=${after}&limit=${limit}`, answer: pageSchema })
+  admin.send({ path: `/audit?after=${after}&limit=${limit}`, response: pageSchema })
 
 const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address, count: times }: Entry): string =>
   [

@@ -77,7 +77,7 @@ function addEndings(keys: Command, operation: KeyRingOperation, report: ReportAc
   withExample(retire, `keys retire ${exampleKid}`)
   const revoke = keys
     .command('revoke <kid>')
-    .description('the emergency exit: tokens of this key die within a second')
+    .description('for emergencies: within a second no server accepts a token of this key')
     .requiredOption('--reason <text>', 'why; kept in the ring')
     .action(report((kid: string, { reason }: { reason: string }) => revokeNow(operation, kid, reason)))
   withExample(revoke, `keys revoke ${exampleKid} --reason "found on a stolen laptop"`)
@@ -171,5 +171,5 @@ async function openToOthers({ directory }: KeyRingOperation): Promise<string[]> 
 async function strayFiles({ directory }: KeyRingOperation, keys: readonly KeyEntry[]): Promise<string[]> {
   const named = new Set(keys.filter(({ state }) => state !== 'removed').map(({ file }) => file))
   const stray = (await readdir(directory)).filter((name) => name.endsWith('.pem') && !named.has(name))
-  return stray.map((name) => `${name} belongs to no key of the ring; if nobody needs it, delete it`)
+  return stray.map((name) => `${name} belongs to no key of the ring; if it is not needed, delete it`)
 }

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
-import { nothing, segment } from '../http/http-client.ts'
+import { noContent, segment } from '../http/http-client.ts'
 import { withExample } from '../terminal/help.ts'
 import { type Report, type ReportAction, table } from '../terminal/report.ts'
 
@@ -63,6 +63,6 @@ const rowOf = ({ id, kind, createdAt, lastUsedAt, expiresAt, address, userAgent,
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?').slice(0, 60)
 
 async function end(admin: AdminClient, username: string, id: string): Promise<Report> {
-  await admin.ask({ method: 'DELETE', path: `${pathOf(username)}/${segment(id)}`, answer: nothing })
+  await admin.send({ method: 'DELETE', path: `${pathOf(username)}/${segment(id)}`, response: noContent })
   return { json: { username, id, ended: true }, text: `The login ${id} of ${username} has ended.` }
 }

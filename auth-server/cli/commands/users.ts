@@ -5,7 +5,7 @@ import type { IdSource } from '../../../shared/platform/ids.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { allRoles } from '../../users/rights.ts'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
-import { nothing, segment } from '../http/http-client.ts'
+import { noContent, segment } from '../http/http-client.ts'
 import { list, withExample } from '../terminal/help.ts'
 import { type NewPasswordOptions, newPassword, withNewPassword } from '../terminal/new-password.ts'
 import { type Report, type ReportAction, table, WrongUsage } from '../terminal/report.ts'
@@ -69,7 +69,7 @@ const add = (ports: UserCommandPorts, username: string, options: CreationOptions
     const { password, isGenerated } = await newPassword(options, ports)
     const { role: roles = [], right: rights = [], disabled = false } = options
     const body = { username, password, roles, rights, enabled: !disabled }
-    const user = await admin.ask({ method: 'POST', path: '/users', body, answer: userSchema })
+    const user = await admin.send({ method: 'POST', path: '/users', body, response: userSchema })
     return withPassword(reportOf(user), isGenerated ? password : undefined)
   })
 
@@ -160,7 +160,7 @@ interface LogoutOptions {
 async function logOutEverywhere(admin: AdminClient, username: string, options: LogoutOptions): Promise<Report> {
   const everything = options.everything === true
   const query = everything ? '?everything=true' : ''
-  await admin.ask({ method: 'POST', path: `${pathOf(username)}/logout${query}`, answer: nothing })
+  await admin.send({ method: 'POST', path: `${pathOf(username)}/logout${query}`, response: noContent })
   const ended = everything
     ? `All logins, tokens, sessions, API keys and the Digest secret of ${username} have ended.`
     : `Every login, token and session of ${username} has ended.`
@@ -185,7 +185,7 @@ const setPassword = (ports: UserCommandPorts, username: string, options: NewPass
     const { password, isGenerated } = await newPassword(options, ports)
     const isSelf = foldUsername(username) === foldUsername(admin.username)
     const body = { newPassword: password, ...(isSelf ? { oldPassword: admin.password } : {}) }
-    await admin.ask({ method: 'PUT', path: `${pathOf(username)}/password`, body, answer: nothing })
+    await admin.send({ method: 'PUT', path: `${pathOf(username)}/password`, body, response: noContent })
     const report = { json: { username }, text: `The password of ${username} was changed.` }
     return withPassword(report, isGenerated ? password : undefined)
   })
@@ -193,12 +193,12 @@ const setPassword = (ports: UserCommandPorts, username: string, options: NewPass
 const pathOf = (username: string): string => `/users/${segment(username)}`
 
 const read = (admin: AdminClient, username: string): Promise<User> =>
-  admin.ask({ path: pathOf(username), answer: userSchema })
+  admin.send({ path: pathOf(username), response: userSchema })
 
 type UserPatch = Partial<Pick<User, 'roles' | 'rights' | 'enabled'>>
 
 const patch = (admin: AdminClient, username: string, body: UserPatch): Promise<User> =>
-  admin.ask({ method: 'PATCH', path: pathOf(username), body, answer: userSchema })
+  admin.send({ method: 'PATCH', path: pathOf(username), body, response: userSchema })
 
 const titles = ['USER', 'ENABLED', 'ROLES', 'DIRECT RIGHTS', 'CREATED']
 

@@ -2,14 +2,14 @@
 import { z } from 'zod'
 import { WrongUsage } from '../terminal/report.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { type Ask, nothing, ProblemAnswered } from './http-client.ts'
+import { noContent, ProblemReceived, type Send } from './http-client.ts'
 
 /** The auth server as an administrator sees it. */
 export interface AdminClient {
   readonly username: string
   /** The administrator's password. It is needed to change this password itself. */
   readonly password: string
-  readonly ask: Ask
+  readonly send: Send
   /** Reads the items of all pages of a list. */
   listAll<Item>(
     path: string,
@@ -31,7 +31,7 @@ export interface AdminSettings {
 
 /** Other parts that the administrator's login uses. */
 export interface WithAdminPorts {
-  readonly ask: Ask
+  readonly send: Send
   readonly admin: AdminSettings
   readonly terminal: Terminal
   /** Ctrl-C aborts the running call, so that the tool can still log out. */
@@ -48,24 +48,24 @@ type Tokens = z.infer<typeof tokensSchema>
  * @throws WrongUsage without a user and a terminal; Interrupted; errors of calls
  */
 export const createWithAdmin =
-  ({ ask, admin, terminal, interrupted }: WithAdminPorts): WithAdmin =>
+  ({ send, admin, terminal, interrupted }: WithAdminPorts): WithAdmin =>
   async (work) => {
     const { username, password } = await credentials(admin, terminal)
     const signal = interrupted()
-    let tokens = await ask({ method: 'POST', path: '/login', body: { username, password }, answer: tokensSchema })
-    const askAsAdmin: Ask = async (question) => {
+    let tokens = await send({ method: 'POST', path: '/login', body: { username, password }, response: tokensSchema })
+    const sendAsAdmin: Send = async (message) => {
       try {
-        return await ask({ ...question, signal, token: tokens.access_token })
+        return await send({ ...message, signal, token: tokens.access_token })
       } catch (error) {
-        if (!(error instanceof ProblemAnswered) || error.code !== 'token-expired') throw error
-        tokens = await refresh(ask, tokens)
-        return ask({ ...question, signal, token: tokens.access_token })
+        if (!(error instanceof ProblemReceived) || error.code !== 'token-expired') throw error
+        tokens = await refresh(send, tokens)
+        return send({ ...message, signal, token: tokens.access_token })
       }
     }
     try {
-      return await work({ username, password, ask: askAsAdmin, listAll: listAllOver(askAsAdmin) })
+      return await work({ username, password, send: sendAsAdmin, listAll: listAllOver(sendAsAdmin) })
     } finally {
-      await logOut(ask, tokens)
+      await logOut(send, tokens)
     }
   }
 
@@ -85,27 +85,27 @@ async function credentials(admin: AdminSettings, terminal: Terminal) {
   return { username, password: admin.password ?? (await terminal.askHidden(`Password of ${username}: `)) }
 }
 
-const refresh = (ask: Ask, { refresh_token: token }: Tokens): Promise<Tokens> =>
-  ask({ method: 'POST', path: '/refresh', token, answer: tokensSchema })
+const refresh = (send: Send, { refresh_token: token }: Tokens): Promise<Tokens> =>
+  send({ method: 'POST', path: '/refresh', token, response: tokensSchema })
 
 /**
  * Logs out. A failure does not matter: the token expires, and a changed password or a logout of the user has already
  * revoked it.
  */
-async function logOut(ask: Ask, { access_token: token }: Tokens): Promise<void> {
-  await ask({ method: 'POST', path: '/logout', token, answer: nothing }).catch(() => undefined)
+async function logOut(send: Send, { access_token: token }: Tokens): Promise<void> {
+  await send({ method: 'POST', path: '/logout', token, response: noContent }).catch(() => undefined)
 }
 
 const listAllOver =
-  (ask: Ask): AdminClient['listAll'] =>
+  (send: Send): AdminClient['listAll'] =>
   async <Item>(path: string, parameters: Readonly<Record<string, string | undefined>>, item: z.ZodType<Item>) => {
     const page = z.object({ items: z.array(item), nextCursor: z.string().nullable() })
     const items: Item[] = []
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const query = Object.entries({ ...parameters, limit: '200', cursor }).filter(isThere)
-      const answer: z.infer<typeof page> = await ask({ path: `${path}?${new URLSearchParams(query)}`, answer: page })
-      items.push(...answer.items)
-      cursor = answer.nextCursor
+      const found: z.infer<typeof page> = await send({ path: `${path}?${new URLSearchParams(query)}`, response: page })
+      items.push(...found.items)
+      cursor = found.nextCursor
     }
     return items
   }

@@ -4,7 +4,7 @@ import { OperationError, OperationFailed, WrongUsage } from '../terminal/report.
 import { Interrupted } from '../terminal/terminal.ts'
 
 /** One request. */
-export interface Question<Received> {
+export interface RequestMessage<Received> {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path and query. `segment` encodes names and ids in it. */
   readonly path: string
@@ -13,18 +13,18 @@ export interface Question<Received> {
   readonly token?: string
   /** Aborts the request. */
   readonly signal?: AbortSignal
-  /** The schema of a successful response; `nothing` for 204. */
-  readonly answer: z.ZodType<Received>
+  /** The schema of a successful response; `noContent` for 204. */
+  readonly response: z.ZodType<Received>
 }
 
-/** Sends one request. @throws ProblemAnswered, OperationFailed, WrongUsage, Interrupted */
-export type Ask = <Received>(question: Question<Received>) => Promise<Received>
+/** Sends one request. @throws ProblemReceived, OperationFailed, WrongUsage, Interrupted */
+export type Send = <Received>(message: RequestMessage<Received>) => Promise<Received>
 
 /** The schema of a response without a body. */
-export const nothing = z.undefined()
+export const noContent = z.undefined()
 
 /** A refusal by the server, with its reason. */
-export class ProblemAnswered extends OperationError {
+export class ProblemReceived extends OperationError {
   /** The problem's `code`. */
   readonly code: string
 
@@ -50,9 +50,9 @@ export function segment(text: string): string {
 }
 
 /** Creates the client of the server at `authUrl`. */
-export const createAsk =
-  ({ authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch }): Ask =>
-  async ({ method = 'GET', path, body, token, signal, answer }) => {
+export const createHttpClient =
+  ({ authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch }): Send =>
+  async ({ method = 'GET', path, body, token, signal, response: schema }) => {
     const request = {
       method,
       headers: {
@@ -62,7 +62,7 @@ export const createAsk =
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: 'manual',
     } as const
-    const response = await send(authUrl, () =>
+    const response = await withNetworkErrors(authUrl, () =>
       withDeadline(signal, async (ending) => {
         const response = await fetch(authUrl + path, { ...request, signal: ending })
         return { status: response.status, headers: response.headers, text: await response.text() }
@@ -70,7 +70,7 @@ export const createAsk =
     )
     const value = parse(response.text)
     if (response.status < 200 || response.status > 299) throw refusal(authUrl, { ...response, value })
-    const { success, data } = answer.safeParse(value)
+    const { success, data } = schema.safeParse(value)
     if (success) return data
     throw new OperationFailed(`What ${authUrl} answers to ${method} ${pathOf(path)} is not an answer of this version.`)
   }
@@ -93,7 +93,7 @@ async function withDeadline<Result>(
   }
 }
 
-async function send<Result>(authUrl: string, work: () => Promise<Result>): Promise<Result> {
+async function withNetworkErrors<Result>(authUrl: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {
@@ -126,7 +126,7 @@ function refusal(authUrl: string, { status, headers, value }: Refusal): Error {
   const errors = (data.errors ?? []).map(({ pointer, message }) => `\n  ${pointer}: ${message}`)
   const wait = headers.get('retry-after')
   const later = wait === null ? '' : ` Try again in ${wait} s.`
-  return new ProblemAnswered(data.code, `${data.detail} (${data.code})${later}${errors.join('')}`)
+  return new ProblemReceived(data.code, `${data.detail} (${data.code})${later}${errors.join('')}`)
 }
 
 const pathOf = (path: string): string => path.replace(/\?.*$/, '')

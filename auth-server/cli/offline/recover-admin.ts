@@ -44,7 +44,8 @@ export interface RecoveredAdmin {
  */
 export async function recoverAdmin(ports: RecoverAdminPorts, username: string): Promise<RecoveredAdmin> {
   refuseProblems(usernameProblems(username))
-  if (isAnonymous(username)) throw new OperationError(`${username} is nobody: it can be no administrator.`)
+  if (isAnonymous(username))
+    throw new OperationError(`${username} stands for callers without a user: it cannot be an administrator.`)
   await requireKeyOfLog(ports)
   const password = ports.ids.secret(18)
   const passwordHash = await ports.hashing.hash(password)

@@ -1,7 +1,7 @@
 /** POST /logout: ends the login of an access token or a refresh token (docs/contract.md#logout). */
 import type { Audit } from '../../audit/audit.ts'
 import type { LogOut } from '../../logins/logout.ts'
-import type { EndToken } from '../../oauth/end-token.ts'
+import type { RevokeToken } from '../../oauth/end-token.ts'
 import { eventOf } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { token } from '../pipeline/own-credential.ts'
@@ -10,12 +10,12 @@ import { noCache } from './tokens.ts'
 /** Services that the endpoint uses. */
 export interface LogoutEndpointPorts {
   readonly logOut: LogOut
-  readonly endToken: EndToken
+  readonly revokeToken: RevokeToken
   readonly audit: Audit
 }
 
 /** POST /logout. A token of an API key belongs to no login and is revoked alone. */
-export const logoutEndpoint = ({ logOut, endToken, audit }: LogoutEndpointPorts) =>
+export const logoutEndpoint = ({ logOut, revokeToken, audit }: LogoutEndpointPorts) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/logout',
@@ -30,7 +30,7 @@ export const logoutEndpoint = ({ logOut, endToken, audit }: LogoutEndpointPorts)
     problems: ['invalid-token', 'too-many-logins'],
     handle: async ({ request, caller }) => {
       const login = await logOut(caller)
-      const ended = login ?? (await endToken(caller))
+      const ended = login ?? (await revokeToken(caller))
       if (ended?.wasAlive) {
         const action = login ? 'login.ended' : 'token.revoked'
         await audit.record(eventOf({ request, actor: ended.username, action, target: ended.id }, 'succeeded'))

@@ -18,7 +18,7 @@ import { sessionExchange } from '../../../shared/protocol/internal-api/session.t
 import type { ApiKeys } from '../../api-keys/api-keys.ts'
 import type { StoredSessions } from '../../logins/use-session.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'
-import { answering, type InternalEndpoint } from './endpoint.ts'
+import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 
 /** Services that these endpoints use. */
 export interface CredentialEndpointPorts {
@@ -33,7 +33,7 @@ export interface CredentialEndpointPorts {
 /** The endpoints about credentials. */
 export const credentialEndpoints = (ports: CredentialEndpointPorts): InternalEndpoint[] => [
   apiKeyEndpoint(ports),
-  answering(apiKeyUsedExchange, async ({ path }) => {
+  defineInternalEndpoint(apiKeyUsedExchange, async ({ path }) => {
     await ports.apiKeys.noteUse(path.id)
     return { body: undefined }
   }),
@@ -43,7 +43,7 @@ export const credentialEndpoints = (ports: CredentialEndpointPorts): InternalEnd
 ]
 
 const apiKeyEndpoint = ({ apiKeys }: CredentialEndpointPorts) =>
-  answering(apiKeyExchange, async ({ path, secret: serviceSecret }) => {
+  defineInternalEndpoint(apiKeyExchange, async ({ path, secret: serviceSecret }) => {
     const material = await apiKeys.material(path.id)
     if (!material) throw new ProblemError('not-found', 'There is no such API key.')
     const { secret, ...rest } = material
@@ -52,7 +52,7 @@ const apiKeyEndpoint = ({ apiKeys }: CredentialEndpointPorts) =>
   })
 
 const digestSecretEndpoint = ({ digestSecrets }: CredentialEndpointPorts) =>
-  answering(digestSecretExchange, async ({ query, secret }) => {
+  defineInternalEndpoint(digestSecretExchange, async ({ query, secret }) => {
     const userhash = query.get('userhash')
     const found = await digestSecrets.find(userhash === null ? { username: query.get('username') ?? '' } : { userhash })
     if (!found) throw new ProblemError('not-found', 'There is no such Digest secret.')
@@ -62,7 +62,7 @@ const digestSecretEndpoint = ({ digestSecrets }: CredentialEndpointPorts) =>
   })
 
 const passwordEndpoint = ({ verifyBasic, secrets }: CredentialEndpointPorts) =>
-  answering(passwordExchange, async ({ body: { credential, clientAddress } }) => {
+  defineInternalEndpoint(passwordExchange, async ({ body: { credential, clientAddress } }) => {
     const opened = openInternally(credential, { secrets, purpose: passwordPurpose })
     if (opened === undefined) throw new ProblemError('invalid-body', 'The credential is not sealed as it should be.')
     const user = await verifyBasic({ ...presentedPasswordSchema.parse(JSON.parse(opened)), clientAddress })
@@ -74,7 +74,7 @@ const passwordEndpoint = ({ verifyBasic, secrets }: CredentialEndpointPorts) =>
 
 /** Stores the session in the cache too, where all deal servers find it. */
 const sessionEndpoint = ({ sessions }: CredentialEndpointPorts) =>
-  answering(sessionExchange, async ({ body: { keyHash, isAction } }) => {
+  defineInternalEndpoint(sessionExchange, async ({ body: { keyHash, isAction } }) => {
     const session = await (isAction ? sessions.use(keyHash) : sessions.look(keyHash))
     if (session) await sessions.remember(keyHash, session)
     return { body: { session: session ?? null } }

@@ -26,18 +26,18 @@ export interface InternalReply<Body> {
 /** An exchange and its handler. */
 export interface InternalEndpoint<
   Path extends string = string,
-  Question extends Form = Form,
-  Reply extends Form = Form,
+  Request extends Form = Form,
+  Response extends Form = Form,
 > {
-  readonly exchange: Exchange<Path, Question, Reply>
+  readonly exchange: Exchange<Path, Request, Response>
   /** @throws ProblemError, Unavailable */
   handle(
-    request: InternalInput<Path, Question extends z.ZodType ? z.output<Question> : undefined>,
-  ): Promise<InternalReply<Reply extends z.ZodType ? z.input<Reply> : undefined>>
+    request: InternalInput<Path, Request extends z.ZodType ? z.output<Request> : undefined>,
+  ): Promise<InternalReply<Response extends z.ZodType ? z.input<Response> : undefined>>
 }
 
 /** Defines the endpoint of an exchange. */
-export const answering = <const Path extends string, Question extends Form, Reply extends Form>(
-  exchange: Exchange<Path, Question, Reply>,
-  handle: InternalEndpoint<Path, Question, Reply>['handle'],
+export const defineInternalEndpoint = <const Path extends string, Request extends Form, Response extends Form>(
+  exchange: Exchange<Path, Request, Response>,
+  handle: InternalEndpoint<Path, Request, Response>['handle'],
 ): InternalEndpoint => ({ exchange, handle })

@@ -4,7 +4,7 @@ import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { limitRefusalsExchange } from '../../../shared/protocol/internal-api/limit-refusals.ts'
 import type { NoteRefusal } from '../../../shared/protocol/login-throttle/limit-refusals.ts'
 import { type CredentialEndpointPorts, credentialEndpoints } from './credentials.ts'
-import { answering } from './endpoint.ts'
+import { defineInternalEndpoint } from './endpoint.ts'
 import { type InternalPorts, internalRoutes } from './pipeline.ts'
 import { type PrincipalEndpointPorts, principalEndpoints } from './principals.ts'
 
@@ -18,7 +18,7 @@ export const createInternalRoutes = (access: InternalPorts, ports: InternalEndpo
   internalRoutes(access, [
     ...principalEndpoints(ports),
     ...credentialEndpoints({ ...ports, secrets: access.secrets }),
-    answering(limitRefusalsExchange, async ({ body: { refusals } }) => {
+    defineInternalEndpoint(limitRefusalsExchange, async ({ body: { refusals } }) => {
       await Promise.all(refusals.map(ports.noteRefusal))
       return { body: undefined }
     }),

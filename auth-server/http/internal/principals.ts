@@ -5,7 +5,7 @@ import { feedExchange } from '../../../shared/protocol/internal-api/feed.ts'
 import { principalExchange } from '../../../shared/protocol/internal-api/principal.ts'
 import { instanceHeader } from '../../../shared/protocol/internal-api/responses.ts'
 import type { InstancePrincipal } from '../../../shared/protocol/principal/record.ts'
-import { answering, type InternalEndpoint } from './endpoint.ts'
+import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 
 /** Services that these endpoints use. */
 export interface PrincipalEndpointPorts {
@@ -17,11 +17,11 @@ export interface PrincipalEndpointPorts {
 
 /** The endpoints about principals. */
 export const principalEndpoints = ({ principal, instanceId }: PrincipalEndpointPorts): InternalEndpoint[] => [
-  answering(principalExchange, async ({ path }) => {
+  defineInternalEndpoint(principalExchange, async ({ path }) => {
     const { instanceId, record } = await principal(path.username)
     const headers = { [instanceHeader]: instanceId }
     if (!record) throw new ProblemError('not-found', 'There is no such user.', { headers })
     return { body: record, headers }
   }),
-  answering(feedExchange, async () => ({ body: { instanceId: await instanceId() } })),
+  defineInternalEndpoint(feedExchange, async () => ({ body: { instanceId: await instanceId() } })),
 ]

@@ -5,13 +5,13 @@ import { narrowed } from '../../../shared/protocol/authentication/authenticate.t
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
 import { isApiKeyId } from '../../api-keys/api-key-rows.ts'
 import type { Client } from '../../oauth/clients.ts'
-import type { LiveToken } from '../../oauth/inspect-token.ts'
+import type { ActiveToken } from '../../oauth/inspect-token.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import type { OwnCredential } from '../pipeline/own-credential.ts'
-import { type OAuthForm, oauthBody, ofOAuth, readOAuthForm, text } from './oauth-endpoint.ts'
-import { answerOfRefusal } from './oauth-responses.ts'
+import { type OAuthForm, oauthBody, oauthDefaults, readOAuthForm, text } from './oauth-endpoint.ts'
+import { responseToRefusal } from './oauth-responses.ts'
 import {
   authenticateAt,
   type ClientAtEndpointPorts,
@@ -22,7 +22,7 @@ import {
 /** Services that the endpoint uses. */
 export interface OAuthIntrospectPorts extends ClientAtEndpointPorts {
   /** Undefined when no server would accept the token now. */
-  readLiveToken(token: string): Promise<LiveToken | undefined>
+  readActiveToken(token: string): Promise<ActiveToken | undefined>
 }
 
 const response = component(
@@ -47,7 +47,7 @@ const response = component(
 /** POST /oauth/introspect. */
 export const introspectEndpoint = (ports: OAuthIntrospectPorts) =>
   defineCredentialEndpoint({
-    ...ofOAuth,
+    ...oauthDefaults,
     path: '/oauth/introspect',
     id: 'oauthIntrospect',
     summary: 'Ask what a token is worth',
@@ -57,9 +57,9 @@ export const introspectEndpoint = (ports: OAuthIntrospectPorts) =>
     success: { description: 'RFC 7662 §2.2.' },
     response,
     handle: async ({ caller: inspector, body: form }) => {
-      const live = await ports.readLiveToken(form.required('token'))
-      const isShown = live !== undefined && (inspector.seesAll || live.owner.userId === inspector.userId)
-      return { body: isShown ? { active: true, ...live.members } : { active: false }, headers: noCache }
+      const token = await ports.readActiveToken(form.required('token'))
+      const isShown = token !== undefined && (inspector.seesAll || token.owner.userId === inspector.userId)
+      return { body: isShown ? { active: true, ...token.members } : { active: false }, headers: noCache }
     },
   })
 
@@ -72,7 +72,7 @@ interface Inspector {
 /** A client, or a caller of any scheme. The caller is authenticated before an invalid form is refused. */
 const clientOrCaller = (ports: ClientAtEndpointPorts): OwnCredential<Inspector> => ({
   kind: 'client',
-  refusal: answerOfRefusal,
+  refusal: responseToRefusal,
   problems: [],
   find: async (request, authenticate) => {
     const form = await readOAuthForm(request).catch(async (error: unknown) => {

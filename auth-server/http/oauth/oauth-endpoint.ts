@@ -9,7 +9,7 @@ import { OAuthError } from '../../oauth/oauth-error.ts'
 import type { BodyReader } from '../pipeline/bodies.ts'
 import { component } from '../pipeline/description.ts'
 import type { OwnCredential } from '../pipeline/own-credential.ts'
-import { answerOfRefusal } from './oauth-responses.ts'
+import { responseToRefusal } from './oauth-responses.ts'
 
 /** The parameters of a request. A parameter without a value counts as left out (RFC 6749 §3.2). */
 export interface OAuthForm {
@@ -42,7 +42,7 @@ export const oauthBody = (members: z.ZodRawShape): BodyReader<OAuthForm> => ({
 export const client: OwnCredential<undefined> = {
   kind: 'client',
   find: () => undefined,
-  refusal: answerOfRefusal,
+  refusal: responseToRefusal,
   problems: [],
   security: [],
 }
@@ -81,7 +81,7 @@ const error = (description: string, headers: readonly string[] = []): DescribedR
 })
 
 /** Common members of all these endpoints. */
-export const ofOAuth = {
+export const oauthDefaults = {
   method: 'POST',
   tag: 'tokens',
   status: 200,

@@ -19,7 +19,7 @@ const allowedText = (text: string): string => text.replace(/["\\]/g, "'").replac
 const bodyOf = (error: string, description: string) => ({ error, error_description: allowedText(description) })
 
 /** Makes the response to a refusal with an error code of OAuth. Undefined for every other error. */
-export function answerOfRefusal(request: HttpRequest, error: unknown): HttpResponse | undefined {
+export function responseToRefusal(request: HttpRequest, error: unknown): HttpResponse | undefined {
   if (!(error instanceof ProblemError)) return undefined
   const isOurs = error instanceof OAuthError || error.code === 'invalid_grant'
   if (!isOurs) return undefined

@@ -3,19 +3,19 @@ import { z } from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import type { LogOut } from '../../logins/logout.ts'
-import type { EndToken } from '../../oauth/end-token.ts'
+import type { RevokeToken } from '../../oauth/end-token.ts'
 import type { TokenIssue } from '../../oauth/inspect-token.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { eventOf } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
-import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
+import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
 import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
 
 /** Services that the endpoint uses. */
 export interface OAuthRevokePorts extends ClientAtEndpointPorts {
   readonly logOut: LogOut
-  readonly endToken: EndToken
+  readonly revokeToken: RevokeToken
   /** Undefined for a text that is no token. */
   issueOfToken(token: string): Promise<TokenIssue | undefined>
 }
@@ -23,7 +23,7 @@ export interface OAuthRevokePorts extends ClientAtEndpointPorts {
 /** POST /oauth/revoke. */
 export const revokeEndpoint = (ports: OAuthRevokePorts) =>
   defineCredentialEndpoint({
-    ...ofOAuth,
+    ...oauthDefaults,
     path: '/oauth/revoke',
     id: 'oauthRevoke',
     summary: 'End a login by either of its tokens, or one token of an API key, or one key-signed token',
@@ -53,7 +53,7 @@ async function revoke(request: HttpRequest, form: OAuthForm, ports: OAuthRevokeP
     throw client ? new OAuthError('unauthorized_client', 'The token was issued to another client.') : invalidClient()
   }
   const { ends } = issue
-  const ended = await (ends === 'login' ? ports.logOut(token) : ports.endToken(token))
+  const ended = await (ends === 'login' ? ports.logOut(token) : ports.revokeToken(token))
   if (!ended?.wasAlive) return
   const action = ends === 'login' ? 'login.ended' : `${ends}.revoked`
   const about = { request, actor: ended.username, action, target: ended.id }

@@ -8,7 +8,7 @@ import { noCache } from '../endpoints/tokens.ts'
 import { eventOf } from '../pipeline/audited.ts'
 import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
-import { client, type OAuthForm, oauthBody, ofOAuth, text } from './oauth-endpoint.ts'
+import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
 import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
 
 /** Services that the endpoint uses. */
@@ -39,7 +39,7 @@ type Grant = (
 /** POST /oauth/token. */
 export const tokenEndpoint = (ports: OAuthTokenPorts) =>
   defineCredentialEndpoint({
-    ...ofOAuth,
+    ...oauthDefaults,
     path: '/oauth/token',
     id: 'oauthToken',
     summary: 'Get an access token, by a refresh token or as an API key',

@@ -2,18 +2,18 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createWithAdmin } from '../../../auth-server/cli/http/admin-client.ts'
-import { createAsk, segment } from '../../../auth-server/cli/http/http-client.ts'
+import { createHttpClient, segment } from '../../../auth-server/cli/http/http-client.ts'
 import { Interrupted, type Terminal } from '../../../auth-server/cli/terminal/terminal.ts'
 
 const problem = (status: number, members: object, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(members), { status, headers: { 'content-type': 'application/problem+json', ...headers } })
 
-const askOver = (answer: (url: string, init?: RequestInit) => Response | Promise<Response>) =>
-  createAsk({ authUrl: 'http://auth.test', fetch: async (url, init) => answer(String(url), init) })
+const clientOver = (answer: (url: string, init?: RequestInit) => Response | Promise<Response>) =>
+  createHttpClient({ authUrl: 'http://auth.test', fetch: async (url, init) => answer(String(url), init) })
 
 const refusal = async (answer: Response | Error) => {
-  const ask = askOver(() => (answer instanceof Error ? Promise.reject(answer) : answer))
-  return ask({ path: '/users?limit=1', answer: z.object({ a: z.string() }) }).catch((error: Error) => [
+  const send = clientOver(() => (answer instanceof Error ? Promise.reject(answer) : answer))
+  return send({ path: '/users?limit=1', response: z.object({ a: z.string() }) }).catch((error: Error) => [
     error.name,
     error.message,
   ])
@@ -71,15 +71,15 @@ describe('calls of the auth server', () => {
 
   it('leave nothing behind on the signal that would end them, and do not begin when it has', async () => {
     const abort = new AbortController()
-    const question = { path: '/', answer: z.unknown(), signal: abort.signal }
-    await askOver(() => Response.json({}))(question)
+    const question = { path: '/', response: z.unknown(), signal: abort.signal }
+    await clientOver(() => Response.json({}))(question)
     expect(getEventListeners(abort.signal, 'abort')).toEqual([])
     abort.abort(new Interrupted('Interrupted.'))
-    const ask = askOver(async (_url, init) => {
+    const send = clientOver(async (_url, init) => {
       init?.signal?.throwIfAborted()
       return Response.json({})
     })
-    await expect(ask(question)).rejects.toBeInstanceOf(Interrupted)
+    await expect(send(question)).rejects.toBeInstanceOf(Interrupted)
   })
 
   it('carry names and ids as one segment of the path, or not at all', () => {
@@ -95,18 +95,18 @@ describe('work as an administrator', () => {
 
   const serverThat = (answers: Readonly<Record<string, () => Response>>) => {
     const calls: string[] = []
-    const ask = askOver((url, init) => {
+    const send = clientOver((url, init) => {
       const { pathname } = new URL(url)
       calls.push(`${init?.method} ${pathname} ${new Headers(init?.headers).get('authorization') ?? '-'}`)
       return answers[pathname]?.() ?? problem(404, { code: 'not-found', detail: 'No.' })
     })
-    return { ask, calls }
+    return { send, calls }
   }
   const tokens = (name: string) => () => Response.json({ access_token: name, refresh_token: `${name}-refresh` })
 
   it('logs out when the work fails, and says why the work failed even when that fails too', async () => {
-    const { ask, calls } = serverThat({ '/login': tokens('one') })
-    const withAdmin = createWithAdmin({ ask, admin, terminal: nobody, interrupted })
+    const { send, calls } = serverThat({ '/login': tokens('one') })
+    const withAdmin = createWithAdmin({ send, admin, terminal: nobody, interrupted })
     await expect(withAdmin(() => Promise.reject(new Error('of the work')))).rejects.toThrow('of the work')
     expect(calls).toEqual(['POST /login -', 'POST /logout Bearer one'])
   })
@@ -114,7 +114,7 @@ describe('work as an administrator', () => {
   it('gives up at Ctrl-C, and logs out', async () => {
     const abort = new AbortController()
     const calls: string[] = []
-    const ask = askOver((url, init) => {
+    const send = clientOver((url, init) => {
       const { pathname } = new URL(url)
       calls.push(pathname)
       if (pathname === '/login') return tokens('one')()
@@ -124,8 +124,8 @@ describe('work as an administrator', () => {
         abort.abort(new Interrupted('Interrupted.'))
       })
     })
-    const withAdmin = createWithAdmin({ ask, admin, terminal: nobody, interrupted: () => abort.signal })
-    const work = withAdmin((client) => client.ask({ path: '/users/a', answer: z.unknown() }))
+    const withAdmin = createWithAdmin({ send, admin, terminal: nobody, interrupted: () => abort.signal })
+    const work = withAdmin((client) => client.send({ path: '/users/a', response: z.unknown() }))
     await expect(work).rejects.toBeInstanceOf(Interrupted)
     expect(calls).toEqual(['/login', '/users/a', '/logout'])
   })
@@ -136,8 +136,8 @@ describe('work as an administrator', () => {
       ++asked === 1
         ? problem(400, { code: 'token-expired', detail: 'Expired.' })
         : Response.json({ items: [], nextCursor: null })
-    const { ask, calls } = serverThat({ '/login': tokens('one'), '/refresh': tokens('two'), '/users': answer })
-    const withAdmin = createWithAdmin({ ask, admin, terminal: nobody, interrupted })
+    const { send, calls } = serverThat({ '/login': tokens('one'), '/refresh': tokens('two'), '/users': answer })
+    const withAdmin = createWithAdmin({ send, admin, terminal: nobody, interrupted })
     expect(await withAdmin((client) => client.listAll('/users', {}, z.unknown()))).toEqual([])
     expect(calls).toEqual([
       'POST /login -',
@@ -149,9 +149,9 @@ describe('work as an administrator', () => {
   })
 
   it('sends nothing where a password must not travel, or where nobody can say one', async () => {
-    const { ask, calls } = serverThat({ '/login': tokens('one') })
+    const { send, calls } = serverThat({ '/login': tokens('one') })
     for (const wrong of [{ mayTravel: false }, { password: undefined }, { username: undefined }]) {
-      const withAdmin = createWithAdmin({ ask, admin: { ...admin, ...wrong }, terminal: nobody, interrupted })
+      const withAdmin = createWithAdmin({ send, admin: { ...admin, ...wrong }, terminal: nobody, interrupted })
       await expect(withAdmin(async () => 1)).rejects.toMatchObject({ name: 'WrongUsage' })
     }
     expect(calls).toEqual([])

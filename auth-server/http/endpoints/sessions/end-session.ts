@@ -20,7 +20,7 @@ import type { OwnCredential } from '../../pipeline/own-credential.ts'
 import { noSuchLogin } from './login-view.ts'
 import type { ReturnOrigins } from './return-to.ts'
 import { endingBody, isOverriddenDelete } from './session-forms.ts'
-import { goesOn } from './sessions.ts'
+import { redirected } from './sessions.ts'
 
 /** Services that the endpoints use. */
 export interface EndSessionPorts {
@@ -54,7 +54,7 @@ const ending = (ports: EndSessionPorts) =>
     tag: 'sessions',
     status: 204,
     success: { description: 'It has ended.', headers: ['Set-Cookie'] },
-    otherResponses: { 303: goesOn },
+    otherResponses: { 303: redirected },
     check: ({ caller: target }: { readonly caller: Target }) => {
       if (target.caller) requireOwnAccount(target.caller)
     },

@@ -29,7 +29,7 @@ const session = component(
 )
 
 /** The response to a form with `return_to`. */
-export const goesOn = { description: 'The browser goes on to `return_to`.', headers: ['Location', 'Set-Cookie'] }
+export const redirected = { description: 'The browser goes on to `return_to`.', headers: ['Location', 'Set-Cookie'] }
 
 /** Services that signing in uses. */
 export interface SignInPorts {
@@ -53,7 +53,7 @@ export const signInEndpoint = ({ startSession, audit, cookie, origins }: SignInP
     status: 201,
     success: { description: 'A new session.', headers: ['Set-Cookie'] },
     response: session,
-    otherResponses: { 303: goesOn },
+    otherResponses: { 303: redirected },
     problems: ['too-many-logins'],
     // The entry of the new session comes before the entries of the sessions that it replaces.
     handle: async ({ request, body: { username, password, returnTo } }) => {
