@@ -63,6 +63,14 @@ describe('the pages', () => {
     expect(problems).toEqual([])
   })
 
+  it('are the only documents that comments refer to', () => {
+    const foreign = /\bCONTRACT\b|\bdeal model \d|\bnotes\/\w|\bDESIGN\b/
+    const lines = [...sourceFiles(), ...testFiles()].flatMap(({ path, lines }) =>
+      lines.flatMap((line, index) => (foreign.test(line) ? [`${path}:${index + 1}`] : [])),
+    )
+    expect(lines.filter((at) => !at.startsWith('test/docs/'))).toEqual([])
+  })
+
   it.each(['docs/contract.md', 'docs/deal-model.md'])('%s has each heading once: code refers to it', (name) => {
     const anchors = anchorsOf(readFileSync(join(root, name), 'utf8'))
     expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([])

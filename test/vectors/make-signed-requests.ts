@@ -9,7 +9,7 @@ import type { SignedRequestVectors } from './signed-request-vectors.ts'
 import { file, keys, now } from './signing-keys.ts'
 
 const vectors: SignedRequestVectors = {
-  description: 'Signed requests, CONTRACT section 4: in the query, and by RFC 9421. See docs/signed-requests.md.',
+  description: 'Signed requests: in the query, and by RFC 9421. See docs/signed-requests.md.',
   now,
   ttlSeconds: 300,
   origin: 'https://deals.example',

@@ -35,7 +35,7 @@ export interface StyleClient {
   request(sending: Sending): StyleRequest | undefined
 }
 
-/** Use case → segment of the action style and of the state-named style (deal model 3.2). */
+/** Use case → segment of the action style and of the state-named style (docs/deal-model.md#use-cases). */
 const segments: Readonly<Record<string, readonly [verb: string, stateName: string]>> = {
   CreateDeal: ['create', 'created'],
   DeleteDeal: ['delete', 'deleted'],
@@ -55,7 +55,7 @@ const segments: Readonly<Record<string, readonly [verb: string, stateName: strin
   CompleteTask: ['complete-task', 'task-completed'],
 }
 
-/** What a client changes in the deal it has read (deal model 3.4): the nine commands that attributes can express. */
+/** What a client changes in the deal it has read (docs/deal-model.md#attribute-differences): the nine commands that attributes can express. */
 const attributesOf: Readonly<Record<string, (params: Members) => Members>> = {
   RenameDeal: ({ newName }) => ({ name: newName }),
   ChangePrice: ({ newPrice, reason }) => ({ price: newPrice, priceReason: reason }),

@@ -9,7 +9,7 @@ const pauseMs = 5
 const turns = 4
 
 /**
- * How long after its acknowledgement a change may at most be unknown somewhere: a second (CONTRACT section 7), and what a machine adds
+ * How long after its acknowledgement a change may at most be unknown somewhere: a second (docs/contract.md#promises), and what a machine adds
  * that is busy with something else, told by how late the pauses end.
  */
 export class Promised {
