@@ -4,8 +4,7 @@ import { keySignedParts, type LogInKeySigned } from '../../logins/key-signed-log
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
-import { nameCaller } from '../pipeline/name-caller.ts'
-import { password } from '../pipeline/own-credential.ts'
+import { nameCaller, password } from '../pipeline/own-credential.ts'
 
 const parts = z
   .array(z.enum(keySignedParts))

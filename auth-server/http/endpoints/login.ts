@@ -5,8 +5,7 @@ import type { LogIn } from '../../logins/login.ts'
 import { auditDisplaced } from '../pipeline/audited.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
-import { nameCaller } from '../pipeline/name-caller.ts'
-import { password } from '../pipeline/own-credential.ts'
+import { nameCaller, password } from '../pipeline/own-credential.ts'
 import { noCache, tokenPair } from './tokens.ts'
 
 /** Services that the endpoint uses. */

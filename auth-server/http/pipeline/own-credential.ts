@@ -5,8 +5,9 @@
 
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Authenticate } from '../../../shared/protocol/authentication/authenticate.ts'
-import { bearerChallenge, bearerTokenOf, invalidTokenChallenge } from './bearer-credential.ts'
+import { authorizationOf, realm } from '../../../shared/protocol/authentication/scheme.ts'
 
 /** Reads such a credential, and describes its refusals. */
 export interface OwnCredential<Found> {
@@ -30,6 +31,12 @@ export interface OwnCredential<Found> {
   readonly security?: readonly string[]
 }
 
+/** The challenge of routes that read a token or a password themselves. */
+export const bearerChallenge = { 'www-authenticate': [`Bearer realm="${realm}"`] }
+
+/** The challenge for a token that is not accepted (RFC 6750 §3.1). */
+const invalidTokenChallenge = { 'www-authenticate': [`Bearer realm="${realm}", error="invalid_token"`] }
+
 const commonProblems = ['insecure-transport', 'unavailable', 'body-too-large']
 
 /** User name and password in the body. `handle` checks them. */
@@ -48,10 +55,34 @@ export const passwordOfForm: OwnCredential<undefined> = {
   problems: [...password.problems, 'cross-site'],
 }
 
+/** Names the user, who has just proved the password, in the log line of the request. */
+export const nameCaller =
+  (request: HttpRequest) =>
+  (userId: string): void => {
+    request.caller = { userId, scheme: 'password' }
+  }
+
 /** `Authorization: Bearer` with a token of a login. `handle` finds out its kind. */
 export const token: OwnCredential<string> = {
   kind: 'token',
   find: bearerTokenOf,
   challenges: { 'invalid-token': invalidTokenChallenge },
   problems: [...commonProblems, 'unauthenticated', 'several-credentials'],
+}
+
+/**
+ * Reads the token that `/refresh` and `/logout` take as their credential. The routes find out its kind.
+ *
+ * @throws ProblemError `several-credentials`, `unauthenticated`
+ */
+function bearerTokenOf(request: HttpRequest): string {
+  if (request.headerLines('authorization').length > 1) {
+    throw new ProblemError('several-credentials', 'Send exactly one Authorization header.')
+  }
+  const token = authorizationOf(request, 'bearer')
+  if (token !== undefined) return token
+  throw new ProblemError('unauthenticated', 'Send the token as Authorization: Bearer.', {
+    headers: bearerChallenge,
+    members: { schemes: ['bearer'] },
+  })
 }

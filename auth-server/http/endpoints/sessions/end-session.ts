@@ -18,8 +18,7 @@ import { eventOf } from '../../pipeline/audited.ts'
 import { defineCredentialEndpoint, type Endpoint, type Redirect } from '../../pipeline/endpoint.ts'
 import type { OwnCredential } from '../../pipeline/own-credential.ts'
 import { noSuchLogin } from './login-view.ts'
-import type { ReturnOrigins } from './return-to.ts'
-import { endingBody, isOverriddenDelete } from './session-forms.ts'
+import { endingBody, isOverriddenDelete, type ReturnOrigins } from './session-forms.ts'
 import { redirected } from './sessions.ts'
 
 /** Services that the endpoints use. */

@@ -1,12 +1,16 @@
 /** Request bodies of the routes below `/sessions`: JSON and HTML forms. */
 import { z } from 'zod'
-import { checkValue } from '../../../../shared/platform/http/content/check-value.ts'
+import { checkValue, invalidValue } from '../../../../shared/platform/http/content/check-value.ts'
 import { formType, isForm, readForm } from '../../../../shared/platform/http/content/form-body.ts'
 import { readBodyAs } from '../../../../shared/platform/http/content/json-body.ts'
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
 import type { BodyReader } from '../../pipeline/bodies.ts'
-import { type ReturnOrigins, returnUrl } from './return-to.ts'
+
+/** The origins that a form may lead back to. */
+export interface ReturnOrigins {
+  readonly publicOrigins: { readonly auth: string; readonly deal: string }
+}
 
 const returnTo = z.string().optional().meta({
   description: 'Where the browser goes on: an absolute URL on the public origin of either server.',
@@ -62,3 +66,21 @@ export async function isOverriddenDelete(request: HttpRequest): Promise<boolean>
 }
 
 const fieldsOf = async (request: HttpRequest) => Object.fromEntries(await readForm(request))
+
+/**
+ * Checks the `return_to` of a form, and returns it as a normalized URL. Accepts only an absolute URL that begins
+ * exactly with a public origin, and that no parser can read as another host. An open redirect would lead users of this
+ * server to foreign sites.
+ *
+ * @throws ProblemError `invalid-value`
+ */
+function returnUrl(text: string, { publicOrigins }: ReturnOrigins): string {
+  const origins = Object.values(publicOrigins)
+  const isSpeltOut = origins.some(
+    (origin) => text === origin || (text.startsWith(origin) && /^[/?#]/.test(text.slice(origin.length))),
+  )
+  const url = isSpeltOut && /^[\x21-\x5b\x5d-\x7e]*$/.test(text) && URL.canParse(text) ? new URL(text) : undefined
+  if (url && origins.includes(url.origin) && url.username === '' && url.password === '') return url.href
+  const message = 'Expected an absolute URL on the public origin of either server.'
+  throw invalidValue([{ pointer: '/return_to', code: 'foreign-url', message }])
+}

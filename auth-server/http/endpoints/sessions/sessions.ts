@@ -11,11 +11,9 @@ import type { StartSession } from '../../../logins/start-session.ts'
 import { auditDisplaced, audited, eventOf } from '../../pipeline/audited.ts'
 import { component, time } from '../../pipeline/description.ts'
 import { defineCredentialEndpoint, defineEndpoint } from '../../pipeline/endpoint.ts'
-import { nameCaller } from '../../pipeline/name-caller.ts'
-import { passwordOfForm } from '../../pipeline/own-credential.ts'
+import { nameCaller, passwordOfForm } from '../../pipeline/own-credential.ts'
 import { loginPage, representLogin } from './login-view.ts'
-import type { ReturnOrigins } from './return-to.ts'
-import { sessionLoginBody } from './session-forms.ts'
+import { type ReturnOrigins, sessionLoginBody } from './session-forms.ts'
 
 const tag = 'sessions'
 
