@@ -66,5 +66,5 @@ export function createClientCredentialsGrant(ports: ClientCredentialsPorts): Gra
 function requestedRights(scope: string, allowed: readonly string[]): string[] {
   const rights = [...new Set(scope.split(' '))]
   if (rights.every((right) => allowed.includes(right))) return rights
-  throw new OAuthError('invalid_scope', 'scope: names of rights that the client has, with one space between.')
+  throw new OAuthError('invalid_scope', 'scope: Names of rights that the client has, with one space between.')
 }

@@ -114,7 +114,14 @@ const page = (admin: AdminClient, after: number, limit: number): Promise<z.infer
 
 const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address, count: times }: Entry): string =>
   [
-    ...[seq, at, actor ?? '-', action, target ?? '-', outcome, scheme ?? '-', address ?? '-'],
+    seq,
+    at,
+    actor ?? '-',
+    action,
+    target ?? '-',
+    outcome,
+    scheme ?? '-',
+    address ?? '-',
     ...(times > 1 ? [`${times} times`] : []),
   ].join('  ')
 

@@ -47,9 +47,8 @@ type Tokens = z.infer<typeof tokensSchema>
  *
  * @throws WrongUsage without a user and a terminal; Interrupted; errors of calls
  */
-export const createWithAdmin =
-  ({ send, admin, terminal, interrupted }: WithAdminPorts): WithAdmin =>
-  async (work) => {
+export function createWithAdmin({ send, admin, terminal, interrupted }: WithAdminPorts): WithAdmin {
+  return async (work) => {
     const { username, password } = await credentials(admin, terminal)
     const signal = interrupted()
     let tokens = await send({ method: 'POST', path: '/login', body: { username, password }, response: tokensSchema })
@@ -68,6 +67,7 @@ export const createWithAdmin =
       await logOut(send, tokens)
     }
   }
+}
 
 async function credentials(admin: AdminSettings, terminal: Terminal) {
   if (!admin.mayTravel) {

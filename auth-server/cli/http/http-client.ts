@@ -50,9 +50,8 @@ export function segment(text: string): string {
 }
 
 /** Creates the client of the server at `authUrl`. */
-export const createHttpClient =
-  ({ authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch }): Send =>
-  async ({ method = 'GET', path, body, token, signal, response: schema }) => {
+export function createHttpClient({ authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch }): Send {
+  return async ({ method = 'GET', path, body, token, signal, response: schema }) => {
     const request = {
       method,
       headers: {
@@ -74,6 +73,7 @@ export const createHttpClient =
     if (success) return data
     throw new OperationFailed(`What ${authUrl} answers to ${method} ${pathOf(path)} is not an answer of this version.`)
   }
+}
 
 /** Runs `work` with a signal that this signal or the deadline aborts. */
 async function withDeadline<Result>(

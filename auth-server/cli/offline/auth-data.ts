@@ -33,9 +33,8 @@ export interface AuthDataSettings {
 }
 
 /** Creates the function that opens the data. */
-export const createOpenAuthData =
-  (settings: AuthDataSettings): OpenAuthData =>
-  async (work) => {
+export function createOpenAuthData(settings: AuthDataSettings): OpenAuthData {
+  return async (work) => {
     const texts = settings.secretsKeys ?? [await generatedKey(settings.dataDir)]
     const keys = {
       secretsKeys: parseSecretsKeys(texts.join(',')),
@@ -49,6 +48,7 @@ export const createOpenAuthData =
       await close()
     }
   }
+}
 
 /** Reads the key that a server without SECRETS_KEY has generated. */
 async function generatedKey(dataDir: string): Promise<string> {

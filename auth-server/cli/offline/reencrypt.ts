@@ -23,24 +23,24 @@ export interface Reencrypted {
 }
 
 /** A column with encrypted values. */
-interface SealedColumn {
+interface EncryptedColumn {
   readonly name: string
   readonly table: string
   readonly column: string
   readonly id: string
   /** SQL of the part of the associated data that is not the id. */
   readonly detail: string
-  place(id: string, detail: string): SealedPlace
+  associatedData(id: string, detail: string): SealedPlace
 }
 
-const columns: readonly SealedColumn[] = [
+const columns: readonly EncryptedColumn[] = [
   {
     name: 'API key secrets',
     table: 'auth.api_keys',
     column: 'secret_sealed',
     id: 'id',
     detail: "''",
-    place: (id) => apiKeySecretPlace(id),
+    associatedData: (id) => apiKeySecretPlace(id),
   },
   {
     name: 'Digest secrets',
@@ -48,7 +48,7 @@ const columns: readonly SealedColumn[] = [
     column: 'ha1_sealed',
     id: 'user_id',
     detail: "''",
-    place: (id) => digestSecretPlace(id),
+    associatedData: (id) => digestSecretPlace(id),
   },
   {
     name: 'refresh tokens',
@@ -56,14 +56,14 @@ const columns: readonly SealedColumn[] = [
     column: 'successor_sealed',
     id: 'id',
     detail: 'counter::text',
-    place: (id, counter) => refreshTokenPlace(id, Number(counter)),
+    associatedData: (id, counter) => refreshTokenPlace(id, Number(counter)),
   },
 ]
 
-interface SealedRow {
+interface EncryptedRow {
   readonly id: string
   readonly detail: string
-  readonly sealed: string
+  readonly ciphertext: string
 }
 
 const firstId = '00000000-0000-0000-0000-000000000000'
@@ -87,15 +87,15 @@ interface Work {
   readonly batchSize: number
 }
 
-async function reencryptColumn(column: SealedColumn, work: Work): Promise<Reencrypted> {
+async function reencryptColumn(column: EncryptedColumn, work: Work): Promise<Reencrypted> {
   let [resealed, unreadable, after] = [0, 0, firstId]
   for (;;) {
-    const rows = await sealedRows(column, work, after)
+    const rows = await encryptedRows(column, work, after)
     const last = rows.at(-1)
     if (!last) break
     const changes = rows.flatMap((row) => {
-      const sealed = sealAnew(row, column, work.sealing)
-      return sealed === undefined ? [] : [{ id: row.id, before: row.sealed, after: sealed }]
+      const ciphertext = encryptAgain(row, column, work.sealing)
+      return ciphertext === undefined ? [] : [{ id: row.id, before: row.ciphertext, after: ciphertext }]
     })
     unreadable += rows.length - changes.length
     resealed += await replace(column, work.database, changes)
@@ -105,12 +105,12 @@ async function reencryptColumn(column: SealedColumn, work: Work): Promise<Reencr
   return { resealed, unreadable, left }
 }
 
-const otherKey = ({ column }: SealedColumn) => `split_part(${column}, '.', 2) <> $1::text`
+const otherKey = ({ column }: EncryptedColumn) => `split_part(${column}, '.', 2) <> $1::text`
 
-async function sealedRows(column: SealedColumn, work: Work, after: string): Promise<SealedRow[]> {
+async function encryptedRows(column: EncryptedColumn, work: Work, after: string): Promise<EncryptedRow[]> {
   const { id, detail, table } = column
-  const rows = await work.database.query<{ row: SealedRow }>(
-    `select json_build_object('id', ${id}, 'detail', ${detail}, 'sealed', ${column.column}) as row from ${table}
+  const rows = await work.database.query<{ row: EncryptedRow }>(
+    `select json_build_object('id', ${id}, 'detail', ${detail}, 'ciphertext', ${column.column}) as row from ${table}
       where ${otherKey(column)} and ${id} > $2::text::uuid order by ${id} limit $3::int`,
     [work.keyId, after, work.batchSize],
   )
@@ -118,9 +118,13 @@ async function sealedRows(column: SealedColumn, work: Work, after: string): Prom
 }
 
 /** Undefined when the value cannot be decrypted. */
-function sealAnew({ id, detail, sealed }: SealedRow, { place }: SealedColumn, sealing: Sealing): string | undefined {
+function encryptAgain(
+  { id, detail, ciphertext }: EncryptedRow,
+  { associatedData }: EncryptedColumn,
+  sealing: Sealing,
+): string | undefined {
   try {
-    return sealing.seal(sealing.open(sealed, place(id, detail)), place(id, detail))
+    return sealing.seal(sealing.open(ciphertext, associatedData(id, detail)), associatedData(id, detail))
   } catch {
     return undefined
   }
@@ -133,7 +137,7 @@ interface Replacement {
 }
 
 async function replace(
-  { table, column, id }: SealedColumn,
+  { table, column, id }: EncryptedColumn,
   database: Pick<Database, 'query'>,
   changes: readonly Replacement[],
 ): Promise<number> {
@@ -146,7 +150,7 @@ async function replace(
   return rows.length
 }
 
-async function countLeft(column: SealedColumn, { database, keyId }: Work): Promise<number> {
+async function countLeft(column: EncryptedColumn, { database, keyId }: Work): Promise<number> {
   const sql = `select json_build_object('count', count(*)) as "left" from ${column.table} where ${otherKey(column)}`
   const [row] = await database.query<{ left: { count: number } }>(sql, [keyId])
   return row?.left.count ?? 0

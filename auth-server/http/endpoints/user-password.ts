@@ -47,7 +47,7 @@ export const userPasswordEndpoint = ({ passwords }: { readonly passwords: Passwo
 
 function oldPasswordMissing(): ProblemError {
   const errors = [{ pointer: '/oldPassword', code: 'missing-member', message: 'This member is required.' }]
-  return new ProblemError('invalid-body', '/oldPassword: one changes one’s own password with the old one.', {
+  return new ProblemError('invalid-body', '/oldPassword: One changes one’s own password with the old one.', {
     members: { errors },
   })
 }

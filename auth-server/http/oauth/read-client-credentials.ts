@@ -38,7 +38,10 @@ function ofHeader(credential: string, named: string | undefined): ClientCredenti
   const [, encodedId = '', encodedSecret = ''] = /^([^:]*):(.*)$/.exec(decodedBasic(credential) ?? '') ?? []
   const [clientId, secret] = [formText(encodedId), formText(encodedSecret)]
   if (named !== undefined && named !== clientId) {
-    throw new OAuthError('invalid_request', 'client_id names another client than the Authorization header.')
+    throw new OAuthError(
+      'invalid_request',
+      'The parameter client_id names another client than the Authorization header.',
+    )
   }
   return { method: 'client_secret_basic', clientId, secret }
 }

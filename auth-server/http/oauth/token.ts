@@ -58,7 +58,7 @@ export const tokenEndpoint = (ports: OAuthTokenPorts) =>
       if (grant) return { body: await grant(request, form, ports), headers: noCache }
       throw new OAuthError(
         'unsupported_grant_type',
-        'grant_type: expected refresh_token or client_credentials. Users log in with their password at /login.',
+        'grant_type: Expected refresh_token or client_credentials. Users log in with their password at /login.',
       )
     },
   })

@@ -18,7 +18,7 @@ it('has the commands of the contract', () => {
   )
   expect(groups).toEqual({
     keys: ['status', 'generate', 'promote', 'rotate', 'retire', 'revoke', 'verify'],
-    users: [...['add', 'list', 'show', 'roles', 'rights', 'enable', 'disable', 'logout', 'password'], 'recover-admin'],
+    users: ['add', 'list', 'show', 'roles', 'rights', 'enable', 'disable', 'logout', 'password', 'recover-admin'],
     'api-keys': ['add', 'list', 'revoke'],
     sessions: ['list', 'end'],
     audit: ['tail', 'verify'],

@@ -71,7 +71,12 @@ it.skipIf(!redisServerInstalled)(
       ['set', 'a-key-of-others', 'x'],
       ['publish', 'a-channel-of-others', 'x'],
       ['subscribe', 'a-channel-of-others'],
-      ...[['keys', '*'], ['scan', '0'], ['flushall'], ['config', 'get', '*'], ['acl', 'list'], ['monitor']],
+      ['keys', '*'],
+      ['scan', '0'],
+      ['flushall'],
+      ['config', 'get', '*'],
+      ['acl', 'list'],
+      ['monitor'],
       ['eval', "return redis.call('GET', 'a-key-of-others')", '0'],
     ] as const
     for (const [name, ...parameters] of refused)

@@ -168,8 +168,20 @@ describeBackends("the operators' tool for people", (openBackend) => {
   describe('API keys', () => {
     it('are made, listed and revoked', async () => {
       const made = await json(
-        ...['api-keys', 'add', '--kind', 'hmac', '--user', 'carol', '--name', 'night report'],
-        ...['--rights', 'deal.read', '--rights', 'deal.history.read', '--expires', '90d'],
+        'api-keys',
+        'add',
+        '--kind',
+        'hmac',
+        '--user',
+        'carol',
+        '--name',
+        'night report',
+        '--rights',
+        'deal.read',
+        '--rights',
+        'deal.history.read',
+        '--expires',
+        '90d',
       )
       rememberSecret(String(made.secret))
       expect(made).toMatchObject({ kind: 'hmac', username: 'carol', name: 'night report', requireBodyHash: true })
