@@ -40,8 +40,7 @@ export function shownTo(caller: Caller, { outcome, replayed, record }: CommandRe
 /** A refusal, or any other error, as the caller may see it. Details never tell anything about the deal. */
 export function refusalTo(caller: Caller, error: unknown): unknown {
   if (!(error instanceof ProblemError) || mayRead(caller)) return error
-  const { code, message: detail, headers, retryAfterSeconds, cause } = error
   const members = Object.fromEntries(Object.entries(error.members).filter(([name]) => harmlessMembers.has(name)))
-  if (error instanceof ReplayedRefusal) return new ReplayedRefusal({ code, detail, members })
-  return new ProblemError(code, detail, { members, headers, retryAfterSeconds, cause })
+  if (error instanceof ReplayedRefusal) return new ReplayedRefusal({ code: error.code, detail: error.message, members })
+  return error.withMembers(members)
 }

@@ -167,6 +167,15 @@ describe('the source', () => {
     expect(lines.filter(({ line }) => meaning.test(line)).map(({ at }) => at)).toEqual([])
   })
 
+  it('names no header field below HTTP', () => {
+    const edge = /^(?:auth|deal)-server\/(?:http|cli|auth-client)\/|^shared\/|^bench\/|^scripts\/|^start\.ts$/
+    const below = files.filter(({ path }) => !edge.test(path))
+    const field = /\bheaders\b|www-authenticate|retry-after|set-cookie/i
+    const lines = below.flatMap(({ path, lines }) => lines.map((line, index) => ({ at: `${path}:${index + 1}`, line })))
+    expect(below.length).toBeGreaterThan(100)
+    expect(lines.filter(({ line }) => field.test(line)).map(({ at }) => at)).toEqual([])
+  })
+
   it('has no any', () => {
     expect(files.flatMap((file) => linesWith(file, /\bany\b/))).toEqual([])
   })

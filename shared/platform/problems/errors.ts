@@ -23,6 +23,12 @@ export class ProblemError<Code extends string = string> extends Error {
     this.headers = options.headers ?? {}
     this.retryAfterSeconds = options.retryAfterSeconds
   }
+
+  /** The same refusal with other members. */
+  withMembers(members: Readonly<Record<string, unknown>>): ProblemError<Code> {
+    const { code, message, headers, retryAfterSeconds, cause } = this
+    return new ProblemError(code, message, { members, headers, retryAfterSeconds, cause })
+  }
 }
 
 /** The optional parts of a refusal. */
