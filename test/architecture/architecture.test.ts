@@ -8,8 +8,8 @@ const maxFileLines = 400
 const maxFunctionLines = 60
 
 /**
- * What the files of each folder may import beside their own folder: folders of the project, single files, and packages. `*` stands for
- * every package. What is not listed here belongs nowhere yet: decide where before adding it.
+ * What the files of each folder may import beside their own folder: folders of the project, single files, and packages.
+ * `*` stands for every package. What is not listed here belongs nowhere yet: decide where before adding it.
  */
 const directions: Readonly<Record<string, readonly string[]>> = {
   'deal-server/domain': ['shared/platform/problems/errors.ts', 'shared/platform/pagination.ts'],
@@ -174,6 +174,15 @@ describe('the source', () => {
     const lines = below.flatMap(({ path, lines }) => lines.map((line, index) => ({ at: `${path}:${index + 1}`, line })))
     expect(below.length).toBeGreaterThan(100)
     expect(lines.filter(({ line }) => field.test(line)).map(({ at }) => at)).toEqual([])
+  })
+
+  it('has comments of at most 120 columns, the tests too', () => {
+    const long = [...files, ...tests].flatMap(({ path, lines }) =>
+      lines.flatMap((line, index) =>
+        /^\s*(?:\/\/|\/?\*)/.test(line) && line.length > 120 ? [`${path}:${index + 1}`] : [],
+      ),
+    )
+    expect(long).toEqual([])
   })
 
   it('has no any', () => {

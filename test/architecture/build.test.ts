@@ -6,7 +6,9 @@ import { sourceFiles } from './source.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** What the servers read beside their code: every file in their folders that is not compiled, and not only for people. */
+/**
+ * What the servers read beside their code: every file in their folders that is not compiled, and not only for people.
+ */
 const filesBesideCode = (): string[] =>
   ['auth-server', 'deal-server', 'shared'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })

@@ -1,6 +1,7 @@
 /**
- * The project's source as the architecture tests read it. Not a parser: a scanner that knows comments, strings, templates and regular
- * expressions, which is enough to find imports and to count the lines between braces. It relies on Biome's formatting.
+ * The project's source as the architecture tests read it. Not a parser: a scanner that knows comments, strings,
+ * templates and regular expressions, which is enough to find imports and to count the lines between braces. It relies
+ * on Biome's formatting.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -140,8 +141,8 @@ export interface Block {
 const notFunctions = /\b(?:class|interface|namespace|enum)\b[^;{}]*$|(?:[=([,:?|&]|\?\?|\breturn|\btype\s+\w+\s*=)\s*$/
 
 /**
- * The blocks that are functions or parts of them: every pair of braces but those of classes, interfaces, types and object literals, and
- * what stands in parentheses behind an arrow.
+ * The blocks that are functions or parts of them: every pair of braces but those of classes, interfaces, types and
+ * object literals, and what stands in parentheses behind an arrow.
  */
 export function functionBlocks(code: string): Block[] {
   const open: { header: string; line: number; counts: boolean }[] = []

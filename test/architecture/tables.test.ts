@@ -2,8 +2,9 @@ import { expect, it } from 'vitest'
 import { sourceFiles } from './source.ts'
 
 /**
- * Where a `Map` or a `Set` is made empty, to be filled later, and why clients cannot make it grow without end. What remembers something
- * of what clients sent, once they have been answered, is a table of `shared/platform/cache/bounded-cache.ts` instead.
+ * Where a `Map` or a `Set` is made empty, to be filled later, and why clients cannot make it grow without end. What
+ * remembers something of what clients sent, once they have been answered, is a table of
+ * `shared/platform/cache/bounded-cache.ts` instead.
  */
 const reasons: Readonly<Record<string, string>> = {
   // Gone with the call that made them, and no larger than what the call was given.

@@ -32,7 +32,10 @@ const ask = (url: string, agent: Agent | false): Promise<number> =>
 const isRefused = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED'
 
-/** Asks over and over on a connection that is kept open, until no new one is taken. Counts what was answered, and what was not. */
+/**
+ * Asks over and over on a connection that is kept open, until no new one is taken. Counts what was answered, and what
+ * was not.
+ */
 async function keepAsking(url: string, tally: { answered: number; failures: string[] }): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   for (;;) {

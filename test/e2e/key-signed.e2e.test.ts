@@ -33,7 +33,9 @@ const administer = async (method: string, path: string, json?: unknown): Promise
 const createDeal = (server: TestServer, headers: Record<string, string>) =>
   server.send('/rest/v1/deals/', { headers, json: { name: 'by key-signed token', price: 5 } })
 
-/** Every deal server accepts the token; then the change; then each of them refuses it within a second, and from then on. */
+/**
+ * Every deal server accepts the token; then the change; then each of them refuses it within a second, and from then on.
+ */
 const refusedAfter = async (headers: Record<string, string>, change: () => Promise<unknown>, code: string) => {
   for (const deal of stack.deals) expect((await deal.send('/rest/v1/deals', { headers })).status).toBe(200)
   await change()

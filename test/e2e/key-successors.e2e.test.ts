@@ -1,4 +1,7 @@
-/** A key that nobody has heard of takes over, and auth servers notice at different times: nobody refuses the first token that is made with it. */
+/**
+ * A key that nobody has heard of takes over, and auth servers notice at different times: nobody refuses the first token
+ * that is made with it.
+ */
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,6 @@
-/** What a limit refuses of credentials that come with each request is in the audit log, whichever server it was sent to. */
+/**
+ * What a limit refuses of credentials that come with each request is in the audit log, whichever server it was sent to.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { rememberSecret } from '../support/clients/http-client.ts'
 import { askForNonce, digestCredential } from '../support/clients/scheme-clients/digest.ts'

@@ -14,7 +14,9 @@ const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-readme-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The calls of README.md in their order, one shell script; the commands that start and test everything are left out. */
+/**
+ * The calls of README.md in their order, one shell script; the commands that start and test everything are left out.
+ */
 const calls = (): string => {
   const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
   const blocks = [...readme.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)

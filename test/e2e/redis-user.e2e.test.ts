@@ -10,7 +10,9 @@ import { openStack, type Stack } from '../support/worlds/stack.ts'
 const [user, password] = ['servers@home', 'a/password:with@all?of#it%']
 let stack: Stack
 
-/** The same, on a Redis that takes nobody but one user with its password, who may do what is written down and no more. */
+/**
+ * The same, on a Redis that takes nobody but one user with its password, who may do what is written down and no more.
+ */
 const guarded =
   (open: OpenBackend): OpenBackend =>
   async (): Promise<Backend> => {

@@ -1,4 +1,7 @@
-/** Signed requests of clients that others wrote: a library for RFC 9421, OpenSSL in a shell, and the programs in the documentation. */
+/**
+ * Signed requests of clients that others wrote: a library for RFC 9421, OpenSSL in a shell, and the programs in the
+ * documentation.
+ */
 import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'

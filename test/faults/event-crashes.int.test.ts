@@ -1,4 +1,7 @@
-/** Streams over a PostgreSQL that crashes just after transactions that were rolled back: it gives their numbers out again. */
+/**
+ * Streams over a PostgreSQL that crashes just after transactions that were rolled back: it gives their numbers out
+ * again.
+ */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -1,4 +1,7 @@
-/** What a server rests on stands still: connections stay open, and nothing answers. Nobody waits long for it, and then nobody waits at all. */
+/**
+ * What a server rests on stands still: connections stay open, and nothing answers. Nobody waits long for it, and then
+ * nobody waits at all.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Reply } from '../support/clients/http-client.ts'
 import { eventually } from '../support/eventually.ts'

@@ -78,7 +78,10 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
 
   const isGood = ({ reply }: Call) => reply.status === 200 || reply.status === 201
   const isOfRevoked = ({ kid = '', reply }: Call) => reply.status === 401 && revoked.has(kid)
-  /** What clients must be ready for at any time: a token that ended on the way, and a nonce that is to be replaced (RFC 7616 §3.3). */
+  /**
+   * What clients must be ready for at any time: a token that ended on the way, and a nonce that is to be replaced (RFC
+   * 7616 §3.3).
+   */
   const isTriedAgain = ({ reply, isLate }: Call) =>
     (isLate && reply.text.includes('"token-expired"')) || reply.text.includes('"stale-nonce"')
   const failed = () =>
@@ -103,7 +106,9 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
     return `key rotation: ${calls.length} requests\n  ${total(({ scheme }) => scheme)}\n  ${total(({ server }) => nameOf(server))}\n  steps: ${taken}\n  tried again: ${calls.filter(isTriedAgain).length}\n  revoked key refused after (ms): ${latencies.map(Math.round).join(' ')}\n`
   }
 
-  /** One look of the operator at the ring; when a key is made, one server's documents are stuck in some way for a while. */
+  /**
+   * One look of the operator at the ring; when a key is made, one server's documents are stuck in some way for a while.
+   */
   async function rotate(): Promise<void> {
     documents.become(waysToBeStuck[rounds % waysToBeStuck.length] ?? 'old')
     const done = await operator.rotate()
@@ -131,8 +136,9 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
   })
 
   /**
-   * Within how many milliseconds a revocation is to be known: a second, and what the machine adds, which may have more to do than this.
-   * The news takes four turns in processes that share it: to see the ring, to tell, to ask for the keys, to give them.
+   * Within how many milliseconds a revocation is to be known: a second, and what the machine adds, which may have more
+   * to do than this. The news takes four turns in processes that share it: to see the ring, to tell, to ask for the
+   * keys, to give them.
    */
   const promisedMs = () => 1_000 + 4 * (timerDelay.max / 1e6)
 
@@ -155,7 +161,10 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
       ? `Bearer ${(await stack.logIn('bob')).access}`
       : `KeySigned ${await keySignedToken(stack.auth, { username: 'bob' })}`
 
-  /** Revokes the key of this token, which every server then refuses within a second, and whatever clients have of that key. */
+  /**
+   * Revokes the key of this token, which every server then refuses within a second, and whatever clients have of that
+   * key.
+   */
   async function revoke(authorization: string): Promise<void> {
     const kid = kidOf(authorization) ?? ''
     const servers = [...stack.deals, ...auths]

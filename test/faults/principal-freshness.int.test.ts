@@ -1,4 +1,7 @@
-/** How long a right outlives the acknowledgement of its removal, with real servers, while Redis and an auth server go away. */
+/**
+ * How long a right outlives the acknowledgement of its removal, with real servers, while Redis and an auth server go
+ * away.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeUser } from '../../auth-server/users/change-user.ts'
@@ -52,7 +55,9 @@ describePostgresAndRedis('principal records of three deal servers behind two aut
     await part.publisher.waitUntilPublished(principalVersion)
   }
 
-  /** How long after now the last read begins that finds something else than expected, in milliseconds; 0 when none does. */
+  /**
+   * How long after now the last read begins that finds something else than expected, in milliseconds; 0 when none does.
+   */
   const takesEffect = async (deal: DealPart, expected: boolean): Promise<number> => {
     const start = performance.now()
     let lastMs = 0

@@ -1,4 +1,7 @@
-/** From the acknowledgement that something was taken away to the first refusal, on each of three deal servers: a second at most. */
+/**
+ * From the acknowledgement that something was taken away to the first refusal, on each of three deal servers: a second
+ * at most.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { campaign } from '../support/campaign.ts'
 import { describePostgresAndRedis } from '../support/stores/backends.ts'

@@ -1,4 +1,7 @@
-/** What a right alone and what a narrowed key may do on the auth server: each walks every route that the server describes. */
+/**
+ * What a right alone and what a narrowed key may do on the auth server: each walks every route that the server
+ * describes.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allRights, type Right } from '../../auth-server/users/rights.ts'
 import { type Asked, type AuthEntry, authRoutes, outcomeOf, type Subject } from '../support/clients/auth-routes.ts'

@@ -147,7 +147,10 @@ describeBackends('which users there are', (openBackend) => {
     expect([...asked]).toEqual([perAccount + 2])
   })
 
-  /** How many times as long the one takes as the other: of interleaved tries, what three quarters of each take longer than. */
+  /**
+   * How many times as long the one takes as the other: of interleaved tries, what three quarters of each take longer
+   * than.
+   */
   async function ratioOfTimes(attempt: Try, known: string): Promise<number> {
     const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] }
     for (let at = 0; at < 40; at += 1) {

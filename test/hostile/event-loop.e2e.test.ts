@@ -5,7 +5,9 @@ import { leastLongestTurn, longestTurn, spin, timesSlower } from '../support/pro
 import { describeEmbedded } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
-/** So long, in milliseconds, one request may hold the event loop on a machine like the one that the limit was made for. */
+/**
+ * So long, in milliseconds, one request may hold the event loop on a machine like the one that the limit was made for.
+ */
 const limitMs = 25
 
 let stack: Stack

@@ -1,6 +1,7 @@
 /**
- * Every route of both servers through every refusal that it can give. The routes are those that the apps serve, and what an endpoint of
- * the auth server can refuse follows from what it says of itself: a new route is in the table before anybody thinks of it.
+ * Every route of both servers through every refusal that it can give. The routes are those that the apps serve, and
+ * what an endpoint of the auth server can refuse follows from what it says of itself: a new route is in the table
+ * before anybody thinks of it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rememberSecret } from '../support/clients/http-client.ts'
@@ -156,7 +157,10 @@ async function openCredentials(): Promise<Credentials> {
   return { admin, narrowed: String(granted.body.access_token), cookie }
 }
 
-/** Sends what should be refused, to each route that has the check. Answers each route with what was expected, and what came. */
+/**
+ * Sends what should be refused, to each route that has the check. Answers each route with what was expected, and what
+ * came.
+ */
 async function walk(server: 'auth' | 'deal', refusal: Refusal) {
   const { port } = stack[server]
   const walked = rows[server].flatMap((row) => {

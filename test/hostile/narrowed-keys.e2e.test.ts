@@ -1,4 +1,7 @@
-/** What a narrowed key may do on the deal server: it walks every route. Those of the auth server are in `auth-routes.e2e.test.ts`. */
+/**
+ * What a narrowed key may do on the deal server: it walks every route. Those of the auth server are in
+ * `auth-routes.e2e.test.ts`.
+ */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'

@@ -1,6 +1,6 @@
 /**
- * How often a campaign repeats what it does: random runs, rounds, requests. `npm test` runs the short form, which makes every assertion;
- * `npm run test:long` runs the files that import this one, in their long form.
+ * How often a campaign repeats what it does: random runs, rounds, requests. `npm test` runs the short form, which makes
+ * every assertion; `npm run test:long` runs the files that import this one, in their long form.
  */
 const isLong = process.env.TEST_LONG === 'true'
 

@@ -1,4 +1,7 @@
-/** The requests of the suite that takes every route through every refusal: what a route is sent so that one check alone can refuse it. */
+/**
+ * The requests of the suite that takes every route through every refusal: what a route is sent so that one check alone
+ * can refuse it.
+ */
 import { Agent, request } from 'node:http'
 import type { Endpoint } from '../../auth-server/http/pipeline/endpoint.ts'
 import { membersOf } from './clients/http-client.ts'
@@ -146,7 +149,9 @@ export function rowOfOther(route: string): Row {
   return { ...nothing, route, method, path: examplePath(path), kind }
 }
 
-/** The row of a route of a style. @throws Error for a route that takes a command which the table of rights does not know */
+/**
+ * The row of a route of a style. @throws Error for a route that takes a command which the table of rights does not know
+ */
 export function rowOfStyle(route: string): Row {
   const [method = '', path = ''] = route.split(' ')
   const takes = method === 'GET' ? undefined : 'json'

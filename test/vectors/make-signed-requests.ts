@@ -1,6 +1,6 @@
 /**
- * Writes `signed-requests.json`: `node --import tsx test/vectors/make-signed-requests.ts`. Nothing of the servers' own code makes the
- * strings to sign.
+ * Writes `signed-requests.json`: `node --import tsx test/vectors/make-signed-requests.ts`. Nothing of the servers' own
+ * code makes the strings to sign.
  */
 import { writeFileSync } from 'node:fs'
 import { signedInFields } from './signed-in-fields.ts'

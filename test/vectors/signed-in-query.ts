@@ -1,4 +1,7 @@
-/** Requests signed in the query: the string to sign is written out by hand beside each target, by docs/contract.md#signed-request. */
+/**
+ * Requests signed in the query: the string to sign is written out by hand beside each target, by
+ * docs/contract.md#signed-request.
+ */
 import { createHash } from 'node:crypto'
 import type { SignedRequestVector } from './signed-request-vectors.ts'
 import { deal, hmac, list, now, plain, rsa, signatureOf } from './signing-keys.ts'

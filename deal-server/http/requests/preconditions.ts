@@ -13,7 +13,10 @@ export interface Preconditions {
   readonly required?: boolean
 }
 
-/** Reads the preconditions of a request. @throws ProblemError `invalid-parameter` unless a field is a list of entity tags */
+/**
+ * Reads the preconditions of a request. @throws ProblemError `invalid-parameter` unless a field is a list of entity
+ * tags
+ */
 export const preconditionsOf = (request: HttpRequest): Preconditions => ({
   ifMatch: parseTags('If-Match', request.header('if-match')),
   ifNoneMatch: parseTags('If-None-Match', request.header('if-none-match')),

@@ -43,8 +43,8 @@ export interface HttpRequest extends Traced {
   /** The value of each line of this field, in order. */
   headerLines(name: string): string[]
   /**
-   * Reads the whole body. @throws ProblemError `body-too-large` beyond the limit; `malformed-request` when the client goes
-   * away
+   * Reads the whole body. @throws ProblemError `body-too-large` beyond the limit; `malformed-request` when the client
+   * goes away
    */
   readBody(): Promise<Buffer>
   /** Adds a header line to every answer of this request, such as `Authentication-Info` (RFC 7615). */

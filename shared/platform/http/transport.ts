@@ -97,7 +97,9 @@ export function refuseContradiction(): never {
   )
 }
 
-/** Call it before reading a credential. @throws ProblemError `insecure-transport` when the peer may not send credentials */
+/**
+ * Call it before reading a credential. @throws ProblemError `insecure-transport` when the peer may not send credentials
+ */
 export function requireSecureTransport(peer: Peer): void {
   if (peer.mayCarryCredentials) return
   throw new ProblemError(

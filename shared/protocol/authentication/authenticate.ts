@@ -237,7 +237,9 @@ const otherGeneration: Refusal = {
 }
 const endedLogin: Refusal = { code: 'login-ended', detail: 'The login this credential belongs to has ended.' }
 
-/** @throws ProblemError `principal-disabled`, `login-ended`, with the header fields that the scheme adds to its refusals */
+/**
+ * @throws ProblemError `principal-disabled`, `login-ended`, with the header fields that the scheme adds to its refusals
+ */
 function requireLive(
   record: PrincipalRecord | undefined,
   credential: VerifiedCredential,

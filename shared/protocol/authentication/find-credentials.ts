@@ -15,7 +15,9 @@ export interface RequestCredentials {
   readonly isForeign: boolean
 }
 
-/** A function that finds the credentials of these schemes. @throws ProblemError for a credential that is not well-formed */
+/**
+ * A function that finds the credentials of these schemes. @throws ProblemError for a credential that is not well-formed
+ */
 export function createFinder(schemes: readonly Scheme[]): (request: HttpRequest) => RequestCredentials {
   const byAuthorization = new Map<string, Scheme>()
   const elsewhere: { readonly scheme: Scheme; readonly find: (request: HttpRequest) => string | undefined }[] = []

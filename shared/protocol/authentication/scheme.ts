@@ -43,9 +43,9 @@ export interface VerifiedCredential {
   readonly carriesPassword?: boolean | undefined
   readonly signature?: RequestSignature | undefined
   /**
-   * Checks the credential again during a long response. Rejects with ProblemError when it is no longer valid for a reason
-   * that the principal record does not show, such as a new password or a revoked key. Undefined where the record and
-   * `expiresAt` show everything.
+   * Checks the credential again during a long response. Rejects with ProblemError when it is no longer valid for a
+   * reason that the principal record does not show, such as a new password or a revoked key. Undefined where the record
+   * and `expiresAt` show everything.
    */
   readonly recheck?: (() => Promise<void>) | undefined
 }
@@ -61,8 +61,8 @@ export interface InAuthorization {
 /** In another place. */
 export interface Elsewhere {
   /**
-   * The unverified credential; undefined when the request has none of this scheme. @throws ProblemError for one that is not
-   * well-formed
+   * The unverified credential; undefined when the request has none of this scheme. @throws ProblemError for one that is
+   * not well-formed
    */
   find(request: HttpRequest): string | undefined
 }

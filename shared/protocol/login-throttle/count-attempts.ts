@@ -107,7 +107,8 @@ function createCounts({ cache, clock }: LoginThrottleOptions) {
       await cache.endAttempt(keys, { id, failed }).catch(ignoreUnavailable)
     },
     /**
-     * True when an attempt could begin now; false when it would wait for others. @throws ProblemError `too-many-attempts`
+     * True when an attempt could begin now; false when it would wait for others. @throws ProblemError
+     * `too-many-attempts`
      */
     areOpen: async (keys: readonly LimitedKey[]): Promise<boolean> =>
       isAllowed(own.allows(keys)) && isAllowed(await cache.allowsAttempt(keys).catch(ignoreUnavailable)),

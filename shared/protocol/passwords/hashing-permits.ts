@@ -29,7 +29,10 @@ export interface HashingBounds {
   readonly maxQueued?: number
 }
 
-/** Permits for a number of hashes at once, and a bounded queue in order of arrival. All hashing of a process must share them. */
+/**
+ * Permits for a number of hashes at once, and a bounded queue in order of arrival. All hashing of a process must share
+ * them.
+ */
 export function createHashingPermits({ concurrency, maxQueued = concurrency * 100 }: HashingBounds): HashingPermits {
   const permits = new Permits(concurrency)
   /** How many hashes of each site wait. */

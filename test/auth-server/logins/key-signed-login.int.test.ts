@@ -35,7 +35,10 @@ describeOnDatabases('a login for a key-signed token', (open) => {
   const newUser = async () =>
     (await core.users.create({ username: `Token-${++serial}`, password: goodPassword })).username
 
-  /** Logging in, with something else that happens right after the password was compared, or while it is hashed for the token. */
+  /**
+   * Logging in, with something else that happens right after the password was compared, or while it is hashed for the
+   * token.
+   */
   const loggingIn = (
     meanwhile: { compared?: () => Promise<unknown>; hashing?: () => Promise<unknown> } = {},
   ): LogInKeySigned => {

@@ -231,7 +231,10 @@ export const anyCommands = fc.commands(
   { maxCommands: 40, size: 'max' },
 )
 
-/** What clients do that never present a token after its successor, and repeat within the window whatever answer gets lost. */
+/**
+ * What clients do that never present a token after its successor, and repeat within the window whatever answer gets
+ * lost.
+ */
 export const wellBehavedCommands = fc.commands(
   [
     fc.constant(logIn()),

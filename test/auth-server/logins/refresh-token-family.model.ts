@@ -1,6 +1,6 @@
 /**
- * What logins must do, said a second time and far more simply than in the server: the model that random interleavings are
- * compared with.
+ * What logins must do, said a second time and far more simply than in the server: the model that random interleavings
+ * are compared with.
  */
 import { expect } from 'vitest'
 import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
@@ -21,7 +21,10 @@ export interface ModelLogin {
   held: number
   /** Highest index ever presented. */
   presented: number
-  /** It presented a token after that token's successor, or after the window for repeating: the rule that protects a client. */
+  /**
+   * It presented a token after that token's successor, or after the window for repeating: the rule that protects a
+   * client.
+   */
   brokeRule: boolean
   ended: boolean
 }

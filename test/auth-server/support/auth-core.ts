@@ -59,7 +59,10 @@ export interface CoreOptions {
   readonly publisher?: PrincipalPublisher
 }
 
-/** All services of an auth server over one database, as `server.ts` wires them; made anew it is the server after a restart. */
+/**
+ * All services of an auth server over one database, as `server.ts` wires them; made anew it is the server after a
+ * restart.
+ */
 export type AuthCore = ReturnType<typeof createAuthCore>
 
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))

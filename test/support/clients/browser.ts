@@ -1,4 +1,7 @@
-/** A browser without a window, for suites about what pages do there: they see what its console said and which hosts it asked. */
+/**
+ * A browser without a window, for suites about what pages do there: they see what its console said and which hosts it
+ * asked.
+ */
 import { accessSync, constants } from 'node:fs'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { describe } from 'vitest'

@@ -3,7 +3,10 @@ import { type IncomingMessage, request } from 'node:http'
 import type { TestServer } from '../worlds/stack.ts'
 import { rememberSecret } from './http-client.ts'
 
-/** Streams tell of events when all transactions of the cluster that began before them are over, those of other suites too. */
+/**
+ * Streams tell of events when all transactions of the cluster that began before them are over, those of other suites
+ * too.
+ */
 const patienceMs = 20_000
 
 /** One event as it came. */

@@ -1,4 +1,7 @@
-/** A small HTTP client for tests: it remembers every secret that it has sent or received, so that logs can be searched for them. */
+/**
+ * A small HTTP client for tests: it remembers every secret that it has sent or received, so that logs can be searched
+ * for them.
+ */
 import { expect } from 'vitest'
 
 /** What is sent. */

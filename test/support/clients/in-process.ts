@@ -1,6 +1,7 @@
 /**
- * Requests to an app in this process, without a socket: what Node.js would have parsed is made here. The listener has no part in it: neither
- * its rules (Host, dot segments, limits of the parser) nor streams of events. Suites about these go through sockets.
+ * Requests to an app in this process, without a socket: what Node.js would have parsed is made here. The listener has
+ * no part in it: neither its rules (Host, dot segments, limits of the parser) nor streams of events. Suites about these
+ * go through sockets.
  */
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'

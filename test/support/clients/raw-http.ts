@@ -5,9 +5,9 @@ import { membersOf, type Reply } from './http-client.ts'
 const patienceMs = 10_000
 
 /**
- * Sends bytes as they are over a connection of their own and reads what comes back until the other end closes; ask it to, with
- * `Connection: close`. When nothing happens for `idleMs`, the sending side is closed: Node.js then takes a request that is not
- * whole for malformed, and drops one whose answer is under way. Undefined when nothing came back.
+ * Sends bytes as they are over a connection of their own and reads what comes back until the other end closes; ask it
+ * to, with `Connection: close`. When nothing happens for `idleMs`, the sending side is closed: Node.js then takes a
+ * request that is not whole for malformed, and drops one whose answer is under way. Undefined when nothing came back.
  */
 export async function sendRaw(port: number, bytes: string | Uint8Array, idleMs = 3000): Promise<Reply | undefined> {
   const received = await exchange(port, bytes, idleMs)

@@ -55,7 +55,10 @@ const segments: Readonly<Record<string, readonly [verb: string, stateName: strin
   CompleteTask: ['complete-task', 'task-completed'],
 }
 
-/** What a client changes in the deal it has read (docs/deal-model.md#attribute-differences): the nine commands that attributes can express. */
+/**
+ * What a client changes in the deal it has read (docs/deal-model.md#attribute-differences): the nine commands that
+ * attributes can express.
+ */
 const attributesOf: Readonly<Record<string, (params: Members) => Members>> = {
   RenameDeal: ({ newName }) => ({ name: newName }),
   ChangePrice: ({ newPrice, reason }) => ({ price: newPrice, priceReason: reason }),

@@ -10,7 +10,10 @@ export const itemsOf = ({ text }: Reply): Item[] => {
   return Array.isArray(value) ? value : value.items
 }
 
-/** The target of `rel="next"`, without the origin; undefined on the last page. The envelope, where there is one, says the same. */
+/**
+ * The target of `rel="next"`, without the origin; undefined on the last page. The envelope, where there is one, says
+ * the same.
+ */
 export function nextOf(reply: Reply, origin: string): string | undefined {
   const link = reply.headers.get('link')
   const target = link === null ? undefined : /^<([^<>]+)>; rel="next"$/.exec(link)?.[1]

@@ -8,7 +8,9 @@ export interface AuthProcess {
   readonly child: ChildServer
 }
 
-/** One more auth server of a stack on PostgreSQL and Redis, as a process of its own; clients see both under one origin. */
+/**
+ * One more auth server of a stack on PostgreSQL and Redis, as a process of its own; clients see both under one origin.
+ */
 export async function startAuthProcess({ auth, environment }: Stack): Promise<AuthProcess> {
   const port = await freePort()
   const own = { AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: auth.url, ISSUER: auth.url, LOG_LEVEL: 'warn' }

@@ -31,7 +31,9 @@ export interface ChildOptions {
 export const startChild = (file: string, options: ChildOptions): ChildServer =>
   start([process.execPath, compiled(file), ...(options.arguments ?? [])], options)
 
-/** Runs a script of `package.json` as at a terminal: what ends it is sent to all its processes at once, as Ctrl-C is. */
+/**
+ * Runs a script of `package.json` as at a terminal: what ends it is sent to all its processes at once, as Ctrl-C is.
+ */
 export const startScript = (script: string, options: ChildOptions): ChildServer =>
   start(['npm', 'run', script], { ...options, isGroup: true })
 

@@ -1,6 +1,7 @@
 /**
- * Runs before all tests: compiles the servers, their tools and the programs of tests. A process then starts plain JavaScript, which takes
- * a third of the processor time that tsx takes to load the same files. What has not changed since the last run is not compiled again.
+ * Runs before all tests: compiles the servers, their tools and the programs of tests. A process then starts plain
+ * JavaScript, which takes a third of the processor time that tsx takes to load the same files. What has not changed
+ * since the last run is not compiled again.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'

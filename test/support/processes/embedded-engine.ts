@@ -9,7 +9,10 @@ import { type EmbeddedEngine, shareEngine } from '../../../shared/platform/embed
 /** An empty engine in memory. */
 export const openTestEngine = async (): Promise<EmbeddedEngine> => shareEngine(await startTestEngine())
 
-/** The same as its library has it. Only the first test on a machine pays for its initialisation, the others load a dump of that. */
+/**
+ * The same as its library has it. Only the first test on a machine pays for its initialisation, the others load a dump
+ * of that.
+ */
 export const startTestEngine = async (folder = 'memory://'): Promise<PGlite> => {
   if (!existsSync(preparedFile)) await prepare()
   const engine = await PGlite.create(folder, { loadDataDir: new Blob([readFileSync(preparedFile)]) })
@@ -18,8 +21,8 @@ export const startTestEngine = async (folder = 'memory://'): Promise<PGlite> => 
 }
 
 /**
- * Makes `dataDir`, a DATA_DIR with an empty engine in it: a start then finds what it would otherwise take ten seconds of processor time to
- * make. For suites that are about something else.
+ * Makes `dataDir`, a DATA_DIR with an empty engine in it: a start then finds what it would otherwise take ten seconds
+ * of processor time to make. For suites that are about something else.
  */
 export const prepareDataDir = async (dataDir: string): Promise<void> => {
   if (!existsSync(preparedFolder)) {

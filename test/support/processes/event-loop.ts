@@ -30,8 +30,9 @@ export async function longestTurn(work: () => Promise<unknown>): Promise<number>
 }
 
 /**
- * The least of several measurements, in milliseconds; the first one below `enough` is the last. The compiler, the garbage collector and
- * whatever else happens in this thread only add to a measurement: the least is nearest to what the work itself takes.
+ * The least of several measurements, in milliseconds; the first one below `enough` is the last. The compiler, the
+ * garbage collector and whatever else happens in this thread only add to a measurement: the least is nearest to what
+ * the work itself takes.
  */
 export async function leastLongestTurn(
   work: () => Promise<unknown>,

@@ -1,10 +1,15 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the range that systems give out by themselves. The nodes of a Redis Cluster also listen on their port + 10,000. */
+/**
+ * Below the range that systems give out by themselves. The nodes of a Redis Cluster also listen on their port + 10,000.
+ */
 const [lowest, count, busOffset] = [11_000, 10_000, 10_000]
 
-/** Two files of tests run at once: each worker takes ports of its own, and none twice, for what listens on them does so a while later. */
+/**
+ * Two files of tests run at once: each worker takes ports of its own, and none twice, for what listens on them does so
+ * a while later.
+ */
 const workers = 8
 const share = count / workers
 const first = lowest + (Number(process.env.VITEST_POOL_ID ?? 0) % workers) * share

@@ -1,4 +1,6 @@
-/** Auth and deal servers of which only what concerns principal records is there, over simulated parts in virtual time. */
+/**
+ * Auth and deal servers of which only what concerns principal records is there, over simulated parts in virtual time.
+ */
 import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
 import { createPrincipalFeed, type PrincipalFeed } from '../../../deal-server/auth-client/principal-feed.ts'
 import { createPrincipalRecords } from '../../../deal-server/auth-client/principal-records.ts'

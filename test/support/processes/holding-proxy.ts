@@ -4,7 +4,10 @@ import { startRelay } from './relay.ts'
 /** A TCP relay that can swallow what a client sends, or hold back what the server answers. */
 export interface HoldingProxy {
   readonly port: number
-  /** From the next message of a client on that contains `word`: it passes, and no answer passes any more, on any connection. */
+  /**
+   * From the next message of a client on that contains `word`: it passes, and no answer passes any more, on any
+   * connection.
+   */
   holdAnswersAfter(word: string): void
   /** The next message of a client that contains `word`, and all that follows on any connection, goes nowhere. */
   swallowFrom(word: string): void

@@ -1,4 +1,7 @@
-/** A process with the listener of the servers, and nothing behind it: PORT and DRAIN_SECONDS; it says `listening` when it does. */
+/**
+ * A process with the listener of the servers, and nothing behind it: PORT and DRAIN_SECONDS; it says `listening` when
+ * it does.
+ */
 import { systemClock as clock } from '../../../shared/platform/clock.ts'
 import { Draining } from '../../../shared/platform/http/server/drain.ts'
 import { healthRoutes } from '../../../shared/platform/http/server/health.ts'

@@ -1,4 +1,7 @@
-/** An operator's shell: built servers in production, a PostgreSQL and a Redis of their own, and the words of docs/operations.md. */
+/**
+ * An operator's shell: built servers in production, a PostgreSQL and a Redis of their own, and the words of
+ * docs/operations.md.
+ */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -29,7 +32,10 @@ const portsOnPage = { auth: 4000, 'deal-1': 4001, 'deal-2': 4002, 'auth-2': 4003
 export interface OperatorShell {
   /** Settings are in `<folder>/auth` and `<folder>/deal`, logs in `<folder>/<server>.log`. */
   readonly folder: string
-  /** Runs a script with the words, in `folder`; the servers that it starts end with it. Resolves to all that it printed. @throws Error when it fails */
+  /**
+   * Runs a script with the words, in `folder`; the servers that it starts end with it. Resolves to all that it printed.
+   * @throws Error when it fails
+   */
   run(script: string): Promise<string>
   /** Ends everything and removes the folder. */
   close(): Promise<void>

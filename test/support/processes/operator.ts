@@ -10,7 +10,10 @@ export type Order =
   | { readonly do: 'generate'; readonly use: KeyUse }
   | { readonly do: 'promote' | 'revoke'; readonly kid: string }
 
-/** Whoever tends the key ring, in a process of its own as `npm run ops` is: making RSA keys would stop the servers of this one. */
+/**
+ * Whoever tends the key ring, in a process of its own as `npm run ops` is: making RSA keys would stop the servers of
+ * this one.
+ */
 export interface Operator {
   /** Does every step that is due. */
   rotate(): Promise<readonly Step[]>
@@ -25,8 +28,8 @@ export interface OperatorOptions {
   /** KEYS_DIR. */
   readonly directory: string
   /**
-   * How many times as fast as the servers' the operator's clock runs: at 300, ten minutes of publication are two seconds. The times below
-   * are the servers'.
+   * How many times as fast as the servers' the operator's clock runs: at 300, ten minutes of publication are two
+   * seconds. The times below are the servers'.
    */
   readonly speed: number
   readonly tokenLifeMs: number

@@ -56,7 +56,10 @@ export class PostgresServer {
     return server
   }
 
-  /** Starts the server and waits until it takes connections. What a killed one leaves behind may stand in its way for a moment. */
+  /**
+   * Starts the server and waits until it takes connections. What a killed one leaves behind may stand in its way for a
+   * moment.
+   */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -33,8 +33,8 @@ export interface RedisServer {
 const restrictedUser = ['--user', 'keyhold', 'on', '>restricted', ...redisRights.split(' ')]
 
 /**
- * Starts a Redis server; `settings` are further command line arguments, such as `['--cluster-enabled', 'yes']`, `operator` is a name and a
- * password, with a colon between, where its default user may do nothing.
+ * Starts a Redis server; `settings` are further command line arguments, such as `['--cluster-enabled', 'yes']`,
+ * `operator` is a name and a password, with a colon between, where its default user may do nothing.
  */
 export async function startRedisServer(settings: readonly string[] = [], operator = ''): Promise<RedisServer> {
   const directory = await mkdtemp(join(tmpdir(), 'keyhold-redis-'))

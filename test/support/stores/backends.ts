@@ -60,7 +60,10 @@ export async function openEmbedded(): Promise<Backend> {
   }
 }
 
-/** A database of its own on the PostgreSQL server of `serverUrl`, and a Redis server of its own: channels have no name space. */
+/**
+ * A database of its own on the PostgreSQL server of `serverUrl`, and a Redis server of its own: channels have no name
+ * space.
+ */
 export async function openPostgresAndRedis(serverUrl: string): Promise<Backend> {
   const [scratch, redis] = await Promise.all([createScratchDatabase(serverUrl), startRedisServer()])
   return {

@@ -1,6 +1,6 @@
 /**
- * Embedded engines with the tables of both servers, as new. To start an engine costs a second of CPU time and its migrations half of
- * one: so an engine that a test has closed is emptied and lent to the next one.
+ * Embedded engines with the tables of both servers, as new. To start an engine costs a second of CPU time and its
+ * migrations half of one: so an engine that a test has closed is emptied and lent to the next one.
  */
 import type { PGlite } from '@electric-sql/pglite'
 import { type EmbeddedEngine, shareEngine } from '../../../shared/platform/embedded/embedded.ts'

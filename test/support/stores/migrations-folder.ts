@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** Writes migrations, in the order given, as drizzle-kit would; returns their folder, which the end of the test removes. */
+/**
+ * Writes migrations, in the order given, as drizzle-kit would; returns their folder, which the end of the test removes.
+ */
 export const writeMigrations = (...migrations: readonly string[]): string => {
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-migrations-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

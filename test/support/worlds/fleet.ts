@@ -1,4 +1,6 @@
-/** Several servers of each kind that are restarted one by one with other settings, as operators do it: their ports stay. */
+/**
+ * Several servers of each kind that are restarted one by one with other settings, as operators do it: their ports stay.
+ */
 import { createLog, type Log } from '../../../shared/platform/log/log.ts'
 import { secretsIn } from '../clients/http-client.ts'
 import { freePort } from '../processes/free-port.ts'

@@ -1,4 +1,7 @@
-/** What concerns principal records of auth and deal servers, each with connections of its own to a real database and a real cache. */
+/**
+ * What concerns principal records of auth and deal servers, each with connections of its own to a real database and a
+ * real cache.
+ */
 import { join } from 'node:path'
 import { createPrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
 import { createPrincipalFeed } from '../../../deal-server/auth-client/principal-feed.ts'

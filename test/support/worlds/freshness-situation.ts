@@ -8,7 +8,10 @@ export const mayNothing = { rights: [] }
 
 export type Situation = Awaited<ReturnType<typeof openSituation>>
 
-/** Two auth servers, the first of which is asked, and a deal server; alice may hold deals, and her record is in the cache. */
+/**
+ * Two auth servers, the first of which is asked, and a deal server; alice may hold deals, and her record is in the
+ * cache.
+ */
 export async function openSituation() {
   const world = new FreshnessWorld({ authServers: 2, dealServers: 1, recordMaxAgeMs, seed: 1 })
   const [first, second] = world.auth

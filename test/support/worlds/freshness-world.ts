@@ -1,4 +1,7 @@
-/** Auth servers, deal servers, their database and their cache in virtual time, and what the deal servers owe their callers. */
+/**
+ * Auth servers, deal servers, their database and their cache in virtual time, and what the deal servers owe their
+ * callers.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { type PrincipalFacts, toPrincipalRecord } from '../../../auth-server/users/principal-record.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'

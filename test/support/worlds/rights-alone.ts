@@ -1,6 +1,8 @@
 /** What each route of the deal server needs and shows, for a caller with one right: the table that the suite walks. */
 
-/** How a use case is called: its segments in styles 1 and 2, its right, and parameters that a deal of the suite takes. */
+/**
+ * How a use case is called: its segments in styles 1 and 2, its right, and parameters that a deal of the suite takes.
+ */
 interface CommandRow {
   readonly verb: string
   readonly stateName: string

@@ -45,8 +45,8 @@ type Credential = (request: PlainRequest) => Promise<CredentialledRequest>
 const username = 'alice'
 
 /**
- * How long a Digest nonce is used, in milliseconds: it lives for five minutes. API keys and sessions outlive the load; to make a new
- * key takes a token, and that of a key which is revoked at this moment would rightly fail.
+ * How long a Digest nonce is used, in milliseconds: it lives for five minutes. API keys and sessions outlive the load;
+ * to make a new key takes a token, and that of a key which is revoked at this moment would rightly fail.
  */
 const nonceRenewedAfterMs = 120_000
 

@@ -1,4 +1,7 @@
-/** A Redis in virtual time: one server that can be killed and started from a dump, and clients whose connections can fail. */
+/**
+ * A Redis in virtual time: one server that can be killed and started from a dump, and clients whose connections can
+ * fail.
+ */
 import { AttemptCounts } from '../../../shared/platform/cache/attempt-counts.ts'
 import type {
   AttemptVerdict,

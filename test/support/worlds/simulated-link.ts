@@ -12,7 +12,10 @@ export interface LinkOptions {
   readonly latencyMs: () => number
 }
 
-/** A connection from a client to a server in virtual time: order is kept, until it breaks, and it can be slow in either direction. */
+/**
+ * A connection from a client to a server in virtual time: order is kept, until it breaks, and it can be slow in either
+ * direction.
+ */
 export class SimulatedLink {
   readonly #options: LinkOptions
   #connection = 0
@@ -35,7 +38,9 @@ export class SimulatedLink {
     this.#connection += 1
   }
 
-  /** For so many milliseconds nothing arrives at the server, or no answer at the client; then everything does, in order. */
+  /**
+   * For so many milliseconds nothing arrives at the server, or no answer at the client; then everything does, in order.
+   */
   stall(direction: 'requests' | 'answers', milliseconds: number): void {
     const end = this.#options.time.monotonic() + milliseconds
     if (direction === 'requests') this.#requestsFreeAt = Math.max(this.#requestsFreeAt, end)
@@ -49,7 +54,9 @@ export class SimulatedLink {
     this.#answersFreeAt = Math.min(this.#answersFreeAt, now)
   }
 
-  /** Lets `serve` run at the server. @throws Unavailable when there is no answer in time, and whatever `serve` throws */
+  /**
+   * Lets `serve` run at the server. @throws Unavailable when there is no answer in time, and whatever `serve` throws
+   */
   call<T>(serve: () => Promise<T> | T): Promise<T> {
     this.calls += 1
     return new Promise<T>((resolve, reject) => {

@@ -1,4 +1,7 @@
-/** One auth server and some deal servers in this process, on sockets, as `start.ts` and the two `main.ts` put them together. */
+/**
+ * One auth server and some deal servers in this process, on sockets, as `start.ts` and the two `main.ts` put them
+ * together.
+ */
 
 import { join } from 'node:path'
 import { createDemoUsers, demoPassword, newDemoUsers } from '../../../auth-server/bootstrap.ts'
@@ -65,7 +68,9 @@ export interface Stack {
   close(): Promise<void>
 }
 
-/** The routes of the servers, as `METHOD path` in Hono's syntax, and what the auth server's endpoints say of themselves. */
+/**
+ * The routes of the servers, as `METHOD path` in Hono's syntax, and what the auth server's endpoints say of themselves.
+ */
 export interface Served {
   readonly auth: readonly string[]
   readonly deal: readonly string[]

@@ -1,4 +1,7 @@
-/** The transition table (docs/deal-model.md#transitions) as data: what each command comes to in each state, for the pure decisions and for every style. */
+/**
+ * The transition table (docs/deal-model.md#transitions) as data: what each command comes to in each state, for the pure
+ * decisions and for every style.
+ */
 
 /** `ABSENT`: there never was such a deal. */
 export const dealStates = ['ABSENT', 'OPEN', 'HELD', 'COMPLETED', 'CANCELLED', 'DELETED'] as const

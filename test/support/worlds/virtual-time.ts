@@ -6,8 +6,8 @@ interface Due {
 }
 
 /**
- * Time that passes only when told to, with what is due in it. Whatever was set off has run as far as it can before time moves on, so
- * that the same calls always interleave in the same way.
+ * Time that passes only when told to, with what is due in it. Whatever was set off has run as far as it can before time
+ * moves on, so that the same calls always interleave in the same way.
  */
 export class VirtualTime implements Clock {
   #now = 1_000_000
@@ -49,7 +49,9 @@ export class VirtualTime implements Clock {
     this.#now = end
   }
 
-  /** Lets time pass until `work` has ended, at most so many milliseconds. @throws Error when it has not ended by then */
+  /**
+   * Lets time pass until `work` has ended, at most so many milliseconds. @throws Error when it has not ended by then
+   */
   async until<T>(work: Promise<T> | T, withinMs = 10_000): Promise<T> {
     let ended = false
     const end = () => {

@@ -5,12 +5,15 @@ import type { Reply } from '../clients/http-client.ts'
 /** Between two questions, in milliseconds. */
 const pauseMs = 5
 
-/** News takes so many turns, at the most, in processes that share the machine: to see what changed, to tell, to ask, to answer. */
+/**
+ * News takes so many turns, at the most, in processes that share the machine: to see what changed, to tell, to ask, to
+ * answer.
+ */
 const turns = 4
 
 /**
- * How long after its acknowledgement a change may at most be unknown somewhere: a second (docs/contract.md#promises), and what a machine adds
- * that is busy with something else, told by how late the pauses end.
+ * How long after its acknowledgement a change may at most be unknown somewhere: a second (docs/contract.md#promises),
+ * and what a machine adds that is busy with something else, told by how late the pauses end.
  */
 export class Promised {
   #latestMs = 0
@@ -28,8 +31,9 @@ export class Promised {
 }
 
 /**
- * Asks until the answer has the status `to`, and gives that answer. Only what was sent within a second of now may still be answered
- * with `from`, and nothing with another status: what counts is when a request was sent, however long this machine takes to answer it.
+ * Asks until the answer has the status `to`, and gives that answer. Only what was sent within a second of now may still
+ * be answered with `from`, and nothing with another status: what counts is when a request was sent, however long this
+ * machine takes to answer it.
  */
 export async function withinASecond(
   ask: () => Promise<Reply>,

@@ -26,8 +26,8 @@ export function readQuery<Schema extends z.ZodType>(request: HttpRequest, schema
 }
 
 /**
- * Decoding other input would give another text than was sent. @throws ProblemError unless it is percent-encoded UTF-8 (RFC
- * 3986 §2.1)
+ * Decoding other input would give another text than was sent. @throws ProblemError unless it is percent-encoded UTF-8
+ * (RFC 3986 §2.1)
  */
 function requireDecodable(rawQuery: string): void {
   try {

@@ -21,8 +21,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * The password in the field.
- * @throws ProblemError `invalid-parameter` for a text that is not a password in UTF-8 and base64url (RFC 4648 §5), padded or
- * not
+ * @throws ProblemError `invalid-parameter` for a text that is not a password in UTF-8 and base64url (RFC 4648 §5),
+ * padded or not
  */
 function passwordIn(field: string): string {
   const password = decode(field)

@@ -57,8 +57,8 @@ export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): S
 }
 
 /**
- * @throws ProblemError `several-credentials` for two cookies of one name: the server cannot know which one is meant (RFC
- * 6265bis §4.2.2)
+ * @throws ProblemError `several-credentials` for two cookies of one name: the server cannot know which one is meant
+ * (RFC 6265bis §4.2.2)
  */
 function onlyOf(keys: readonly string[]): string | undefined {
   if (keys.length <= 1) return keys[0]

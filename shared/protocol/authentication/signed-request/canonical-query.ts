@@ -16,7 +16,8 @@ export interface SignedParameter {
 
 /**
  * The parameters of a raw query (without `?`), in their order.
- * @throws ProblemError `invalid-parameter` for a wrong encoding or a parameter that is given twice; `ambiguous-parameter`
+ * @throws ProblemError `invalid-parameter` for a wrong encoding or a parameter that is given twice;
+ * `ambiguous-parameter`
  */
 export function readSignedQuery(rawQuery: string): SignedParameter[] {
   const decode = plain.test(rawQuery) ? asItStands : decodeText

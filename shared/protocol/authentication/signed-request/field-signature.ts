@@ -17,7 +17,8 @@ import {
 import { type CoveredComponents, readCovered, signatureBase } from './signature-base.ts'
 
 /**
- * Reads the signature in the header fields. @throws ProblemError `several-credentials`, and for parts that are not covered
+ * Reads the signature in the header fields. @throws ProblemError `several-credentials`, and for parts that are not
+ * covered
  */
 export const readFieldSignature: ReadSignature = async (request, { publicOrigin }) => {
   const { input, signature } = onlySignature(request)

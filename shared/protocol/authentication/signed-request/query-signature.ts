@@ -9,7 +9,10 @@ const keyIdForm = /^[\x21-\x7e]{1,64}$/
 const timestampForm = /^\d{1,12}$/
 const signatureForm = /^(?:[0-9A-Fa-f]{2}){1,1024}$/
 
-/** Reads the signature in the query. @throws ProblemError `invalid-signature`, `invalid-parameter`, `ambiguous-parameter` */
+/**
+ * Reads the signature in the query. @throws ProblemError `invalid-signature`, `invalid-parameter`,
+ * `ambiguous-parameter`
+ */
 export const readQuerySignature: ReadSignature = (request) => {
   const parameters = readSignedQuery(request.rawQuery)
   const valueOfParameter = (name: string): string | undefined =>

@@ -28,7 +28,8 @@ interface Component {
 const maxComponents = 32
 
 /**
- * Reads the covered components. @throws ProblemError `invalid-signature` for an unknown or repeated one, and for too many
+ * Reads the covered components. @throws ProblemError `invalid-signature` for an unknown or repeated one, and for too
+ * many
  */
 export function readCovered(input: Item | InnerList | undefined): CoveredComponents {
   const [items, parameters] = input ?? []

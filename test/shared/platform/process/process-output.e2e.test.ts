@@ -7,7 +7,10 @@ import { compiled } from '../../../support/processes/compiled.ts'
 
 const root = join(import.meta.dirname, '../../../..')
 
-/** Begins as a server does, logs and prints for a while, says on standard error that it is there still, and ends as a server does. */
+/**
+ * Begins as a server does, logs and prints for a while, says on standard error that it is there still, and ends as a
+ * server does.
+ */
 const program = (format: string) => `
   import { setTimeout as sleep } from 'node:timers/promises'
   import { createLog } from '${compiled('shared/platform/log/log.ts')}'

@@ -19,7 +19,9 @@ const channel = '{keyhold}:test:channel'
 const ttlSeconds = 60
 const maxAgeMs = 500
 
-/** How long a call may take to fail: the time-out of commands and much room for a busy machine, but no other time-out. */
+/**
+ * How long a call may take to fail: the time-out of commands and much room for a busy machine, but no other time-out.
+ */
 const failureMs = deadAfterMs - 100
 
 /** Before the time-out of commands: nobody has waited for an answer. */

@@ -81,7 +81,10 @@ export const digestClient: SchemeClient = {
 /** A path of either server that needs a caller. */
 const askable = ['/me', '/rest/v1/deals']
 
-/** A nonce from the challenge of the server at this URL. `fetch` says that it is a script in a browser, and would get none. */
+/**
+ * A nonce from the challenge of the server at this URL. `fetch` says that it is a script in a browser, and would get
+ * none.
+ */
 export async function askForNonce(url: string): Promise<string> {
   for (const path of askable) {
     const lines = await new Promise<string>((resolve, reject) => {
