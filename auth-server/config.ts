@@ -36,7 +36,7 @@ export const authSettings = {
   }),
   FIRST_PASSWORD_FILE: text(
     'file that the password of the first user, admin, is written to (mode 0600); without one it is printed once, ' +
-      'and production makes no first user',
+      'and in production the server does not start without a first user',
     undefined,
   ),
   ACCESS_TOKEN_TTL: integer('life of an access token in seconds', { fallback: 1800, min: 1, max: 86_400 }),
