@@ -197,7 +197,7 @@ describe('npm start', () => {
     await expect.poll(() => answer).toContain('100 Continue')
     socket.write(body.slice(0, 5))
     const ended = child.end('SIGINT')
-    await expect.poll(() => child.output()).toContain('SIGINT: finishing')
+    await expect.poll(() => child.output()).toContain('SIGINT: answering')
     await pause(200)
     socket.write(body.slice(5))
     expect(await ended).toBe(0)
