@@ -9,8 +9,8 @@ import { describeEmbedded } from '../support/stores/backends.ts'
 import { commandRows, type Entry, plantedTask, routeTable } from '../support/worlds/rights-alone.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
-/** In every text and every amount of a planted deal. */
-const planted = /planted|7654321/i
+/** In every text and every amount of a planted deal. Digits of a metric may be the same by chance, within a number. */
+const planted = /planted|(?<![\d.])7654321/i
 /** Members that say something of a deal's state. */
 const ofState = /"(current|currentStatus|held|allowed|blocked|openTasks|price|status":"(open|completed|cancelled))"/
 
