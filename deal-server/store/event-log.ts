@@ -47,7 +47,7 @@ const runId = `concat_ws(' ', (pg_control_system()).system_identifier, (pg_contr
 
 /** `$1`: a position or null. */
 const snapshotStatement = `
-  select pg_current_snapshot()::text as snapshot, ${runId} as incarnation, ${lastShown} as last,
+  select pg_current_snapshot()::text as snapshot, ${runId} as "runId", ${lastShown} as last,
     (select e.xid::text from deals.events e where e.position = $1::text::bigint) as xid`
 
 const isHidden = `e.type <> 'deal.deleted' and not exists (
@@ -58,7 +58,7 @@ const isHidden = `e.type <> 'deal.deleted' and not exists (
  * of the last page is the last visible event.
  */
 const readStatement = (source: string, { last = 'null::json', more = '' }): string => `
-  select ${horizon}::text as horizon, ${heldBack} as held_back, ${runId} as incarnation, ${last} as last, (
+  select ${horizon}::text as horizon, ${heldBack} as held_back, ${runId} as "runId", ${last} as last, (
     select json_agg(p order by p.xid, p.position) from (
       select e.*${more} from ${source} e
       where (e.xid, e.position) > ($1::text::xid8, $2::text::bigint) and e.xid < ${horizon}
