@@ -59,7 +59,7 @@ const moment = `${prelude}
 return current_run() .. ':' .. string.format('%.0f', milliseconds())
 `
 
-// KEYS: any key of the node asked. ARGV: channel, message, moment, greatest age in milliseconds.
+// KEYS: any key of the node asked. ARGV: channel, message, cache time, greatest age in milliseconds.
 const publish = `${prelude}
 local then_run, then_milliseconds = ARGV[3]:match('^(%S+):(%d+)$')
 if then_run ~= current_run() then return 0 end

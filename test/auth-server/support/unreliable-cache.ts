@@ -13,7 +13,7 @@ export interface UnreliableCache extends Cache {
   fates: Fate[]
   /** Runs before each call; a test decides there in which order calls take effect. */
   beforeCall: () => Promise<unknown>
-  /** A new, empty incarnation: what Redis is after a restart. */
+  /** A new, empty run of the cache, as Redis has after a restart. */
   restart(): Promise<void>
   /** The cache behind, without losses. */
   readonly reliable: Cache
