@@ -9,6 +9,7 @@ import {
   type Place,
   type Snapshot,
 } from '../events/event-log.ts'
+import { rfc3339OfRow } from './rows.ts'
 
 /** A row of `deals.events` in the form of `json_agg`: transaction numbers are texts. */
 interface EventRow {
@@ -170,7 +171,7 @@ const eventOfRow = (row: EventRow): LoggedEvent => ({
   type: row.type,
   data: row.data,
   currency: row.currency,
-  occurredAt: new Date(row.occurred_at).toISOString(),
+  occurredAt: rfc3339OfRow(row.occurred_at),
   actor: row.actor,
   actorUserId: row.actor_user_id,
   useCase: row.use_case,

@@ -101,10 +101,15 @@ export const documentNumberText = text({ min: 0, max: 64, multiline: false }, 'd
 /** A machine-readable reason: 1–40 characters. */
 export const reasonCode = z.string().regex(/^[a-z0-9-]{1,40}$/, 'Expected 1 to 40 of a-z, 0-9 and -.')
 
+const uuidPattern = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/
+
+/** A UUID in any case, in lower case; undefined for other text. */
+export const parseUuid = (text: string): string | undefined => (uuidPattern.test(text) ? text.toLowerCase() : undefined)
+
 /** A UUID in any case; the output is in lower case. */
 export const uuid = z
   .string()
-  .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, 'Expected a UUID.')
+  .regex(uuidPattern, 'Expected a UUID.')
   .transform((value) => value.toLowerCase())
   .meta({ examples: ['0198c0de-0000-4000-8000-000000000001'] })
 

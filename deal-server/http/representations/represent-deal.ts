@@ -5,18 +5,20 @@ import { shownTask } from '../../domain/task.ts'
 /**
  * A deal in responses of all styles: amounts in major units as JSON numbers, times in RFC 3339, one order of members.
  */
-export const representDeal = (deal: Deal) => ({ ...representListedDeal(deal), tasks: deal.tasks.map(shownTask) })
+export const representDeal = (deal: Deal) =>
+  Object.assign(representListedDeal(deal), { tasks: deal.tasks.map(shownTask) })
 
 /** A deal in lists: without its tasks. */
 export function representListedDeal(deal: Deal) {
   const { currency, completion } = deal
+  const priceText = decimalText(deal.price, currency)
   const amount = (minor: MinorUnits | null) => (minor === null ? null : majorUnits(minor, currency))
   return {
     id: deal.id,
     name: deal.name,
-    price: majorUnits(deal.price, currency),
+    price: Number(priceText),
     currency,
-    priceText: decimalText(deal.price, currency),
+    priceText,
     description: deal.description,
     completionDate: deal.completionDate,
     ownerId: deal.ownerId,

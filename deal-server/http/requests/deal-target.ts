@@ -2,7 +2,7 @@ import { checkValue } from '../../../shared/platform/http/content/check-value.ts
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
-import { uuid } from '../../use-cases/parameters.ts'
+import { parseUuid, uuid } from '../../use-cases/parameters.ts'
 import type { CommandInvocation } from './invocation.ts'
 
 /** The deal id in the path, in lower case. @throws ProblemError `not-found` unless it is a UUID */
@@ -80,8 +80,8 @@ function requireOptional(command: Command, pointer: string): undefined {
 
 /** @throws ProblemError `not-found` unless the text is a UUID */
 function dealIdOf(text: string): string {
-  const parsed = uuid.safeParse(text)
-  if (parsed.success) return parsed.data
+  const id = parseUuid(text)
+  if (id !== undefined) return id
   throw new ProblemError('not-found', 'There is no such deal: a deal id is a UUID.')
 }
 

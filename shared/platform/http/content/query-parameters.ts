@@ -10,6 +10,7 @@ import { checkValue } from './check-value.ts'
  * @throws ProblemError `invalid-parameter`
  */
 export function readQuery<Schema extends z.ZodType>(request: HttpRequest, schema: Schema): z.output<Schema> {
+  if (request.rawQuery === '') return readEmptyQuery(schema)
   requireDecodable(request.rawQuery)
   const value: Record<string, string> = Object.create(null)
   for (const [name, text] of request.query) {
@@ -17,8 +18,21 @@ export function readQuery<Schema extends z.ZodType>(request: HttpRequest, schema
     if (name in value) throw givenTwice(name)
     value[name] = text
   }
+  return checkParameters(schema, { ...value })
+}
+
+/** The result of each schema for a request without parameters: most requests have none. */
+const ofEmptyQuery = new WeakMap<z.ZodType, unknown>()
+
+function readEmptyQuery<Schema extends z.ZodType>(schema: Schema): z.output<Schema> {
+  const known = ofEmptyQuery.get(schema) ?? Object.freeze(checkParameters(schema, {}))
+  ofEmptyQuery.set(schema, known)
+  return known as z.output<Schema>
+}
+
+function checkParameters<Schema extends z.ZodType>(schema: Schema, value: object): z.output<Schema> {
   try {
-    return checkValue(schema, { ...value })
+    return checkValue(schema, value)
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
     throw new ProblemError('invalid-parameter', error.message, { members: error.members })

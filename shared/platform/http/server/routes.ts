@@ -107,17 +107,26 @@ export function createApp(options: AppOptions): Hono<Env> {
   for (const route of options.routes) {
     app.on([...route.methods], route.path, (context) => serve(context, options, route))
   }
+  // Apart from the routes: the framework would compose several handlers of one path for each request.
+  const others = otherMethods(options)
+  app.notFound((context) => others.fetch(context.req.raw, context.env))
+  return app
+}
+
+/** Answers OPTIONS, and refuses the methods that a path does not have, and unknown paths. */
+function otherMethods(options: AppOptions): Hono<Env> {
+  const app = new Hono<Env>({ strict: false })
   for (const [path, methods] of allowedMethods(options.routes)) {
     const allow = [...methods, 'OPTIONS'].join(', ')
     const headers = { allow, ...(methods.has('PATCH') ? acceptPatch : {}) }
     const handle: Route['handle'] = ({ method }) => answerOtherMethod(method, headers)
-    app.all(path, (context) => serve(context, options, { handle }))
+    app.all(path, (context) => serve(context, options, { path, handle }))
   }
   const unknown = options.unknownPath ?? (() => new ProblemError('not-found', 'There is no such route.'))
   const refuse: Route['handle'] = ({ path }) => {
     throw unknown(path)
   }
-  app.all('*', (context) => serve(context, options, { handle: refuse }))
+  app.notFound((context) => serve(context, options, { path: '*', handle: refuse }))
   return app
 }
 
@@ -142,7 +151,7 @@ function answerOtherMethod(method: string, headers: { readonly allow: string }):
 async function serve(
   context: Context<Env>,
   options: AppOptions,
-  served: Pick<Route, 'handle' | 'maxBodyBytes' | 'finish'>,
+  served: Pick<Route, 'path' | 'handle' | 'maxBodyBytes' | 'finish'>,
 ): Promise<Response> {
   const started = options.clock.monotonic()
   const incoming = context.env.incoming
@@ -163,7 +172,7 @@ async function serve(
   )
   const response = options.cors?.(request, handled) ?? handled
   served.finish?.(request, response)
-  const { routePath: route } = context.req
+  const { path: route } = served
   const durationMs = options.clock.monotonic() - started
   options.observe?.({ method: request.method, route, status: response.status, durationMs })
   if (options.log.isLevelEnabled('info')) {
