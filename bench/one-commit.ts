@@ -50,7 +50,7 @@ export async function recordCommits(
 /** The commit for another deal. A command is one version and, here, one event. So both counts are equal. */
 export const commitFor = (template: DealCommit, { id, version }: DealBefore): DealCommit => ({
   ...template,
-  expectedVersion: version,
+  before: template.before && { ...template.before, id, version, sequence: version },
   deal: { ...template.deal, id, version: version + 1, sequence: version + 1 },
   events: template.events.map((event) => ({ ...event, sequence: version + 1 })),
 })

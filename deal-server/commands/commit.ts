@@ -44,7 +44,7 @@ async function writeSuccess(
   if (!outcome.changed) return command === undefined || (await repository.keepCommand(command)) === 'committed'
   const context = { key, actor: caller.username, actorUserId: caller.userId, style, requestId, at }
   const tasks = outcome.deal.tasks.filter((task) => !before?.tasks.includes(task))
-  const commit = { expectedVersion: before?.version, deal: outcome.deal, tasks, events, context, command }
+  const commit = { before, deal: outcome.deal, tasks, events, context, command }
   return (await repository.commit(commit)) === 'committed'
 }
 

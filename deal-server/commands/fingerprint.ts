@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { shortestDecimal } from '../domain/money.ts'
 import { mapAmounts } from './amount-parameters.ts'
 import type { CommandRequest } from './command-context.ts'
@@ -11,7 +11,7 @@ import type { CommandRequest } from './command-context.ts'
 export function fingerprintOf({ bound, dealId }: Pick<CommandRequest, 'bound' | 'dealId'>): string {
   const { id: _dealId, ...params } = bound.params
   const content = { useCase: bound.name, dealId: dealId ?? null, params: mapAmounts(params, shortestDecimal) }
-  return createHash('sha256').update(canonicalJson(content)).digest('base64url')
+  return hash('sha256', canonicalJson(content), 'base64url')
 }
 
 /**

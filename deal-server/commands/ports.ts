@@ -86,8 +86,8 @@ export interface Loaded {
 
 /** All that one accepted command writes in one statement: everything or nothing. */
 export interface DealCommit {
-  /** The version that the decision was made on; undefined for a new deal. */
-  readonly expectedVersion: number | undefined
+  /** The deal that the decision was made on, whose version must still be stored; undefined for a new deal. */
+  readonly before: Deal | undefined
   readonly deal: Deal
   /** The new and the changed tasks. */
   readonly tasks: readonly Task[]

@@ -11,11 +11,11 @@ import { listDeals } from './list-deals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
 import {
   type CommandRow,
+  changedColumns,
   commandOfRow,
   type DealRow,
   dealOfRow,
   rowOfCommand,
-  rowOfDeal,
   rowsOfEvents,
   rowsOfTasks,
   type TaskRow,
@@ -24,7 +24,7 @@ import { commitStatement, keepCommandStatement, loadStatement, readDealsStatemen
 
 const batchRules = {
   maxItems: 64,
-  maxInFlight: 4,
+  maxInFlight: 2,
   isItemError: (error: unknown) => error instanceof DatabaseError,
 }
 
@@ -105,15 +105,17 @@ async function loadAll(database: Database, items: readonly LoadItem[]): Promise<
 }
 
 async function commitAll(database: Database, commits: readonly DealCommit[]): Promise<CommitResult[]> {
-  const input = commits.map((commit) => ({
-    expected_version: commit.expectedVersion ?? null,
-    deal: rowOfDeal(commit.deal),
-    tasks: commit.tasks.length === 0 ? null : rowsOfTasks(commit),
-    events: rowsOfEvents(commit),
-    command: commit.command ? rowOfCommand(commit.command) : null,
+  const deals = commits.map(({ before, deal }) => ({
+    id: deal.id,
+    expected_version: before?.version ?? null,
+    changes: changedColumns(before, deal),
   }))
+  const events = commits.flatMap(rowsOfEvents)
+  const commands = commits.flatMap(({ command }) => (command ? [rowOfCommand(command)] : []))
+  const tasks = commits.flatMap(rowsOfTasks)
   try {
-    const rows = await database.query<{ id: string }>(commitStatement, [JSON.stringify(input)])
+    const parameters = [deals, events, commands, tasks].map((rows) => JSON.stringify(rows))
+    const rows = await database.query<{ id: string }>(commitStatement, parameters)
     const written = new Set(rows.map(({ id }) => id))
     return commits.map(({ deal }) => (written.has(deal.id) ? 'committed' : 'version-lost'))
   } catch (error) {

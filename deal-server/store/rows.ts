@@ -147,8 +147,8 @@ export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
     done_at: task.doneAt,
   }))
 
-/** The row of a deal, for insert and update; amounts in minor units. */
-export const rowOfDeal = (deal: Deal): DealRow => ({
+/** The row of a deal; amounts in minor units. */
+const rowOfDeal = (deal: Deal): DealRow => ({
   id: deal.id,
   name: deal.name,
   price: deal.price,
@@ -180,6 +180,16 @@ export const rowOfDeal = (deal: Deal): DealRow => ({
   deleted_at: deal.deletedAt,
   purge_at: deal.purgeAt,
 })
+
+/** The columns of a deal that differ from `before`; all columns of a new deal. */
+export function changedColumns(before: Deal | undefined, deal: Deal): Partial<DealRow> {
+  const row = rowOfDeal(deal)
+  if (!before) return row
+  const old = rowOfDeal(before)
+  const changed: Partial<Record<keyof DealRow, unknown>> = {}
+  for (const name of Object.keys(row) as (keyof DealRow)[]) if (row[name] !== old[name]) changed[name] = row[name]
+  return changed as Partial<DealRow>
+}
 
 /** The command of a row; times in RFC 3339, UTC. */
 export const commandOfRow = (row: CommandRow): CommandRecord => ({

@@ -40,43 +40,45 @@ const mutableTaskColumns = columnsOf(tasks).filter((name) => name !== 'id' && na
 const ownEventColumns = new Set(['position', 'xid', 'schema_version'])
 const eventColumns = columnsOf(events).filter((name) => !ownEventColumns.has(name))
 
-/** `$1`: `[{expected_version, deal, tasks, events, command}]`. Returns the id of each deal that was written. */
+/**
+ * `$1`: `[{id, expected_version, changes}]`, where `changes` has the changed columns, or all columns of a new deal;
+ * `$2`, `$3`, `$4`: rows of events, commands and tasks. Returns the id of each deal that was written.
+ */
 export const commitStatement = `
-  with input as (
-    select i.expected_version, i.tasks, i.events, i.command, r.*
-    from json_to_recordset($1::text::json) as i(expected_version int, deal json, tasks json, events json, command json),
-      json_populate_record(null::deals.deals, i.deal) as r
+  with input as materialized (
+    select * from json_to_recordset($1::text::json) as i(id uuid, expected_version int, changes json)
   ),
   locked as materialized (
     select d.id from deals.deals d
     where d.id = any(array(select id from input where expected_version is not null)) order by d.id for update
   ),
   updated as (
-    update deals.deals d set ${mutableDealColumns.map((name) => `${name} = i.${name}`).join(', ')}
+    update deals.deals d
+    set (${mutableDealColumns.join(', ')}) =
+      (select ${mutableDealColumns.map((name) => `r.${name}`).join(', ')} from json_populate_record(d, i.changes) r)
     from input i join locked l on l.id = i.id
     where d.id = i.id and d.version = i.expected_version
     returning d.id
   ),
   inserted as (
-    insert into deals.deals (id, ${mutableDealColumns.join(', ')})
-    select id, ${mutableDealColumns.join(', ')} from input where expected_version is null
+    insert into deals.deals select r.* from input i, json_populate_record(null::deals.deals, i.changes) r
+    where i.expected_version is null
     returning id
   ),
   written as (select id from updated union all select id from inserted),
-  worked_on as (
-    insert into deals.tasks
-    select r.* from input i join written w on w.id = i.id, json_populate_recordset(null::deals.tasks, i.tasks) as r
-    on conflict (deal_id, id) do update set ${mutableTaskColumns.map((name) => `${name} = excluded.${name}`).join(', ')}
-  ),
-  remembered as (
-    insert into deals.commands
-    select r.* from input i join written w on w.id = i.id, json_populate_record(null::deals.commands, i.command) as r
-    where i.command is not null
-  ),
   happened as (
     insert into deals.events (${eventColumns.join(', ')})
     select ${eventColumns.map((name) => `e.${name}`).join(', ')}
-    from input i join written w on w.id = i.id, json_populate_recordset(null::deals.events, i.events) as e
+    from json_populate_recordset(null::deals.events, $2::text::json) e join written w on w.id = e.deal_id
+  ),
+  remembered as (
+    insert into deals.commands
+    select c.* from json_populate_recordset(null::deals.commands, $3::text::json) c join written w on w.id = c.deal_id
+  ),
+  worked_on as (
+    insert into deals.tasks
+    select t.* from json_populate_recordset(null::deals.tasks, $4::text::json) t join written w on w.id = t.deal_id
+    on conflict (deal_id, id) do update set ${mutableTaskColumns.map((name) => `${name} = excluded.${name}`).join(', ')}
   )
   select id from written`
 

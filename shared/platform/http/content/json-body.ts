@@ -17,7 +17,7 @@ export async function readJson(request: HttpRequest): Promise<unknown> {
   }
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+    text = utf8.decode(bytes)
   } catch {
     throw new ProblemError('invalid-body', 'The body is not valid UTF-8.')
   }
@@ -26,6 +26,8 @@ export async function readJson(request: HttpRequest): Promise<unknown> {
     throw new ProblemError('invalid-body', `The body is more than ${maxDepth} levels deep.`)
   return value
 }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 function parse(text: string): unknown {
   try {
