@@ -3,8 +3,7 @@ export const signatureParameters = new Set(['timestamp', 'apikey', 'signature', 
 
 /** True for a parameter of a signed request. Every route allows these parameters, and no route reads them. */
 export const isSignatureParameter = (name: string): boolean =>
-  signatureParameters.has(name) ||
-  (/[A-Z]/.test(name) && signatureParameters.has(name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())))
+  signatureParameters.has(name) || signatureParameters.has(lowerCase(name))
 
 /** Lower case of ASCII letters only, without locales and without folding of other scripts. */
 export const lowerCase = (text: string): string =>

@@ -12,13 +12,13 @@ import { checkValue } from './check-value.ts'
 export function readQuery<Schema extends z.ZodType>(request: HttpRequest, schema: Schema): z.output<Schema> {
   if (request.rawQuery === '') return readEmptyQuery(schema)
   requireDecodable(request.rawQuery)
-  const value: Record<string, string> = Object.create(null)
+  const own = new Map<string, string>()
   for (const [name, text] of request.query) {
     if (request.isCredentialParameter(name)) continue
-    if (name in value) throw givenTwice(name)
-    value[name] = text
+    if (own.has(name)) throw givenTwice(name)
+    own.set(name, text)
   }
-  return checkParameters(schema, { ...value })
+  return own.size === 0 ? readEmptyQuery(schema) : checkParameters(schema, Object.fromEntries(own))
 }
 
 /** The result of each schema for a request without parameters: most requests have none. */
