@@ -32,21 +32,21 @@ export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts
     unknownForMs: 0,
   })
   return {
-    peek: (user, traceContext) => held.peek(targetOf(user), traceContext),
+    peek: (user, traceContext) => held.peek(keyOf(user), traceContext),
     find: async (user, traceContext) => {
-      const target = targetOf(user)
-      return target === '' ? undefined : held.renew(target, () => ask(ports, target, traceContext), traceContext)
+      const [name, value] = namedBy(user)
+      if (!isUsername(value)) return undefined
+      const { target } = questionOf(digestSecretExchange, { path: {}, query: { [name]: value }, body: undefined })
+      return held.renew(keyOf(user), () => ask(ports, target, traceContext), traceContext)
     },
   }
 }
 
-/** The target of the request; empty for a text that can be neither a user name nor the hash of one. */
-function targetOf(user: DigestCredential['user']): string {
-  const [name, value] = 'username' in user ? ['username', user.username] : ['userhash', user.userhash]
-  return isUsername(value)
-    ? questionOf(digestSecretExchange, { path: {}, query: { [name]: value }, body: undefined }).target
-    : ''
-}
+/** The parameter that names the user in a question to the auth server, and its value. */
+const namedBy = (user: DigestCredential['user']): readonly ['username' | 'userhash', string] =>
+  'username' in user ? ['username', user.username] : ['userhash', user.userhash]
+
+const keyOf = (user: DigestCredential['user']): string => namedBy(user).join(' ')
 
 async function ask(
   { authClient, serviceSecret }: DigestSecretsPorts,

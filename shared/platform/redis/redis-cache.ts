@@ -15,6 +15,7 @@ import { ChannelListeners, type Listener } from '../cache/channel-listeners.ts'
 import type { Forgery } from '../cache/report-forgeries.ts'
 import type { Clock } from '../clock.ts'
 import { Availability } from '../concurrency/availability.ts'
+import { gather } from '../concurrency/gather.ts'
 import { Unavailable } from '../problems/errors.ts'
 import { DeadlinePassed, withDeadline } from './deadline.ts'
 import { connectRedis, type RedisConnections } from './redis-connections.ts'
@@ -55,6 +56,11 @@ export function openRedisCache(url: string, options: RedisCacheOptions): Cache {
   return new RedisCache(url, options)
 }
 
+/** A number of a key. */
+interface UseOfKey extends NumberUse {
+  readonly key: string
+}
+
 class RedisCache implements Cache {
   readonly #connections: RedisConnections
   readonly #subscriber: RedisSubscriber
@@ -62,6 +68,13 @@ class RedisCache implements Cache {
   readonly #availability: Availability
   readonly #timeoutMs: number
   readonly #onForgery: (forgery: Forgery) => void
+  /** Uses of numbers are gathered: a script for each of them would cost Redis more than the uses. */
+  readonly #useOneNumber = gather<UseOfKey, number>({
+    run: (uses) => this.#useNumbers(uses),
+    isItemError: () => false,
+    maxItems: 64,
+    maxInFlight: 2,
+  })
   /** The error of the last attempt to connect. It says more than the error of a command without connection. */
   #connectionError: Error | undefined
 
@@ -100,9 +113,8 @@ class RedisCache implements Cache {
     return verdictOf(await this.#ask((redis) => redis.keyholdAllowsAttempt(2 * keys.length, ...argv)))
   }
 
-  async useNumber(key: string, { number, ttlSeconds }: NumberUse): Promise<'used' | 'refused' | 'unknown'> {
-    const argv = [String(number), String(lifetimeMs(ttlSeconds))]
-    const answer = await this.#ask((redis) => redis.keyholdUseNumber(key, ...argv))
+  async useNumber(key: string, use: NumberUse): Promise<'used' | 'refused' | 'unknown'> {
+    const answer = await this.#useOneNumber({ key, ...use })
     if (answer < 0) return 'unknown'
     return answer === 1 ? 'used' : 'refused'
   }
@@ -165,6 +177,12 @@ class RedisCache implements Cache {
   #validValue(opened: Opened, what: Forgery): string | undefined {
     if (opened === 'forged') this.#onForgery(what)
     return typeof opened === 'object' ? opened.value : undefined
+  }
+
+  #useNumbers(uses: readonly UseOfKey[]): Promise<number[]> {
+    const keys = uses.map(({ key }) => key)
+    const argv = uses.flatMap(({ number, ttlSeconds }) => [String(number), String(lifetimeMs(ttlSeconds))])
+    return this.#ask((redis) => redis.keyholdUseNumbers(keys.length, ...keys, ...argv))
   }
 
   /** Runs a command. After a time-out, all calls fail at once until a probe is answered. */

@@ -115,27 +115,32 @@ end
 return 1
 `
 
-// KEYS: the used numbers: id of the run, highest number, and 64 marks, the first of which belongs to the highest
-// number. ARGV: number, time to live in milliseconds. Returns 1 for used now, 0 for refused, -1 for unknown.
-const useNumber = `${prelude}
+// KEYS: the used numbers of each item: id of the run, highest number, and 64 marks, the first of which belongs to the
+// highest number. Items may share a key. ARGV: number and time to live in milliseconds of each item. Returns for each
+// item 1 for used now, 0 for refused, -1 for unknown.
+const useNumbers = `${prelude}
 local here = current_run()
-local there, highest, marks = (redis.call('GET', KEYS[1]) or ''):match('^(%S+) (%d+) ([01]+)$')
-if there ~= here then return -1 end
-local number = tonumber(ARGV[1])
-local ahead = number - tonumber(highest)
-if ahead <= -64 then return 0 end
-if ahead > 0 then
-  highest = string.format('%.0f', number)
-  marks = ('1' .. ('0'):rep(math.min(ahead, 64) - 1) .. marks):sub(1, 64)
-else
-  if marks:sub(1 - ahead, 1 - ahead) == '1' then return 0 end
-  marks = marks:sub(1, -ahead) .. '1' .. marks:sub(2 - ahead)
+local function use(key, number, life)
+  local there, highest, marks = (redis.call('GET', key) or ''):match('^(%S+) (%d+) ([01]+)$')
+  if there ~= here then return -1 end
+  local ahead = number - tonumber(highest)
+  if ahead <= -64 then return 0 end
+  if ahead > 0 then
+    highest = string.format('%.0f', number)
+    marks = ('1' .. ('0'):rep(math.min(ahead, 64) - 1) .. marks):sub(1, 64)
+  else
+    if marks:sub(1 - ahead, 1 - ahead) == '1' then return 0 end
+    marks = marks:sub(1, -ahead) .. '1' .. marks:sub(2 - ahead)
+  end
+  redis.call('SET', key, here .. ' ' .. highest .. ' ' .. marks, 'PX', life)
+  return 1
 end
-redis.call('SET', KEYS[1], here .. ' ' .. highest .. ' ' .. marks, 'PX', ARGV[2])
-return 1
+local answers = {}
+for at = 1, #KEYS do answers[at] = use(KEYS[at], tonumber(ARGV[2 * at - 1]), ARGV[2 * at]) end
+return answers
 `
 
-// KEYS and ARGV as above.
+// KEYS: the used numbers. ARGV: number, time to live in milliseconds.
 const startNumbers = `${prelude}
 redis.call('SET', KEYS[1], current_run() .. ' ' .. ARGV[1] .. ' 1' .. ('0'):rep(63), 'PX', ARGV[2])
 return 1
@@ -148,7 +153,7 @@ export const cacheScripts = {
   keyholdRemoveVersion: { lua: removeVersion, numberOfKeys: 1 },
   keyholdTime: { lua: moment, numberOfKeys: 1 },
   keyholdPublish: { lua: publish, numberOfKeys: 1 },
-  keyholdUseNumber: { lua: useNumber, numberOfKeys: 1 },
+  keyholdUseNumbers: { lua: useNumbers },
   keyholdStartNumbers: { lua: startNumbers, numberOfKeys: 1 },
   keyholdBeginAttempt: { lua: beginAttempt },
   keyholdEndAttempt: { lua: endAttempt },
@@ -162,7 +167,7 @@ export interface CacheScripts {
   keyholdRemoveVersion(key: string, version: string): Promise<number>
   keyholdTime(key: string): Promise<string>
   keyholdPublish(key: string, ...argv: string[]): Promise<number>
-  keyholdUseNumber(key: string, ...argv: string[]): Promise<number>
+  keyholdUseNumbers(numberOfKeys: number, ...keysAndArgv: string[]): Promise<number[]>
   keyholdStartNumbers(key: string, ...argv: string[]): Promise<number>
   keyholdBeginAttempt(numberOfKeys: number, ...keysAndArgv: string[]): Promise<number>
   keyholdEndAttempt(numberOfKeys: number, ...keysAndArgv: string[]): Promise<number>

@@ -71,10 +71,11 @@ export function createDigestNonces({ secrets, clock, ids }: DigestNonceOptions):
       return Buffer.concat([content, macOf(content, key)]).toString('base64url')
     },
     read: (text) => {
-      const known = right.get(text) ?? readAnew(text)
-      if (!known || known.issuedAt > clock.now() + clockToleranceSeconds * 1000) return undefined
-      right.set(text, known)
-      return known
+      const known = right.get(text)
+      const nonce = known ?? readAnew(text)
+      if (!nonce || nonce.issuedAt > clock.now() + clockToleranceSeconds * 1000) return undefined
+      if (!known) right.set(text, nonce)
+      return nonce
     },
   }
 }
