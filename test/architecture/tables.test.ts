@@ -12,6 +12,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/embedded/data-lock.ts': 'one call',
   'shared/platform/concurrency/gather.ts': 'one batch',
   'shared/platform/http/content/form-body.ts': 'one body',
+  'shared/platform/http/content/query-parameters.ts': 'one query',
   'shared/platform/http/server/routes.ts': 'the routes',
   'shared/platform/metrics/metrics.ts': 'the metrics, and one report of them',
   'shared/platform/openapi/document.ts': 'one document',
