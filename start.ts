@@ -40,6 +40,7 @@ import { OperatorError, withFilesOf } from './shared/platform/operator-error.ts'
 import { openPostgres } from './shared/platform/postgres/postgres.ts'
 import { generatedSecret } from './shared/platform/process/generated-secrets.ts'
 import { beginServer, closeOnSignal, endWith, requireSettings } from './shared/platform/process/process.ts'
+import { projectFolder } from './shared/platform/project-folder.ts'
 import { openCache } from './shared/platform/redis/open-cache.ts'
 import { sharedProblems } from './shared/protocol/problems/both-servers.ts'
 import { isLoopbackHost, sharedPort } from './shared/protocol/settings/common-settings.ts'
@@ -102,7 +103,7 @@ function openDatabase(url: string | undefined): Database {
 }
 const authDatabase = openDatabase(auth.config.databaseUrl)
 const dealDatabase = openDatabase(deal.config.databaseUrl)
-const migrationsOf = (server: string) => join(import.meta.dirname, server, 'store/migrations')
+const migrationsOf = (server: string) => join(projectFolder, server, 'store/migrations')
 await prepareDatabase('AUTH_DATABASE_URL', async () => {
   await migrateDatabase(authDatabase, { migrationsFolder: migrationsOf('auth-server'), schema: 'auth' })
   await ensureAnonymous({ database: authDatabase, clock, ids })

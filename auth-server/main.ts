@@ -15,6 +15,7 @@ import { listenForMetrics } from '../shared/platform/metrics/serve-metrics.ts'
 import { openPostgres } from '../shared/platform/postgres/postgres.ts'
 import { generatedSecret } from '../shared/platform/process/generated-secrets.ts'
 import { beginServer, closeOnSignal, requireSettings } from '../shared/platform/process/process.ts'
+import { projectFolder } from '../shared/platform/project-folder.ts'
 import { openCache } from '../shared/platform/redis/open-cache.ts'
 import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
 import { warnOfUnverifiedWays } from '../shared/protocol/settings/unverified-connections.ts'
@@ -45,7 +46,10 @@ const cache = openCache({
   onForgery: forgeries.note,
 })
 await prepareDatabase('AUTH_DATABASE_URL', async () => {
-  await migrateDatabase(database, { migrationsFolder: join(import.meta.dirname, 'store/migrations'), schema: 'auth' })
+  await migrateDatabase(database, {
+    migrationsFolder: join(projectFolder, 'auth-server/store/migrations'),
+    schema: 'auth',
+  })
   await ensureAnonymous({ database, clock, ids })
 })
 const secretsKeys = config.secretsKeys ?? [await generatedSecret(config.dataDir, 'secrets-key')]

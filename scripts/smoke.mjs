@@ -18,7 +18,7 @@ const stopMs = 8_000
 
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-smoke-'))
 const [AUTH_PORT, DEAL_PORT] = await Promise.all([freePort(), freePort()])
-const child = spawn(program, ['--import', 'tsx', 'start.ts'], {
+const child = spawn(program, ['scripts/run.mjs', 'start.ts'], {
   cwd: fileURLToPath(new URL('../', import.meta.url)),
   env: { PATH: process.env.PATH, DATA_DIR: folder, KEYS_DIR: join(folder, 'keys'), AUTH_PORT, DEAL_PORT },
   stdio: ['ignore', 'pipe', 'pipe'],

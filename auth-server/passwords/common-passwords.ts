@@ -5,11 +5,12 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { projectFolder } from '../../shared/platform/project-folder.ts'
 
 /** Bytes of SHA-256 stored for a password: one in five million other passwords is refused by mistake. */
 const entryBytes = 5
 
-const file = join(import.meta.dirname, 'common-passwords.bin')
+const file = join(projectFolder, 'auth-server/passwords/common-passwords.bin')
 
 let known: Buffer | undefined
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { besideCode } from '../../scripts/compile.mjs'
 import { productionPackages } from '../support/processes/production-packages.ts'
 import { sourceFiles } from './source.ts'
 
@@ -17,12 +18,10 @@ const filesBesideCode = (): string[] =>
   )
 
 it('copies what stands beside the code into the build', () => {
-  const build = readFileSync(join(root, 'scripts/build.mjs'), 'utf8')
-  const copied = [...build.matchAll(/'([\w-]+(?:\/[\w.-]+)*\/?)'/g)].map(([, path = '']) => path)
   const files = filesBesideCode()
   expect(files).toContain('shared/platform/html/assets/pages.css')
   expect(
-    files.filter((file) => !copied.some((path) => file === path || (path.endsWith('/') && file.startsWith(path)))),
+    files.filter((file) => !besideCode.some((path) => file === path || (path.endsWith('/') && file.startsWith(path)))),
   ).toEqual([])
 })
 

@@ -9,6 +9,7 @@ import { cacheableResponse, entityTag } from '../http/cacheable.ts'
 import type { HttpRequest } from '../http/request.ts'
 import type { HttpResponse } from '../http/response.ts'
 import { ProblemError } from '../problems/errors.ts'
+import { projectFolder } from '../project-folder.ts'
 
 interface Asset {
   readonly contentType: string
@@ -18,7 +19,7 @@ interface Asset {
   readonly version: string
 }
 
-const ownFolder = join(import.meta.dirname, 'assets')
+const ownFolder = join(projectFolder, 'shared/platform/html/assets')
 const swaggerUiFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
 const places = {

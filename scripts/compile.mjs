@@ -1,0 +1,66 @@
+// Compiles TypeScript files, each with all that it imports, into plain JavaScript. A dozen files replace hundreds of
+// modules: Node.js loads them in a third of the time.
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+/** The folder of the project. */
+export const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** The programs of the project: servers and operators' tools. The file of a worker thread belongs here too. */
+export const programs = [
+  'start.ts',
+  'auth-server/main.ts',
+  'deal-server/main.ts',
+  'auth-server/cli/main.ts',
+  'auth-server/cli/offline/init-secrets.ts',
+]
+
+/** What the programs read at run time; it stands in the output where it stands in the project. */
+export const besideCode = [
+  'auth-server/passwords/common-passwords.bin',
+  'auth-server/store/migrations/',
+  'deal-server/store/migrations/',
+  'shared/platform/html/assets/',
+]
+
+/** Packages with files of their own, which stay in node_modules: machine code, the embedded database. */
+const external = ['@node-rs/argon2', '@electric-sql/pglite']
+
+/** Packages in the form of CommonJS that are put into a module need these names. */
+const names = `
+import { createRequire as createRequireOfModule } from 'node:module'
+const require = createRequireOfModule(import.meta.url)
+`
+
+/**
+ * Compiles `entryPoints` into `folder`, where `a/b.ts` becomes `a/b.js`. Types are not checked.
+ * @param {string} folder
+ * @param {readonly string[]} entryPoints
+ */
+export async function compile(folder, entryPoints = programs) {
+  await build({
+    absWorkingDir: root,
+    entryPoints: [...entryPoints],
+    outdir: folder,
+    outbase: '.',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    external,
+    banner: { js: names },
+    sourcemap: 'linked',
+    sourcesContent: false,
+    logLevel: 'warning',
+  })
+  for (const path of besideCode) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    cpSync(join(root, path), join(folder, path), { recursive: true })
+  }
+  const { name, version, type, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const own = { name, version, private: true, type, engines }
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(own, null, 2)}\n`)
+}

@@ -1,0 +1,98 @@
+// The compiled form of the project's files as they are now: made when a file has changed, else the one that is there.
+// The folder of one form is never written again, so a process that runs keeps its files, and processes that start
+// together do not disturb each other.
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const cache = join(root, 'node_modules/.cache/keyhold')
+const dayMs = 86_400_000
+const folders = ['auth-server', 'deal-server', 'shared']
+const files = ['start.ts', 'package.json', 'package-lock.json', 'scripts/compile.mjs']
+
+/**
+ * The folder in which `a/b.js` is the compiled form of `a/b.ts`. Also compiles the `further` files, if any; what they
+ * import is below the folders `furtherFolders`.
+ * @param {{ further?: readonly string[], furtherFolders?: readonly string[] }} options
+ * @throws Error when the cache cannot be written
+ */
+export async function compiledFolder({ further = [], furtherFolders = [] } = {}) {
+  const folder = join(cache, `compiled-${fingerprint([...folders, ...furtherFolders], further)}`)
+  if (!existsSync(folder)) await makeFolder(folder, further)
+  markAsUsed(folder)
+  return folder
+}
+
+/** What is to be compiled, in short. */
+function fingerprint(sources, further) {
+  const below = (folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+  const hash = createHash('sha256').update(further.join('\n'))
+  for (const file of [...sources.flatMap(below), ...files.map((name) => join(root, name))]) {
+    hash.update(`${file}\n`).update(readFileSync(file))
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+/** Compiles into a folder with another name first: another process may do the same. */
+async function makeFolder(folder, further) {
+  const { compile, programs } = await import('./compile.mjs')
+  const unfinished = `${folder}.${randomUUID()}`
+  mkdirSync(unfinished, { recursive: true })
+  try {
+    await compile(unfinished, [...programs, ...further])
+    renameSync(unfinished, folder)
+  } catch (error) {
+    rmSync(unfinished, { recursive: true, force: true })
+    if (!existsSync(folder)) throw error
+  }
+  removeUnused()
+}
+
+/** A server may load parts of its code days after its start. */
+function markAsUsed(folder) {
+  const mark = join(folder, 'users', String(process.pid))
+  try {
+    mkdirSync(dirname(mark), { recursive: true })
+    writeFileSync(mark, '')
+    utimesSync(folder, new Date(), new Date())
+  } catch {
+    // What cannot be written cannot be removed either.
+  }
+  process.on('exit', () => rmSync(mark, { force: true }))
+}
+
+function removeUnused() {
+  for (const name of readdirSync(cache).filter((name) => name.startsWith('compiled-'))) {
+    const folder = join(cache, name)
+    if (statSync(folder).mtimeMs < Date.now() - dayMs && !hasUser(folder)) rmSync(folder, { recursive: true })
+  }
+}
+
+function hasUser(folder) {
+  const users = join(folder, 'users')
+  return existsSync(users) && readdirSync(users).some((pid) => isRunning(Number(pid)))
+}
+
+function isRunning(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}

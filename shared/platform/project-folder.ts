@@ -1,0 +1,12 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/**
+ * The folder of the project, or of the build that runs: files beside the code have the same paths in both. It is the
+ * first one upwards with a `package.json`, because code of several folders stands in one compiled file.
+ */
+export const projectFolder = above(import.meta.dirname)
+
+function above(folder: string): string {
+  return existsSync(join(folder, 'package.json')) || dirname(folder) === folder ? folder : above(dirname(folder))
+}
