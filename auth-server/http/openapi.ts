@@ -31,30 +31,33 @@ interface Documented {
 }
 
 /** The routes of this server's OpenAPI document. It does not describe the routes for deal servers. */
-export function authOpenApiRoutes({ endpoints, ...documented }: Documented): Route[] {
-  const security = describeSecurity(documented.schemes)
+export const authOpenApiRoutes = ({ routes, ...documented }: Documented): Route[] =>
+  openApiRoutes({ routes, paths: ['/openapi.json'], describe: () => describeDocument(documented) })
+
+function describeDocument({ endpoints, problems, origin, schemes }: Omit<Documented, 'routes'>) {
+  const security = describeSecurity(schemes)
   const components = { ...responseComponents(endpoints), [oauthError.name]: oauthError.schema }
-  return openApiRoutes({
-    ...documented,
-    paths: ['/openapi.json'],
+  return {
+    problems,
+    origin,
     title: 'Keyhold auth server',
     description,
     tags,
-    schemas: { ...componentSchemas(components), Problem: problemSchema(documented.problems) },
-    parameters: {
-      IfNoneMatch: {
-        name: 'If-None-Match',
-        in: 'header',
-        required: false,
-        description: 'Entity tags, or `*`.',
-        schema: { type: 'string' },
-      },
-    },
+    schemas: { ...componentSchemas(components), Problem: problemSchema(problems) },
+    parameters: { IfNoneMatch: ifNoneMatch },
     security: security.security,
     securitySchemes: {
       bearer: { ...token, description: 'An access token.' },
       ...security.securitySchemes,
       refreshToken: { ...token, description: 'A refresh token.' },
     },
-  })
+  }
+}
+
+const ifNoneMatch = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'Entity tags, or `*`.',
+  schema: { type: 'string' },
 }

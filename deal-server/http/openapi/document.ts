@@ -34,16 +34,20 @@ interface Documented {
 }
 
 /** The routes of this server's OpenAPI document. */
-export const dealOpenApiRoutes = (documented: Documented): Route[] =>
+export const dealOpenApiRoutes = ({ routes, problems, origin, schemes }: Documented): Route[] =>
   openApiRoutes({
-    ...documented,
+    routes,
     paths: ['/openapi.json', '/rest/openapi.json'],
-    title: 'Keyhold deal server',
-    description,
-    tags,
-    schemas: dealComponents(documented.problems),
-    parameters: requestHeaders,
-    headers: responseHeaders,
-    problemHeaders,
-    ...describeSecurity(documented.schemes),
+    describe: () => ({
+      problems,
+      origin,
+      title: 'Keyhold deal server',
+      description,
+      tags,
+      schemas: dealComponents(problems),
+      parameters: requestHeaders,
+      headers: responseHeaders,
+      problemHeaders,
+      ...describeSecurity(schemes),
+    }),
   })

@@ -20,14 +20,15 @@ interface Asset {
 }
 
 const ownFolder = join(projectFolder, 'shared/platform/html/assets')
-const swaggerUiFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+const ofOurs = () => ownFolder
+const ofSwaggerUi = () => dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
 const places = {
-  'pages.css': ownFolder,
-  'docs.js': ownFolder,
-  'keyhold.svg': ownFolder,
-  'swagger-ui.css': swaggerUiFolder,
-  'swagger-ui-bundle.js': swaggerUiFolder,
+  'pages.css': ofOurs,
+  'docs.js': ofOurs,
+  'keyhold.svg': ofOurs,
+  'swagger-ui.css': ofSwaggerUi,
+  'swagger-ui-bundle.js': ofSwaggerUi,
 } as const
 
 /** The name of a file that pages load. */
@@ -44,7 +45,7 @@ const assets = new Map<string, Asset>()
 function assetOf(name: AssetName): Asset {
   const known = assets.get(name)
   if (known) return known
-  const body = readFileSync(join(places[name], name), 'utf8')
+  const body = readFileSync(join(places[name](), name), 'utf8')
   const etag = entityTag(body)
   const contentType = contentTypes[name.replace(/^.*\./, '')] ?? 'application/octet-stream'
   const asset = { contentType, body, etag, version: etag.slice(1, 13) }

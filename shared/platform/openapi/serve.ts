@@ -1,14 +1,17 @@
 import type { Route } from '../http/server/routes.ts'
 import { createDocument, type DocumentOptions } from './document.ts'
 
-interface ServedDocument extends DocumentOptions {
+interface ServedDocument extends Pick<DocumentOptions, 'routes'> {
   /** The paths of the document. */
   readonly paths: readonly string[]
+  /** Makes everything else that the document says. */
+  readonly describe: () => Omit<DocumentOptions, 'routes'>
 }
 
-/** The routes of a document that describes `routes` and itself. It is rendered once, when the server is created. */
-export function openApiRoutes({ paths, ...options }: ServedDocument): Route[] {
-  let body = ''
+/** The routes of a document that describes `routes` and itself. It is rendered once, for the first request. */
+export function openApiRoutes({ paths, routes, describe }: ServedDocument): Route[] {
+  let rendered: string | undefined
+  const render = (): string => JSON.stringify(createDocument({ ...describe(), routes: [...routes, ...own] }))
   const own = paths.map(
     (path, index): Route => ({
       methods: ['GET'],
@@ -23,13 +26,15 @@ export function openApiRoutes({ paths, ...options }: ServedDocument): Route[] {
           security: [],
         },
       ],
-      handle: () => ({
-        status: 200,
-        headers: { 'content-type': 'application/json', 'cache-control': 'public, max-age=300' },
-        body,
-      }),
+      handle: () => {
+        rendered ??= render()
+        return {
+          status: 200,
+          headers: { 'content-type': 'application/json', 'cache-control': 'public, max-age=300' },
+          body: rendered,
+        }
+      },
     }),
   )
-  body = JSON.stringify(createDocument({ ...options, routes: [...options.routes, ...own] }))
   return own
 }

@@ -39,13 +39,17 @@ export const docsRoutes = (settings: DocumentationSettings): Route[] =>
   placesOf[settings.server].flatMap((place) => [pageRoute(place, settings), assetRoute(place)])
 
 function pageRoute(place: Place, settings: DocumentationSettings): Route {
-  const text = renderDocs(place, settings)
+  let text: string | undefined
   const policy = policyOf(settings)
   return {
     methods: ['GET'],
     path: place.base,
     describe: () => [describePage(place)],
-    handle: (request) => pageResponse(request, { text, policy, cacheControl: 'no-cache' }),
+    handle: (request) => {
+      // Rendered for the first reader: the page names the versions of its files, which are large.
+      text ??= renderDocs(place, settings)
+      return pageResponse(request, { text, policy, cacheControl: 'no-cache' })
+    },
   }
 }
 
