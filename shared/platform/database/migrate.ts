@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
-import type { Database } from './database.ts'
+import { type Database, DatabaseError } from './database.ts'
 import { translateDriverError } from './driver-errors.ts'
 import { applyMigrations } from './drizzle-internals.ts'
 
@@ -22,6 +24,7 @@ export interface MigrateOptions {
  */
 export async function migrateDatabase(database: Database, options: MigrateOptions): Promise<void> {
   const { migrationsFolder, schema, waitTimeoutMs = 60_000 } = options
+  if (await hasAllMigrations(database, options)) return
   const migrations = readMigrationFiles({ migrationsFolder }).map(withoutSchemaConflict)
   const migrate = async (drizzle: Database['drizzle']): Promise<void> => {
     try {
@@ -31,6 +34,30 @@ export async function migrateDatabase(database: Database, options: MigrateOption
     }
   }
   await database.exclusively(`migrations of ${schema}`, migrate, { waitTimeoutMs })
+}
+
+/** True when the journal in the database ends with the last migration of the folder, which is so at most starts. */
+async function hasAllMigrations(database: Database, { migrationsFolder, schema }: MigrateOptions): Promise<boolean> {
+  const list = JSON.parse(await readFile(join(migrationsFolder, 'meta/_journal.json'), 'utf8')) as JournalFile
+  const applied = await lastApplied(database, schema)
+  return applied !== undefined && list.entries.every(({ when }) => when <= applied)
+}
+
+/** The list of migrations that drizzle-kit writes. `when` of an entry is the number that the database keeps. */
+interface JournalFile {
+  readonly entries: readonly { readonly when: number }[]
+}
+
+/** The last migration in the database; undefined when there is none, or no journal that can be read. */
+async function lastApplied(database: Database, schema: string): Promise<number | undefined> {
+  try {
+    const text = `select max(created_at)::text as last from "${schema}".__drizzle_migrations`
+    const [journal] = await database.query<{ last: string | null }>(text)
+    return journal?.last ? Number(journal.last) : undefined
+  } catch (error) {
+    if (error instanceof DatabaseError) return undefined
+    throw error
+  }
 }
 
 /** The table of the journal creates the schema before the generated `CREATE SCHEMA` runs. */

@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../../shared/platform/database/migrate.ts'
@@ -37,6 +39,13 @@ const describeMigrations = (name: string, start: () => Promise<Opened>): void =>
       await Promise.all(instances.map((instance) => migrateDatabase(instance, options)))
       await Promise.all(instances.map((instance) => instance.close()))
       await migrateDatabase(database, options)
+      expect(await marks()).toEqual([2])
+    })
+
+    it('are not even read when the journal has them all', async () => {
+      const folder = writeMigrations(FIRST, SECOND)
+      for (const file of ['m0.sql', 'm1.sql']) rmSync(join(folder, file))
+      await migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })
       expect(await marks()).toEqual([2])
     })
 
