@@ -31,6 +31,7 @@ import { prepareDatabase } from './shared/platform/database/prepare.ts'
 import { lockDataFolder } from './shared/platform/embedded/data-lock.ts'
 import { certificateProblems, openCertificate } from './shared/platform/http/server/certificate.ts'
 import { Draining } from './shared/platform/http/server/drain.ts'
+import { requireFreePorts } from './shared/platform/http/server/free-ports.ts'
 import { type ListenOptions, listen } from './shared/platform/http/server/listen.ts'
 import { createIdSource } from './shared/platform/ids.ts'
 import { createLog } from './shared/platform/log/log.ts'
@@ -70,6 +71,12 @@ requireSettings([
   ...(hasDemo && auth.config.production ? [demoInProduction] : []),
   ...(hasDemo && !isLoopbackHost(auth.config.host) ? [demoNeedsLoopback] : []),
 ])
+
+await requireFreePorts(auth.config.host, {
+  AUTH_PORT: auth.config.port,
+  DEAL_PORT: deal.config.port,
+  METRICS_PORT: auth.config.metricsPort,
+})
 
 const log = createLog(auth.config.log)
 warnOfUnverifiedWays(log, {

@@ -7,6 +7,7 @@ import { migrateDatabase } from '../shared/platform/database/migrate.ts'
 import { prepareDatabase } from '../shared/platform/database/prepare.ts'
 import { certificateProblems, openCertificate } from '../shared/platform/http/server/certificate.ts'
 import { Draining } from '../shared/platform/http/server/drain.ts'
+import { requireFreePorts } from '../shared/platform/http/server/free-ports.ts'
 import { listen } from '../shared/platform/http/server/listen.ts'
 import { createIdSource } from '../shared/platform/ids.ts'
 import { createLog } from '../shared/platform/log/log.ts'
@@ -29,6 +30,7 @@ import { ensureAnonymous } from './users/create-user.ts'
 beginServer()
 const { config, problems } = readAuthConfig('alone')
 requireSettings([...problems, ...(await certificateProblems(config.tls))])
+await requireFreePorts(config.host, { AUTH_PORT: config.port, METRICS_PORT: config.metricsPort })
 const log = createLog(config.log)
 warnOfUnverifiedWays(log, { databases: { AUTH_DATABASE_URL: config.databaseUrl }, redisUrl: config.redisUrl })
 const ids = createIdSource(systemClock)

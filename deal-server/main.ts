@@ -7,6 +7,7 @@ import { migrateDatabase } from '../shared/platform/database/migrate.ts'
 import { prepareDatabase } from '../shared/platform/database/prepare.ts'
 import { certificateProblems, openCertificate } from '../shared/platform/http/server/certificate.ts'
 import { Draining } from '../shared/platform/http/server/drain.ts'
+import { requireFreePorts } from '../shared/platform/http/server/free-ports.ts'
 import { listen } from '../shared/platform/http/server/listen.ts'
 import { createIdSource } from '../shared/platform/ids.ts'
 import { createLog } from '../shared/platform/log/log.ts'
@@ -25,6 +26,7 @@ import { createDealServer } from './server.ts'
 beginServer()
 const { config, problems } = readDealConfig('alone')
 requireSettings([...problems, ...(await certificateProblems(config.tls))])
+await requireFreePorts(config.host, { DEAL_PORT: config.port, METRICS_PORT: config.metricsPort })
 const log = createLog(config.log)
 warnOfUnverifiedWays(log, { databases: { DEAL_DATABASE_URL: config.databaseUrl }, redisUrl: config.redisUrl })
 const ids = createIdSource(systemClock)

@@ -110,14 +110,14 @@ describePostgresAndRedis('one auth server and two deal servers, each a process o
     async (file) => {
       const taken = String(auth.port)
       const free = { AUTH_PORT: String(await freePort()), DEAL_PORT: String(await freePort()) }
-      for (const ports of [
-        { AUTH_PORT: taken, DEAL_PORT: taken },
-        { ...free, METRICS_PORT: taken },
-      ]) {
+      for (const [name, ports] of [
+        ['(AUTH|DEAL)_PORT', { AUTH_PORT: taken, DEAL_PORT: taken }],
+        ['METRICS_PORT', { ...free, METRICS_PORT: taken }],
+      ] as const) {
         const child = startChild(file, { environment: { ...environment, ...ports, LOG_LEVEL: 'silent' } })
         expect(await child.ended()).toBe(2)
         expect(child.output()).toMatch(
-          new RegExp(`^Cannot listen on 127\\.0\\.0\\.1:${taken}: .* address already in use .*\\n$`),
+          new RegExp(`^${name}: Cannot listen on 127\\.0\\.0\\.1:${taken}: .* address already in use .*\\n$`),
         )
       }
     },

@@ -205,21 +205,31 @@ describe('npm start', () => {
     await expect(fetch(`${auth.url}/healthz`)).rejects.toThrow()
   }, 240_000)
 
-  it('--no-demo: one admin, whose password is printed once, also by a start that finds its port taken', async () => {
-    const another = await listenSomewhere()
-    const taken = { AUTH_PORT: String(another.port), DEAL_PORT: String(await freePort()) }
+  it.each(['AUTH_PORT', 'DEAL_PORT', 'METRICS_PORT'])(
+    'names %s when it is taken, before anything else is done',
+    async (name) => {
+      const another = await listenSomewhere()
+      const free = { AUTH_PORT: String(await freePort()), DEAL_PORT: String(await freePort()) }
+      const own = { KEYS_DIR: join(folder, 'never-keys'), [name]: String(another.port) }
+      const output = await refused('never', { ...free, ...own })
+      expect(output).toMatch(
+        new RegExp(`^${name}: Cannot listen on 127\\.0\\.0\\.1:${another.port}: .* address already in use .*\\n$`),
+      )
+      for (const untouched of ['never', 'never-keys']) expect(existsSync(join(folder, untouched))).toBe(false)
+      await another.close()
+    },
+  )
+
+  it('--no-demo: one admin, whose password is printed once', async () => {
     await prepareDataDir(join(folder, 'plain'))
-    const refusal = await refused('plain', taken, '--no-demo')
-    expect(refusal).toContain(`Cannot listen on 127.0.0.1:${another.port}`)
-    const password = /user admin .*password, shown only now: (\S+)/.exec(refusal)?.[1] ?? ''
     const first = await start('plain', '--no-demo')
+    const printed = first.child.output()
+    const password = /user admin .*password, shown only now: (\S+)/.exec(printed)?.[1] ?? ''
     const { access: token } = await logIn(first.auth, 'admin', password)
     const { body } = await first.auth.send('/users', { token })
     expect((body.items as { username: string }[]).map(({ username }) => username)).toEqual(['admin', 'anonymous'])
     expect(existsSync(join(folder, 'plain', 'demo.json'))).toBe(false)
     expect(await first.child.end('SIGTERM')).toBe(0)
-
-    await another.close()
 
     // As a demo leaves it that was cut off before the database became another one.
     writeFileSync(join(folder, 'plain', 'demo.json.new'), '{}')
@@ -238,22 +248,13 @@ describe('npm start', () => {
     expect(existsSync(join(folder, 'never'))).toBe(false)
   })
 
-  it('refuses one port for two listeners, by name, and a port for metrics that is taken', async () => {
+  it('refuses one port for two listeners, by name', async () => {
     const port = String(await freePort())
     const output = await refused('never', { AUTH_PORT: port, DEAL_PORT: port, METRICS_PORT: port })
     expect(output).toContain('  DEAL_PORT: must be another port than AUTH_PORT')
     expect(output).toContain('  METRICS_PORT: must be another port than AUTH_PORT')
     expect(existsSync(join(folder, 'never'))).toBe(false)
-
-    const another = await listenSomewhere()
-    const free = { AUTH_PORT: port, DEAL_PORT: String(await freePort()) }
-    await prepareDataDir(join(folder, 'metrics'))
-    const taken = await refused('metrics', { ...free, METRICS_PORT: String(another.port) }, '--no-demo')
-    expect(taken).toContain(`Cannot listen on 127.0.0.1:${another.port}`)
-    expect(taken).not.toContain('    at ')
-    expect(readdirSync(join(folder, 'metrics')).filter((name) => name.startsWith('keyhold.lock'))).toEqual([])
-    await another.close()
-  }, 240_000)
+  })
 
   it('refuses a key ring that cannot be used, and lets go of the data', async () => {
     const keys = mkdtempSync(join(folder, 'keys-'))
