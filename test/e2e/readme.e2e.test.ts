@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, it } from 'vitest'
 import { answering, startChild } from '../support/processes/child-server.ts'
-import { prepareDataDir } from '../support/processes/embedded-engine.ts'
 import { freePort } from '../support/processes/free-port.ts'
 import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
 import { testServer } from '../support/worlds/stack.ts'
@@ -31,7 +30,6 @@ it('answers every call of the README as the README says, pasted one after the ot
     DATA_DIR: join(folder, 'data'),
     KEYS_DIR: await preparedKeysDir(),
   }
-  await prepareDataDir(environment.DATA_DIR)
   const child = startChild('start.ts', { environment })
   try {
     await answering(`${deal.url}/readyz`, child)

@@ -10,7 +10,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem, send } from '../support/clients/http-client.ts'
 import { signUrl } from '../support/clients/signing.ts'
 import { answering, type ChildServer, startChild, startScript } from '../support/processes/child-server.ts'
-import { prepareDataDir } from '../support/processes/embedded-engine.ts'
 import { freePort } from '../support/processes/free-port.ts'
 import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
 import { logIn, passwordOf, type TestServer, testServer } from '../support/worlds/stack.ts'
@@ -151,7 +150,6 @@ describe('npm start', () => {
       join(folder, 'cut-off'),
       { AUTH_PORT: String(await freePort()), DEAL_PORT: String(await freePort()) },
     ]
-    await prepareDataDir(dataDir)
     const child = begin('cut-off', ports)
     await expect.poll(() => existsSync(join(dataDir, 'demo.json.new')), { timeout: 40_000, interval: 2 }).toBe(true)
     await child.end('SIGKILL')
@@ -170,7 +168,6 @@ describe('npm start', () => {
   }, 120_000)
 
   it('says that the list of the demo is no list, and ends with 2', async () => {
-    await prepareDataDir(join(folder, 'no-list'))
     const first = await start('no-list')
     await first.child.end('SIGTERM')
     writeFileSync(join(folder, 'no-list', 'demo.json'), '{')
@@ -182,7 +179,6 @@ describe('npm start', () => {
   it('finishes what is under way at Ctrl-C, and ends with 0', async () => {
     const [auth, deal] = [testServer(await freePort()), testServer(await freePort())]
     const ports = { AUTH_PORT: String(auth.port), DEAL_PORT: String(deal.port) }
-    await prepareDataDir(join(folder, 'npm'))
     const own = { DATA_DIR: join(folder, 'npm'), KEYS_DIR: keysDir, npm_config_update_notifier: 'false' }
     const child = startScript('start', { environment: { ...own, ...ports } })
     children.push(child)
@@ -221,7 +217,6 @@ describe('npm start', () => {
   )
 
   it('--no-demo: one admin, whose password is printed once', async () => {
-    await prepareDataDir(join(folder, 'plain'))
     const first = await start('plain', '--no-demo')
     const printed = first.child.output()
     const password = /user admin .*password, shown only now: (\S+)/.exec(printed)?.[1] ?? ''

@@ -4,13 +4,14 @@
  * transactions and statements wait. Code inside a transaction that waits for a statement outside it, its own or one of
  * the other server, waits for ever. Data survives a killed process, but not a power cut.
  */
-import { PGlite, type PGliteOptions, types } from '@electric-sql/pglite'
+import { PGlite, types } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/pglite'
 import { type Database, type Drizzle, type Parameter, parameterText } from '../database/database.ts'
 import { translateDriverError, unavailable } from '../database/driver-errors.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
 import { translateErrors } from '../database/translated-drizzle.ts'
 import { OperatorError } from '../operator-error.ts'
+import { makeDataFolder } from './new-data-folder.ts'
 
 /** The engine of one folder. */
 export interface EmbeddedEngine {
@@ -21,16 +22,12 @@ export interface EmbeddedEngine {
 }
 
 /**
- * Starts the engine on `folder`. No other process may have the folder open: take the lock of the data folder first.
- * Without a folder, all data is in memory. An empty folder takes seconds; `options.loadDataDir` (a dump of a prepared
- * folder) saves most of them.
+ * Starts the engine on `folder`, which is made when it is missing. No other process may have the folder open: take the
+ * lock of the data folder first.
  * @throws OperatorError when the engine does not start with the content of the folder
  */
-export async function openEmbeddedEngine(
-  folder?: string,
-  options: Pick<PGliteOptions, 'loadDataDir'> = {},
-): Promise<EmbeddedEngine> {
-  return shareEngine(await startEngine(folder ?? 'memory://', options))
+export async function openEmbeddedEngine(folder: string): Promise<EmbeddedEngine> {
+  return shareEngine(await startEngine(folder))
 }
 
 /** The databases of an engine that runs in the time zone UTC. */
@@ -42,9 +39,10 @@ export function shareEngine(engine: PGlite): EmbeddedEngine {
   }
 }
 
-async function startEngine(folder: string, options: PGliteOptions): Promise<PGlite> {
+async function startEngine(folder: string): Promise<PGlite> {
   try {
-    const engine = await PGlite.create(folder, options)
+    await makeDataFolder(folder)
+    const engine = await PGlite.create(folder)
     await engine.exec("set timezone = 'UTC'")
     return engine
   } catch (cause) {

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { rememberSecret } from '../../support/clients/http-client.ts'
 import { answering, type ChildServer, startChild } from '../../support/processes/child-server.ts'
-import { prepareDataDir } from '../../support/processes/embedded-engine.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { opsProcess, opsWith } from '../../support/processes/ops.ts'
 import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
@@ -21,7 +20,6 @@ describe("the operators' tool on the embedded database", () => {
     folder = await mkdtemp(join(tmpdir(), 'keyhold-offline-'))
     const [AUTH_PORT, DEAL_PORT] = [String(await freePort()), String(await freePort())]
     const DATA_DIR = join(folder, 'data')
-    await prepareDataDir(DATA_DIR)
     environment = { DATA_DIR, AUTH_PORT, DEAL_PORT, KEYS_DIR: await preparedKeysDir(), LOG_FORMAT: 'json' }
   })
   afterEach(async () => {

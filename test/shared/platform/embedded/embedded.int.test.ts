@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -11,6 +11,28 @@ import { compiled } from '../../../support/processes/compiled.ts'
 const folder = join(mkdtempSync(join(tmpdir(), 'keyhold-embedded-')), 'postgres')
 
 afterAll(() => rmSync(join(folder, '..'), { recursive: true, force: true }))
+
+describe('a new data folder', () => {
+  const identity = async (name: string): Promise<unknown> => {
+    const engine = await openEmbeddedEngine(join(folder, '..', name))
+    const database = engine.database()
+    await database.query('create table own (n int)')
+    const rows = await database.query('select system_identifier::text as id from pg_control_system()')
+    await engine.close()
+    return rows
+  }
+
+  it('is a copy of an empty one that was made before, for itself alone', async () => {
+    expect(await identity('one')).toEqual(await identity('other'))
+  })
+
+  it('is made anew when a process was killed while it made one', async () => {
+    mkdirSync(join(folder, '../cut-off.new/base'), { recursive: true })
+    writeFileSync(join(folder, '../cut-off.new/PG_VERSION'), '')
+    expect(await identity('cut-off')).toEqual(await identity('whole'))
+    expect(existsSync(join(folder, '../cut-off.new'))).toBe(false)
+  })
+})
 
 describe('the embedded engine over a folder', () => {
   it('has every acknowledged row after its process was killed', async () => {
