@@ -7,17 +7,9 @@ import { systemClock } from '../../shared/platform/clock.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
 import { InvalidSettings } from '../../shared/platform/settings/settings.ts'
 import type { readOperatorConfig } from '../config.ts'
-import { createPasswordHashing } from '../passwords/password-hashing.ts'
-import { addApiKeyCommands } from './commands/api-keys.ts'
-import { addAuditCommands } from './commands/audit.ts'
-import { addKeyCommands } from './commands/keys.ts'
-import { addRecovery } from './commands/recovery.ts'
-import { addSecretCommands } from './commands/secrets.ts'
-import { addSessionCommands } from './commands/sessions.ts'
-import { addUserCommands } from './commands/users.ts'
 import { createWithAdmin } from './http/admin-client.ts'
 import { createHttpClient } from './http/http-client.ts'
-import { createOpenAuthData } from './offline/auth-data.ts'
+import type { OpenAuthData } from './offline/auth-data.ts'
 import { withText } from './terminal/help.ts'
 import { createOutcome, exitCodes, type Outcome } from './terminal/outcome.ts'
 import { createTerminal, type TerminalStreams } from './terminal/terminal.ts'
@@ -41,7 +33,7 @@ export async function runCli(
     streams.errors.write(`${new InvalidSettings(problems).message}\n`)
     return exitCodes.wrongUsage
   }
-  const { program, outcome } = createProgram(config, streams)
+  const { program, outcome } = await createProgram(config, streams, parameters)
   try {
     await program.parseAsync(keyIdsLast(parameters), { from: 'user' })
   } catch (error) {
@@ -51,8 +43,15 @@ export async function runCli(
   return outcome.exitCode()
 }
 
-/** Creates the tool with all its commands. */
-export function createProgram(config: Configuration['config'], streams: CliStreams) {
+/**
+ * Creates the tool with the group of commands that `parameters` name, or with all groups. The code of the other groups
+ * is not even loaded.
+ */
+export async function createProgram(
+  config: Configuration['config'],
+  streams: CliStreams,
+  parameters: readonly string[] = [],
+) {
   const program = new Command('ops')
     .description(
       'Keyhold for operators. The settings are those of the servers: run it where they run, with their environment.',
@@ -72,7 +71,9 @@ export function createProgram(config: Configuration['config'], streams: CliStrea
     'Exit codes: 0 done, 1 refused or failed, with the reason, 2 wrong usage or settings.',
   )
   const outcome = createOutcome(streams, () => program.opts().json === true)
-  addGroups(program, config, { streams, outcome })
+  const named = groups.find(({ name }) => name === parameters.find((parameter) => !parameter.startsWith('-')))
+  const ports = portsOf(config, { streams, outcome })
+  for (const { add } of named ? [named] : groups) await add(program, ports)
   return { program, outcome }
 }
 
@@ -84,25 +85,72 @@ function keyIdsLast(parameters: readonly string[]): readonly string[] {
   return [...parameters.filter((parameter) => !isHyphenated(parameter)), '--', ...ids]
 }
 
-function addGroups(
-  program: Command,
+type GroupPorts = ReturnType<typeof portsOf>
+
+/** Gathers the services that the commands use. */
+function portsOf(
   config: Configuration['config'],
-  { streams, outcome }: { streams: CliStreams; outcome: Outcome },
-): void {
+  { streams, outcome }: { readonly streams: CliStreams; readonly outcome: Outcome },
+) {
   const { authUrl, admin } = config
-  const { report } = outcome
   const { fetch } = globalThis
   const clock = systemClock
-  const ids = createIdSource(clock)
   const terminal = createTerminal({ input: streams.input, output: streams.errors })
-  const withAdmin = createWithAdmin({ ...outcome, send: createHttpClient({ authUrl, fetch }), admin, terminal })
-  const openAuthData = createOpenAuthData(config)
-  const hash = (password: string) => createPasswordHashing({ concurrency: 1 }).hash(password)
-  addKeyCommands(program, { operation: { ...config.keyRing, clock }, authUrl, fetch, report })
-  const users = addUserCommands(program, { withAdmin, terminal, ids, report })
-  addRecovery(users, { openAuthData, clock, ids, hashing: { hash }, report })
-  addApiKeyCommands(program, { withAdmin, clock, report })
-  addSessionCommands(program, { withAdmin, report })
-  addAuditCommands(program, { ...outcome, withAdmin, openAuthData })
-  addSecretCommands(program, { openAuthData, ids, clock, report })
+  const openAuthData: OpenAuthData = async (work) => {
+    const { createOpenAuthData } = await import('./offline/auth-data.ts')
+    return createOpenAuthData(config)(work)
+  }
+  const hash = async (password: string) => {
+    const { createPasswordHashing } = await import('../passwords/password-hashing.ts')
+    return createPasswordHashing({ concurrency: 1 }).hash(password)
+  }
+  return {
+    ...outcome,
+    operation: { ...config.keyRing, clock },
+    authUrl,
+    fetch,
+    clock,
+    ids: createIdSource(clock),
+    terminal,
+    withAdmin: createWithAdmin({ ...outcome, send: createHttpClient({ authUrl, fetch }), admin, terminal }),
+    openAuthData,
+    hashing: { hash },
+  }
 }
+
+interface Group {
+  readonly name: string
+  readonly add: (program: Command, ports: GroupPorts) => Promise<void>
+}
+
+/** The groups in the order of the help. */
+const groups: readonly Group[] = [
+  {
+    name: 'keys',
+    add: async (program, ports) => (await import('./commands/keys.ts')).addKeyCommands(program, ports),
+  },
+  {
+    name: 'users',
+    add: async (program, ports) => {
+      const users = (await import('./commands/users.ts')).addUserCommands(program, ports)
+      const { addRecovery } = await import('./commands/recovery.ts')
+      addRecovery(users, ports)
+    },
+  },
+  {
+    name: 'api-keys',
+    add: async (program, ports) => (await import('./commands/api-keys.ts')).addApiKeyCommands(program, ports),
+  },
+  {
+    name: 'sessions',
+    add: async (program, ports) => (await import('./commands/sessions.ts')).addSessionCommands(program, ports),
+  },
+  {
+    name: 'audit',
+    add: async (program, ports) => (await import('./commands/audit.ts')).addAuditCommands(program, ports),
+  },
+  {
+    name: 'secrets',
+    add: async (program, ports) => (await import('./commands/secrets.ts')).addSecretCommands(program, ports),
+  },
+]

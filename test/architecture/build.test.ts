@@ -27,14 +27,12 @@ it('copies what stands beside the code into the build', () => {
 
 const inImage = productionPackages().map((path) => path.replace(/^.*node_modules\//, ''))
 
-/** What the built servers and their tools load at once: every package that can be reached from their first files. */
-const packagesLoaded = (): string[] => {
+const servers = ['auth-server/main.ts', 'deal-server/main.ts']
+
+/** What programs load at once: every package that can be reached from their first files. */
+const packagesLoaded = (...programs: readonly string[]): string[] => {
   const files = new Map(sourceFiles().map((file) => [file.path, file]))
-  const reached = new Set([
-    'auth-server/main.ts',
-    'deal-server/main.ts',
-    ...['main', 'offline/init-secrets'].map(toolFile),
-  ])
+  const reached = new Set(programs)
   for (const path of reached) for (const imported of files.get(path)?.importsAtOnce ?? []) reached.add(imported)
   return [...reached].filter((name) => !files.has(name) && !name.startsWith('node:'))
 }
@@ -50,9 +48,23 @@ it('puts no compiler, no embedded database and no development tool into the imag
 })
 
 it('loads nothing in production that is not in the image', () => {
-  const loaded = packagesLoaded()
+  const loaded = packagesLoaded(...servers, ...['main', 'offline/init-secrets'].map(toolFile))
   expect(loaded).toEqual(expect.arrayContaining(['hono', 'postgres', 'ioredis', 'commander']))
   expect(loaded.filter((name) => !inImage.includes(name))).toEqual([])
+})
+
+it('loads what only some need when it is needed', () => {
+  const seldom = ['@electric-sql/pglite', 'pino-pretty', 'swagger-ui-dist']
+  const loaded = packagesLoaded('start.ts', ...servers)
+  expect(loaded).toEqual(expect.arrayContaining(['@node-rs/argon2', 'pino', 'drizzle-orm']))
+  expect(loaded.filter((name) => seldom.includes(name))).toEqual([])
+})
+
+it('loads for the operators no database, no log and no command but the one that runs', () => {
+  const unwanted = ['drizzle-orm', '@node-rs/argon2', 'node-rsa', 'pino', 'ioredis', 'hono']
+  const loaded = packagesLoaded(toolFile('main'))
+  expect(loaded).toContain('commander')
+  expect(loaded.filter((name) => unwanted.includes(name))).toEqual([])
 })
 
 it('names an exact version of every image', () => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { OpenAuthData } from '../offline/auth-data.ts'
-import { type RecoverAdminPorts, recoverAdmin } from '../offline/recover-admin.ts'
+import type { RecoverAdminPorts } from '../offline/recover-admin.ts'
 import { withExample, withText } from '../terminal/help.ts'
 import type { Report, ReportAction } from '../terminal/report.ts'
 
@@ -30,6 +30,7 @@ const silent = { info: () => undefined, warn: () => undefined, error: () => unde
 
 const recover = ({ openAuthData, ...ports }: Omit<RecoveryPorts, 'report'>, user: string): Promise<Report> =>
   openAuthData(async (data) => {
+    const { recoverAdmin } = await import('../offline/recover-admin.ts')
     const admin = await recoverAdmin({ ...ports, ...data, log: silent }, user)
     const done = admin.created ? 'was made' : 'is let in, as an administrator'
     const text = `The user ${admin.username} ${done}.\nPassword, shown only now: ${admin.password}`

@@ -3,7 +3,6 @@ import { Argument, type Command } from 'commander'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
 import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
-import { reencrypt } from '../offline/reencrypt.ts'
 import { withExample, withText } from '../terminal/help.ts'
 import { type Report, type ReportAction, table } from '../terminal/report.ts'
 
@@ -62,6 +61,7 @@ async function fresh(names: readonly string[], ids: IdSource): Promise<Report> {
 }
 
 async function reencryptAll(data: AuthData, clock: Clock): Promise<Report> {
+  const { reencrypt } = await import('../offline/reencrypt.ts')
   const done = await reencrypt(data)
   const rows = Object.entries(done).map(([name, { resealed, unreadable, left }]) => [
     name,

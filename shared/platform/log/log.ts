@@ -1,20 +1,12 @@
+import { createRequire } from 'node:module'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import pretty from 'pino-pretty'
+import type { PrettyOptions } from 'pino-pretty'
 import { Unavailable } from '../problems/errors.ts'
 import { createOutput } from './log-output.ts'
+import type { LogSettings } from './log-settings.ts'
 
 /** The log of a server: a pino logger from `createLog`. */
 export type Log = Logger
-
-/** The values of LOG_LEVEL, from the most to the least output. */
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
-
-/** LOG_LEVEL and LOG_FORMAT. */
-export interface LogSettings {
-  readonly level: (typeof logLevels)[number]
-  /** Undefined: pretty on a terminal, JSON lines elsewhere. */
-  readonly format: 'json' | 'pretty' | undefined
-}
 
 /** Names of members whose values are never logged, at any depth. This is the last line of defence, not the first. */
 const secretMembers = [
@@ -39,7 +31,7 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
   const stream =
     destination ??
     (usePretty
-      ? pretty({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true })
+      ? prettyStream({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true })
       : onceATurn(createOutput()))
   return pino(
     {
@@ -51,6 +43,12 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
     },
     stream,
   )
+}
+
+/** Loads the package where a person reads the log: servers elsewhere do not have it in memory. */
+function prettyStream(options: PrettyOptions): DestinationStream {
+  const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  return pretty(options)
 }
 
 /** Leaves out the stack when a dependency is missing: stacks would fill the log for the whole outage. */

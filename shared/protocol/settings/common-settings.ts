@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 import { parseTrustedProxies, type TrustedProxies } from '../../platform/http/transport.ts'
-import { logLevels } from '../../platform/log/log.ts'
+import { logLevels } from '../../platform/log/log-settings.ts'
 import { isDatabaseUrl } from '../../platform/postgres/postgres-client.ts'
 import { sslModes } from '../../platform/postgres/postgres-socket.ts'
 import { isRedisUrl } from '../../platform/redis/redis-url.ts'

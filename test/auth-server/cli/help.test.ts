@@ -5,7 +5,7 @@ import { readOperatorConfig } from '../../../auth-server/config.ts'
 import { opsWith } from '../../support/processes/ops.ts'
 
 const { stdin: input, stdout: output, stderr: errors } = process
-const { program } = createProgram(readOperatorConfig({}).config, { input, output, errors })
+const { program } = await createProgram(readOperatorConfig({}).config, { input, output, errors })
 
 const leaves = (command: Command, path: readonly string[] = []): { command: Command; path: readonly string[] }[] =>
   command.commands.length === 0
