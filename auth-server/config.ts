@@ -1,6 +1,6 @@
 /** The settings of the auth server with their defaults. Only this file of the server reads the environment. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   integer,
   listOf,

@@ -1,5 +1,5 @@
 /** The form of `keyring.json`, and the rules for it as a whole. Knows only its text, no files. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 
 /** The uses of key pairs. One key pair never has both uses (docs/contract.md#key-ring). */

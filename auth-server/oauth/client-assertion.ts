@@ -9,7 +9,7 @@
  */
 
 import { createPublicKey } from 'node:crypto'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import {
   type CompactJws,

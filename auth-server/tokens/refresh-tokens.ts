@@ -4,7 +4,7 @@
  * token (RFC 8725 §3.11, §3.12).
  */
 import { jwtVerify, SignJWT } from 'jose'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 

@@ -4,7 +4,7 @@
  * `kid` waits for the next load, which all such requests share; between two such loads there is a pause.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type BoundedCache, createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'

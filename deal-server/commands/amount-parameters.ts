@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { commands } from '../use-cases/index.ts'
 import { amount } from '../use-cases/parameters.ts'
 import { attributesSchema } from '../use-cases/update-deal/attributes.ts'

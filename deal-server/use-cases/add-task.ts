@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Deal, openTasks, requireOpen } from '../domain/deal.ts'
 import { type DealRefusal, isRefusal, refuse } from '../domain/refusal.ts'
 import { maxOpenTasks, maxTasks } from '../domain/task.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { dropOpenTasks, requireOpen, requirePenaltyFits } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import { amountIn, toMinorUnits } from '../domain/money.ts'

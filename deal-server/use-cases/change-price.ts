@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { requireFree } from '../domain/deal.ts'
 import { amountIn } from '../domain/money.ts'
 import { isRefusal } from '../domain/refusal.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Deal, dropOpenTasks, openTasks, requireFree } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import { amountIn } from '../domain/money.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { findOpenTask } from '../domain/task.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { amountIn } from '../domain/money.ts'
 import { isRefusal, refuse } from '../domain/refusal.ts'
 import { assignableUserOf } from './assignable-users.ts'

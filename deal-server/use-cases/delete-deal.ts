@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Deal } from '../domain/deal.ts'
 import { refuse } from '../domain/refusal.ts'
 import { defineDealCommand } from './define-use-case.ts'

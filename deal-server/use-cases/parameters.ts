@@ -2,7 +2,7 @@
  * The schemas of parameters. Their bounds are those of docs/deal-model.md#fields. Required parameters have an example,
  * from which the documentation makes sample bodies.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { usernamePattern } from '../../shared/protocol/principal/record.ts'
 import { currencyExponents } from '../domain/currency.ts'
 import { readDecimal } from '../domain/money.ts'

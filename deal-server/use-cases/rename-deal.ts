@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { requireOpen } from '../domain/deal.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { nameText } from './parameters.ts'

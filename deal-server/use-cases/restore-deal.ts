@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { defineDealCommand } from './define-use-case.ts'
 
 /** Brings a deleted deal back as it was; a deal that is not deleted stays as it is. */

@@ -67,6 +67,11 @@ it('loads for the operators no database, no log and no command but the one that 
   expect(loaded.filter((name) => unwanted.includes(name))).toEqual([])
 })
 
+it('takes of zod what it uses: `import * as z`, because an object `z` keeps the sentences of fifty languages', () => {
+  const whole = sourceFiles().filter(({ lines }) => lines.some((line) => /^import \{.*\} from 'zod'/.test(line)))
+  expect(whole.map(({ path }) => path)).toEqual([])
+})
+
 it('names an exact version of every image', () => {
   const files = ['Dockerfile', 'docker-compose.yml'].map((name) => readFileSync(join(root, name), 'utf8')).join('\n')
   const images = [...files.matchAll(/^(?:FROM|\s+image:) (\S+)/gm)].map(([, image = '']) => image)

@@ -1,7 +1,7 @@
 /** `ops api-keys …`: administration of API keys (docs/contract.md#api-keys). Works over HTTP, as an administrator. */
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
 import { noContent, segment } from '../http/http-client.ts'

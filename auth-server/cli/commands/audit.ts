@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type AuditFault, parseAuditHead, verifyChain } from '../../audit/verify-chain.ts'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
 import type { OpenAuthData } from '../offline/auth-data.ts'

@@ -1,6 +1,6 @@
 /** `ops sessions …`: the logins of a user (docs/contract.md#operators). Works over HTTP, as an administrator. */
 import type { Command } from 'commander'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
 import { noContent, segment } from '../http/http-client.ts'
 import { withExample } from '../terminal/help.ts'

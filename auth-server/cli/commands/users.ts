@@ -1,6 +1,6 @@
 /** `ops users …`: administration of users (docs/contract.md#operators). Works over HTTP, as an administrator. */
 import { type Command, Option } from 'commander'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { IdSource } from '../../../shared/platform/ids.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { allRoles } from '../../users/rights.ts'

@@ -1,5 +1,5 @@
 /** Calls the auth server as an administrator: logs in first, and logs out in the end, also after an error. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { WrongUsage } from '../terminal/report.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { noContent, ProblemReceived, type Send } from './http-client.ts'

@@ -1,5 +1,5 @@
 /** The HTTP client of the tool. Problem documents become refusals. Other failures become errors with a sentence. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { OperationError, OperationFailed, WrongUsage } from '../terminal/report.ts'
 import { Interrupted } from '../terminal/terminal.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { algOfUse, type KeyEntry, type KeyUse } from '../../key-ring/keyring-file.ts'
 
 const documents: readonly (readonly [KeyUse, string])[] = [

@@ -1,5 +1,5 @@
 /** The output of the tool, and its exit code. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { DatabaseError } from '../../../shared/platform/database/database.ts'
 import { reasonOf } from '../../../shared/platform/database/prepare.ts'
 import { OperatorError } from '../../../shared/platform/operator-error.ts'

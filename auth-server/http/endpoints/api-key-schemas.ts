@@ -1,5 +1,5 @@
 /** API keys in requests and responses. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { ApiKey } from '../../api-keys/api-key.ts'
 import { time } from '../pipeline/description.ts'

@@ -1,7 +1,7 @@
 /**
  * /api-keys: owners, and holders of `api-key.manage`, create, list and revoke API keys (docs/contract.md#api-keys).
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'

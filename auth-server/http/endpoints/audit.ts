@@ -1,5 +1,5 @@
 /** GET /audit: the audit log, oldest first (docs/contract.md#audit-log). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { AuditPage } from '../../audit/read-entries.ts'
 import { component, pageOf, time } from '../pipeline/description.ts'

@@ -1,5 +1,5 @@
 /** PUT /users/{username}/digest-secret: a user's secret for HTTP Digest, shown once (docs/contract.md#users). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { realm } from '../../../shared/protocol/authentication/scheme.ts'
 import type { RequireRecentProof } from '../../logins/recent-proof.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'

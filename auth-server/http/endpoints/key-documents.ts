@@ -2,7 +2,7 @@
  * The public keys: a JWK Set (RFC 7517 §5) for each use, and each key as PEM. Every request reads the folder of the key
  * ring again, because another auth server may already sign with a new key.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { cacheableResponse } from '../../../shared/platform/http/cacheable.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'

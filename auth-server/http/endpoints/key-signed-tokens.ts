@@ -1,5 +1,5 @@
 /** POST /key-signed-tokens (docs/contract.md#key-signed-token). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { keySignedParts, type LogInKeySigned } from '../../logins/key-signed-login.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component, seconds } from '../pipeline/description.ts'

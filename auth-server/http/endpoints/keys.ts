@@ -1,5 +1,5 @@
 /** GET /keys: the state of the key ring, for operators (docs/contract.md#key-ring). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { noParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import { component, time } from '../pipeline/description.ts'

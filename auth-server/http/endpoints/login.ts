@@ -1,5 +1,5 @@
 /** POST /login: a login by user name and password (docs/contract.md#login). */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Audit } from '../../audit/audit.ts'
 import type { LogIn } from '../../logins/login.ts'
 import { auditDisplaced } from '../pipeline/audited.ts'

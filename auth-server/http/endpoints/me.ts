@@ -1,5 +1,5 @@
 /** GET /me: the caller, with its roles and rights. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { component, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'

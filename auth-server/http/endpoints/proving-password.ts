@@ -1,5 +1,5 @@
 /** The recent proof in requests that create a lasting credential (`logins/recent-proof.ts`). */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** The caller's own password. */
 export const provingPassword = z.string().optional().meta({

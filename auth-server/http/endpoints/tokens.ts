@@ -1,5 +1,5 @@
 /** A pair of tokens in responses. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { component, seconds } from '../pipeline/description.ts'
 
 /** Header fields of responses with tokens, beside `Cache-Control: no-store` (RFC 6749 §5.1). */

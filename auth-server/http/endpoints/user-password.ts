@@ -2,7 +2,7 @@
  * PUT /users/{username}/password: users change their own password with the old one. Other users' passwords need a right
  * (docs/contract.md#passwords).
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'

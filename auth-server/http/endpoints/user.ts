@@ -1,5 +1,5 @@
 /** A user in responses. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { User } from '../../users/user.ts'
 import { component, time } from '../pipeline/description.ts'

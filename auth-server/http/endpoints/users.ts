@@ -1,5 +1,5 @@
 /** /users: administration of users (docs/contract.md#users). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { rightsGiven } from '../../users/gifts.ts'

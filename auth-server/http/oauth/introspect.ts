@@ -1,5 +1,5 @@
 /** POST /oauth/introspect (RFC 7662), for API keys as clients and for callers of any scheme. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { narrowed } from '../../../shared/protocol/authentication/authenticate.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'

@@ -1,5 +1,5 @@
 /** GET /.well-known/oauth-authorization-server (RFC 8414): only what this server supports. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { cacheableResponse } from '../../../shared/platform/http/cacheable.ts'
 import { assertionAlg } from '../../oauth/client-assertion.ts'
 import { clientAuthenticationMethods } from '../../oauth/clients.ts'

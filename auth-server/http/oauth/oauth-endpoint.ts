@@ -1,5 +1,5 @@
 /** Common parts of the endpoints below `/oauth`: form requests, responses of RFC 6749 §5, clients as callers. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { formType, readForm } from '../../../shared/platform/http/content/form-body.ts'
 import type { DescribedResponse } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'

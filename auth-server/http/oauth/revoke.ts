@@ -1,5 +1,5 @@
 /** POST /oauth/revoke (RFC 7009). */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import type { LogOut } from '../../logins/logout.ts'

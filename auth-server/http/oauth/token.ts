@@ -1,5 +1,5 @@
 /** POST /oauth/token (RFC 6749 §4.4 and §6; client authentication: §2.3, RFC 7523). */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { GrantClientCredentials } from '../../oauth/client-credentials.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'

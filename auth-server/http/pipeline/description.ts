@@ -2,7 +2,7 @@
  * The part of an endpoint that only the documentation needs. The rest of its documentation follows from its request,
  * caller and right.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { DescribedResponse } from '../../../shared/platform/http/operation.ts'
 import { documentationTag } from '../../../shared/protocol/pages/routes.ts'
 

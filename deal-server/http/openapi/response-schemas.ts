@@ -1,5 +1,5 @@
 /** The schemas of this server's responses. A test compares them with real responses. */
-import { z } from 'zod'
+import * as z from 'zod'
 
 const uuid = z.string().meta({ format: 'uuid' })
 const time = z.string().meta({ format: 'date-time', description: 'RFC 3339.' })

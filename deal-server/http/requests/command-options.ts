@@ -1,5 +1,5 @@
 /** Reads the query and the header fields of a command, for all styles. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'

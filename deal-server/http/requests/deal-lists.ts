@@ -1,5 +1,5 @@
 /** The query parameters of lists (docs/contract.md#lists-of-deals), and the scopes of this server's cursors. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { ListScope } from '../../../shared/platform/http/pagination/cursors.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'

@@ -3,7 +3,7 @@
  * action, params}`, and `PUT /rest/v1/deals/{deal_id}/commands/{command_id}` with `{action, params}`. Both share their
  * ids.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { JsonSchema, Operation } from '../../../shared/platform/http/operation.ts'

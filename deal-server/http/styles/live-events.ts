@@ -1,5 +1,5 @@
 /** Live events: a stream of Server-Sent Events (WHATWG HTML §9.2), until the client goes or loses the right. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'

@@ -1,5 +1,5 @@
 /** Deals as a collection of resources: create, read, list and delete. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'

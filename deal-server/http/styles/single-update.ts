@@ -1,5 +1,5 @@
 /** Style 3: one path for all actions, `PUT /rest/v1/deals/{id}` with `{action, params}`. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { checkValue, invalidValue } from '../../../shared/platform/http/content/check-value.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'

@@ -1,6 +1,6 @@
 /** The members that an attribute update may send: members that change something, and members that are ignored. */
 import { isDeepStrictEqual } from 'node:util'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Deal } from '../../domain/deal.ts'
 import { type DealRefusal, refuse, refuseMember } from '../../domain/refusal.ts'
 import { shownTask } from '../../domain/task.ts'

@@ -2,7 +2,7 @@
  * Settings from environment variables, one line for each setting. All problems are reported at once, by name. Only the
  * `config.ts` of a server uses this file, and only there the environment is read.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** One environment variable. */
 export interface Setting<Value> {

@@ -2,7 +2,7 @@
  * The access token: a JWT in the profile of RFC 9068, signed with RS256 (docs/contract.md#access-token). Both servers
  * share this definition.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** The only signature algorithm (RFC 7518 §3.3). */
 export const accessTokenAlg = 'RS256'

@@ -1,5 +1,5 @@
 /** An API key, by its id, and that it was used. 404: there is none, or none any more. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { defineExchange } from './exchange.ts'
 
 /** What the secret of a key is sealed for (`sealing.ts`): it opens for no other key. */

@@ -1,5 +1,5 @@
 /** A user's Digest secret, by `?username=` or `?userhash=`. 404: there is none. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { defineExchange } from './exchange.ts'
 
 /** What H(A1) is sealed for (`sealing.ts`): it belongs to this user alone. */

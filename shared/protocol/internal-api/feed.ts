@@ -1,5 +1,5 @@
 /** Which instance the auth server belongs to: whose feed and cache a deal server follows. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { instanceIdSchema } from '../principal/instance-id.ts'
 import { defineExchange } from './exchange.ts'
 

@@ -1,5 +1,5 @@
 /** Refusals by a limit at a deal server, for the audit log. Answered when all of them are written down. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { limitRefusalSchema } from '../login-throttle/limit-refusals.ts'
 import { defineExchange } from './exchange.ts'
 

@@ -1,5 +1,5 @@
 /** Whose password it is: deal servers keep none. 401 `invalid-credentials`: nobody's. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { defineExchange } from './exchange.ts'
 
 /** What the credential is sealed for (`sealing.ts`). */

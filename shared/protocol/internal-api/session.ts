@@ -1,5 +1,5 @@
 /** A session, by the hash of its key. Nothing in it is secret: a hash opens nothing. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { knownSessionSchema } from '../authentication/session/session-times.ts'
 import { defineExchange } from './exchange.ts'
 

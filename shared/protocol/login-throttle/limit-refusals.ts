@@ -2,7 +2,7 @@
  * Reports refusals by the throttle of credentials that come with each request. They belong in the audit log of the auth
  * server; deal servers send theirs to it (`internal-api/limit-refusals.ts`).
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { ProblemError } from '../../platform/problems/errors.ts'
 import { isUsername } from '../principal/record.ts'
 import type { Attempt, LoginThrottle } from './login-throttle.ts'

@@ -9,7 +9,7 @@
  * it missed messages. Writer: `auth-server/users/principal-publisher.ts`. Reader:
  * `deal-server/auth-client/principal-feed.ts`.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { instanceKey } from './instance-id.ts'
 
 /** The channel of the feed messages of an instance. */

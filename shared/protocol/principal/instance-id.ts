@@ -3,7 +3,7 @@
  * and channels in Redis bear the id, so several instances can share one Redis, and a new database finds no entries
  * of the one before it.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** The form of the id of an instance. */
 export const instanceIdSchema = z.uuid()

@@ -3,7 +3,7 @@
  * (docs/contract.md#principal-record). Only the auth server writes it. The deal server reads it from memory, the cache
  * or the auth server.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { instanceKey } from './instance-id.ts'
 
 /** The form of the record in the cache and on the wire. */

@@ -1,6 +1,6 @@
 /** The settings that both servers read. The `config.ts` of each server adds its own. */
 import { availableParallelism } from 'node:os'
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseTrustedProxies, type TrustedProxies } from '../../platform/http/transport.ts'
 import { logLevels } from '../../platform/log/log-settings.ts'
 import { isDatabaseUrl } from '../../platform/postgres/postgres-client.ts'

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { createWithAdmin } from '../../../auth-server/cli/http/admin-client.ts'
 import { createHttpClient, segment } from '../../../auth-server/cli/http/http-client.ts'
 import { Interrupted, type Terminal } from '../../../auth-server/cli/terminal/terminal.ts'

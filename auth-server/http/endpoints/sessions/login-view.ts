@@ -1,5 +1,5 @@
 /** Sessions and token logins in responses. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import type { LoginView } from '../../../logins/list-logins.ts'

@@ -1,5 +1,5 @@
 /** Request bodies of the routes below `/sessions`: JSON and HTML forms. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { checkValue, invalidValue } from '../../../../shared/platform/http/content/check-value.ts'
 import { formType, isForm, readForm } from '../../../../shared/platform/http/content/form-body.ts'
 import { readBodyAs } from '../../../../shared/platform/http/content/json-body.ts'

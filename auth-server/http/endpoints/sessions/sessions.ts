@@ -1,5 +1,5 @@
 /** /sessions: signing in by cookie, and the caller's own logins (docs/contract.md#sessions). */
-import { z } from 'zod'
+import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'

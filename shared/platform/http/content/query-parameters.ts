@@ -1,5 +1,5 @@
 /** Reads and checks the query of a request, for both servers. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
 import { checkValue } from './check-value.ts'

@@ -1,6 +1,6 @@
 /** Session keys, and the computation of session times, as both servers do it. */
 import { hash } from 'node:crypto'
-import { z } from 'zod'
+import * as z from 'zod'
 import { instanceKey } from '../../principal/instance-id.ts'
 
 /** A session that has not been ended. Times in milliseconds since the epoch. */
