@@ -48,7 +48,7 @@ export const issueRefreshToken = (
   refreshTokens: RefreshTokens,
   login: TokenLogin,
   { counter, times }: { counter: number; times: TokenTimes },
-): Promise<string> =>
+): string =>
   refreshTokens.issue({
     username: login.username,
     loginId: login.id,

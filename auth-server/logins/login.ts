@@ -116,7 +116,7 @@ async function startLogin(
   })
   if (!started) return undefined
   const login = { id, username: holder.username, generation: started.generation }
-  const refreshToken = await issueRefreshToken(ports.refreshTokens, login, { counter: 0, times })
+  const refreshToken = issueRefreshToken(ports.refreshTokens, login, { counter: 0, times })
   return { login, result: await tokenResponse(ports.issueAccessToken, login, { refreshToken, times }) }
 }
 

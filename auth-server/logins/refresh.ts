@@ -61,7 +61,7 @@ export function createRefresh(ports: RefreshPorts): Refresh {
   const retryWindowMs = ports.lifetimes.refreshRetryWindowSeconds * 1000
   return async (refreshToken, reports = {}) => {
     const now = ports.clock.now()
-    const token = await ports.refreshTokens.read(refreshToken)
+    const token = ports.refreshTokens.read(refreshToken)
     if (!token) throw invalidGrant()
     const presented = { token, reports, now, retryWindowMs }
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
@@ -104,7 +104,7 @@ async function rotate(ports: RefreshPorts, family: RefreshTokenFamily): Promise<
   const now = ports.clock.now()
   const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
   const successor = family.counter + 1
-  const refreshToken = await issueRefreshToken(ports.refreshTokens, family, { counter: successor, times })
+  const refreshToken = issueRefreshToken(ports.refreshTokens, family, { counter: successor, times })
   const sealed = ports.sealing.seal(refreshToken, refreshTokenPlace(family.id, successor))
   const rotation = { counter: family.counter, sealed, times, now }
   if (!(await ports.refreshTokenFamilies.rotate(family.id, rotation))) return undefined

@@ -50,7 +50,7 @@ async function activeAccessToken(ports: InspectPorts, token: string): Promise<Ac
 
 /** Active is only the unused token of a family: a used token gets its client the unused one at best. */
 async function activeRefreshToken(ports: InspectPorts, token: string): Promise<ActiveToken | undefined> {
-  const content = await ports.refreshTokens.read(token)
+  const content = ports.refreshTokens.read(token)
   const family = content && (await ports.refreshTokenFamilies.find(content.loginId))
   if (!family?.alive || content?.counter !== family.counter) return undefined
   const endsAt = Math.min(family.refreshExpiresAt, family.expiresAt, content.expiresAt * 1000)
@@ -84,7 +84,7 @@ export async function issueOfToken(
   ports: Pick<InspectPorts, 'refreshTokens' | 'verifyAccessToken' | 'verifyKeySignedToken'>,
   token: string,
 ): Promise<TokenIssue | undefined> {
-  if (await ports.refreshTokens.read(token)) return { clientId: loginClientId, ends: 'login' }
+  if (ports.refreshTokens.read(token)) return { clientId: loginClientId, ends: 'login' }
   const keySigned = ports.verifyKeySignedToken(token)
   if (keySigned.ok || keySigned.problem === 'token-expired')
     return { clientId: loginClientId, ends: 'key-signed-token' }

@@ -3,9 +3,9 @@
  * verification.
  */
 import type { KeyObject } from 'node:crypto'
-import { SignJWT } from 'jose'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { accessTokenAlg, accessTokenTyp } from '../../shared/protocol/access-token/access-token.ts'
+import { signRs256 } from './jws.ts'
 
 /** The source of the private key that signs now. */
 export interface SigningKeys {
@@ -46,16 +46,18 @@ export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAcc
   return (subject) => {
     const { kid, privateKey } = ports.keys.signingKey('jwt')
     const { rights } = subject
-    const scope = rights === undefined ? {} : { scope: rights.join(' ') }
-    const claims = { client_id: subject.clientId, sid: subject.loginId, gen: subject.generation, ...scope }
-    return new SignJWT(claims)
-      .setProtectedHeader({ alg: accessTokenAlg, typ: accessTokenTyp, kid })
-      .setIssuer(ports.issuer)
-      .setSubject(subject.username)
-      .setAudience(ports.audience)
-      .setIssuedAt(subject.issuedAt)
-      .setExpirationTime(subject.expiresAt)
-      .setJti(ports.ids.uuid())
-      .sign(privateKey)
+    const header = { alg: accessTokenAlg, typ: accessTokenTyp, kid }
+    return signRs256(privateKey, header, {
+      client_id: subject.clientId,
+      sid: subject.loginId,
+      gen: subject.generation,
+      ...(rights === undefined ? {} : { scope: rights.join(' ') }),
+      iss: ports.issuer,
+      sub: subject.username,
+      aud: ports.audience,
+      iat: subject.issuedAt,
+      exp: subject.expiresAt,
+      jti: ports.ids.uuid(),
+    })
   }
 }

@@ -3,10 +3,11 @@
  * own key. They have an own `typ` and `aud`: a refresh token is refused as access token, and an access token as refresh
  * token (RFC 8725 §3.11, §3.12).
  */
-import { jwtVerify, SignJWT } from 'jose'
 import * as z from 'zod'
 import type { IdSource } from '../../shared/platform/ids.ts'
+import { parseCompactJws, parseJsonObject } from '../../shared/protocol/access-token/compact-jws.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
+import { isSignedHs256, signHs256 } from './jws.ts'
 
 const alg = 'HS256'
 const typ = 'refresh+jwt'
@@ -15,6 +16,8 @@ const typ = 'refresh+jwt'
 const maxLength = 4096
 
 const claimsSchema = z.object({
+  iss: z.string(),
+  aud: z.string(),
   sub: z.string(),
   sid: z.uuid(),
   ctr: z.number().int().min(0).max(0x7fffffff),
@@ -44,9 +47,9 @@ export interface NewRefreshToken extends RefreshTokenContent {
 /** Issues and reads refresh tokens. */
 export interface RefreshTokens {
   /** Issues a refresh token. */
-  issue(content: NewRefreshToken): Promise<string>
+  issue(content: NewRefreshToken): string
   /** Reads a token that was issued here, also when it is expired. Undefined for any other text. */
-  read(token: string): Promise<RefreshTokenContent | undefined>
+  read(token: string): RefreshTokenContent | undefined
 }
 
 /** The systems and the setting that refresh tokens use. */
@@ -60,40 +63,38 @@ export interface RefreshTokenPorts {
 /** Creates refresh tokens with keys derived from `SECRETS_KEY`: the first signs, all verify. */
 export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPorts): RefreshTokens {
   const audience = `${issuer}/refresh`
-  const keys = new Map(secretsKeys.map((key) => [key.id, new Uint8Array(key.derive('refresh tokens'))]))
+  const keys = new Map(secretsKeys.map((key) => [key.id, key.derive('refresh tokens')]))
   const current = { kid: secretsKeys[0].id, key: secretsKeys[0].derive('refresh tokens') }
 
-  async function verifiedPayload(token: string): Promise<unknown> {
-    const keyOf = ({ kid }: { kid?: string }) => {
-      const key = keys.get(kid ?? '')
-      if (!key) throw new Error('unknown key')
-      return key
-    }
-    // Time 0 makes no token expired here: the caller checks the expiry with the row of the family.
-    const options = { algorithms: [alg], typ, issuer, audience, currentDate: new Date(0) }
-    try {
-      return (await jwtVerify(token, keyOf, options)).payload
-    } catch {
-      return undefined
-    }
+  /** The claims under a right signature. They may be expired: the caller checks that with the row of the family. */
+  function verifiedClaims(token: string): unknown {
+    const jws = token.length > maxLength ? undefined : parseCompactJws(token)
+    if (jws === undefined || typeof jws === 'string' || jws.header.typ !== typ) return undefined
+    const key = keys.get(String(jws.header.kid))
+    return key && isSignedHs256(jws, key) ? parseJsonObject(jws.payload) : undefined
   }
 
   return {
     issue: ({ username, loginId, counter, generation, issuedAt, expiresAt }) =>
-      new SignJWT({ sid: loginId, ctr: counter, gen: generation })
-        .setProtectedHeader({ alg, typ, kid: current.kid })
-        .setIssuer(issuer)
-        .setSubject(username)
-        .setAudience(audience)
-        .setIssuedAt(issuedAt)
-        .setExpirationTime(expiresAt)
-        .setJti(ids.uuid())
-        .sign(current.key),
+      signHs256(
+        current.key,
+        { alg, typ, kid: current.kid },
+        {
+          sid: loginId,
+          ctr: counter,
+          gen: generation,
+          iss: issuer,
+          sub: username,
+          aud: audience,
+          iat: issuedAt,
+          exp: expiresAt,
+          jti: ids.uuid(),
+        },
+      ),
 
-    read: async (token) => {
-      if (token.length > maxLength) return undefined
-      const { success, data } = claimsSchema.safeParse(await verifiedPayload(token))
-      if (!success) return undefined
+    read: (token) => {
+      const { data } = claimsSchema.safeParse(verifiedClaims(token))
+      if (data?.iss !== issuer || data.aud !== audience) return undefined
       return {
         username: data.sub,
         loginId: data.sid,
