@@ -42,7 +42,7 @@ import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { createDigestSecrets } from './users/digest-secrets.ts'
 import { createPrincipalPublisher } from './users/principal-publisher.ts'
-import { readPrincipalRecord } from './users/principal-record.ts'
+import { createPrincipalReader } from './users/principal-reader.ts'
 import { createUsers } from './users/users.ts'
 
 /** The parts of an auth server that differ between production and tests. */
@@ -120,6 +120,7 @@ function createParts(config: AuthConfig, resources: AuthResources) {
   const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys })
   keyRing.onChange(() => void publisher.publish())
   const tokens = createTokens(config, { keyRing, secretsKeys, clock, ids })
+  const principals = createPrincipalReader({ database, clock })
   const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
   return {
     secretsKeys,
@@ -132,7 +133,8 @@ function createParts(config: AuthConfig, resources: AuthResources) {
     digestSecrets: createDigestSecrets(common),
     apiKeys: createApiKeys({ ...common, pairsPerMinute: config.rsaPairsPerMinute }),
     logins: createLogins(config, { ...common, tokens }),
-    principal: (username: string) => readPrincipalRecord({ database, clock }, username),
+    principal: principals.record,
+    rolesOf: principals.roles,
   }
 }
 
@@ -167,7 +169,7 @@ function endpointPorts(
     origins: config,
     lists: createLists({ origin, cursors }),
     cookie: createSessionCookie(config),
-    rolesOf: async (username: string) => (await users.read(username)).roles,
+    rolesOf: parts.rolesOf,
     readEntries: (page: Parameters<typeof readEntries>[1]) => readEntries(database, page),
   }
 }

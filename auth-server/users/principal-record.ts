@@ -33,13 +33,12 @@ export const tokensAliveSince = (clock: Clock): string =>
  * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON. `aliveSince` is SQL for `tokensAliveSince`. A
  * revoked login stands in the record while it has an unexpired token and its generation is still accepted.
  */
-export const principalFactsSql = (aliveSince: string): string => `json_build_object(
+export const principalFactsSql = (aliveSince: string): string => `(select json_build_object(
   'username', p.username, 'userId', p.user_id, 'generation', p.generation, 'version', p.change_number,
   'keptLogin', case when p.kept_login_id is not null
     then json_build_object('id', p.kept_login_id, 'generation', p.kept_login_generation) end,
-  'enabled', coalesce((select u.enabled from auth.users u where u.id = p.user_id), false),
-  'roles', coalesce((select to_json(u.roles) from auth.users u where u.id = p.user_id), '[]'),
-  'rights', coalesce((select to_json(u.rights) from auth.users u where u.id = p.user_id), '[]'),
+  'enabled', coalesce(u.enabled, false),
+  'roles', coalesce(to_json(u.roles), '[]'), 'rights', coalesce(to_json(u.rights), '[]'),
   'revokedIds', coalesce((select json_agg(e.id order by e.ended_at, e.id) from (
     select f.id, f.ended_at from auth.login_families f
     where f.user_id = p.user_id and f.ended_at is not null and f.tokens_expire_at > ${aliveSince}
@@ -51,7 +50,8 @@ export const principalFactsSql = (aliveSince: string): string => `json_build_obj
     select k.id, k.revoked_at from auth.api_keys k
     where k.user_id = p.user_id and k.revoked_at is not null and k.tokens_expire_at > ${aliveSince}
     union all select t.id, t.ended_at from auth.ended_tokens t
-    where t.user_id = p.user_id and t.expires_at > ${aliveSince}) e), '[]'))`
+    where t.user_id = p.user_id and t.expires_at > ${aliveSince}) e), '[]'))
+  from (select 1) one left join auth.users u on u.id = p.user_id)`
 
 const readSql = `select c.installation_id::text as "instanceId",
   (select ${principalFactsSql('$2::text::timestamptz')} from auth.principals p where p.username_folded = $1) as facts

@@ -22,7 +22,7 @@ export const toUser = (row: UserRow): User => ({
 })
 
 /** The error for an unknown user name. */
-const noSuchUser = () => new ProblemError('not-found', 'There is no such user.')
+export const noSuchUser = () => new ProblemError('not-found', 'There is no such user.')
 
 /** Reads the row of this user. @throws ProblemError `not-found` */
 export async function userRow(source: Drizzle, userId: string): Promise<UserRow> {

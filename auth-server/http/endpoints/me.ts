@@ -1,13 +1,14 @@
 /** GET /me: the caller, with its roles and rights. */
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
+import { noSuchUser } from '../../users/user-rows.ts'
 import { component, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 
 /** Services that the endpoint uses. */
 export interface MePorts {
-  /** The user's roles. */
-  rolesOf(username: string): Promise<readonly string[]>
+  /** The user's roles; undefined when the user was deleted a moment ago. */
+  rolesOf(username: string): Promise<readonly string[] | undefined>
 }
 
 const response = component(
@@ -36,6 +37,7 @@ export const meEndpoint = ({ rolesOf }: MePorts) =>
     handle: async ({ caller: { username, rights, scheme, credential } }) => {
       const { expiresAt } = credential
       const roles = await rolesOf(username)
+      if (!roles) throw noSuchUser()
       return {
         body: {
           username,

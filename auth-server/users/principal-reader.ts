@@ -1,0 +1,64 @@
+/**
+ * Reads principal records and roles for requests: from the database at each request, so that nothing is stale. The
+ * reads of concurrent requests are gathered: one statement for each batch, and one row for each user in it. A batch is
+ * read after all its callers have asked.
+ */
+import type { Clock } from '../../shared/platform/clock.ts'
+import { gather } from '../../shared/platform/concurrency/gather.ts'
+import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
+import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
+import { isUsername } from './user.ts'
+
+/** Reads for requests. Both throw Unavailable. */
+export interface PrincipalReader {
+  /** The principal record; undefined when there never was such a user. */
+  record(username: string): Promise<PrincipalRecord | undefined>
+  /** The roles of a user; undefined when there is no such user now. */
+  roles(username: string): Promise<readonly string[] | undefined>
+}
+
+const batchRules = {
+  maxItems: 64,
+  maxInFlight: 4,
+  isItemError: (error: unknown) => error instanceof DatabaseError,
+}
+
+/** The names of `$1`, a JSON array, each once. */
+const names = 'json_array_elements_text($1::text::json) as n(name)'
+
+const recordsSql = `select n.name, f.facts from ${names} cross join lateral (
+    select ${principalFactsSql('$2::text::timestamptz')} as facts from auth.principals p
+    where p.username_folded = n.name limit 1) f`
+
+const rolesSql = `select n.name, to_json(u.roles) as roles from ${names} cross join lateral (
+    select roles from auth.users where username_folded = n.name limit 1) u`
+
+/** Creates the reader of one process, so that all its requests share the batches. */
+export function createPrincipalReader(ports: {
+  readonly database: Pick<Database, 'query'>
+  readonly clock: Clock
+}): PrincipalReader {
+  const { database, clock } = ports
+  const byName = <Value>(read: (names: string) => Promise<Map<string, Value>>) => {
+    const readOne = gather<string, Value | undefined>({
+      ...batchRules,
+      run: async (asked) => {
+        const found = await read(JSON.stringify([...new Set(asked)]))
+        return asked.map((name) => found.get(name))
+      },
+    })
+    return async (username: string) => (isUsername(username) ? readOne(foldUsername(username)) : undefined)
+  }
+  return {
+    record: byName(async (asked) => {
+      type Row = { name: string; facts: PrincipalFacts }
+      const rows = await database.query<Row>(recordsSql, [asked, tokensAliveSince(clock)])
+      return new Map(rows.map(({ name, facts }) => [name, toPrincipalRecord(facts)]))
+    }),
+    roles: byName(async (asked) => {
+      const rows = await database.query<{ name: string; roles: readonly string[] }>(rolesSql, [asked])
+      return new Map(rows.map(({ name, roles }) => [name, roles]))
+    }),
+  }
+}

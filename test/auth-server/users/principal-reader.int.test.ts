@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPrincipalReader, type PrincipalReader } from '../../../auth-server/users/principal-reader.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+describeOnDatabases('the reader of principals', (open) => {
+  let opened: TestDatabase
+  let core: AuthCore
+  let reader: PrincipalReader
+  let statements = 0
+
+  beforeAll(async () => {
+    opened = await open()
+    const clock = createTestClock()
+    core = createAuthCore({ database: opened.database, clock })
+    const counting: Pick<Database, 'query'> = {
+      query: (text, parameters) => {
+        statements += 1
+        return opened.database.query(text, parameters)
+      },
+    }
+    reader = createPrincipalReader({ database: counting, clock })
+    await core.users.create({ username: 'root', password: goodPassword, roles: ['admin'] })
+    for (const username of ['Ada', 'null', 'bea']) {
+      await core.users.create({ username, password: goodPassword, roles: ['viewer'] })
+    }
+  })
+  afterAll(() => opened.dispose())
+
+  it('answers all requests of one turn by one statement, each with its own user', async () => {
+    statements = 0
+    const names = ['ada', 'bea', 'ADA', 'null', 'nobody', 'no name']
+    const records = await Promise.all(names.map((name) => reader.record(name)))
+    expect(records.map((record) => record?.username)).toEqual(['Ada', 'bea', 'Ada', 'null', undefined, undefined])
+    expect(statements).toBe(1)
+    expect(records[0]).toEqual(await core.record('ada'))
+  })
+
+  it('gives the roles, and none of a deleted user, whose record stays', async () => {
+    await core.users.create({ username: 'gone', password: goodPassword, roles: ['agent'] })
+    expect(await Promise.all([reader.roles('Gone'), reader.roles('ada'), reader.roles('nobody')])).toEqual([
+      ['agent'],
+      ['viewer'],
+      undefined,
+    ])
+    await core.users.delete('gone')
+    expect(await reader.roles('gone')).toBeUndefined()
+    expect(await reader.record('gone')).toMatchObject({ enabled: false, rights: [] })
+  })
+
+  it('sees each change that was acknowledged before the request', async () => {
+    for (const [roles, right] of [
+      [['agent'], 'deal.hold'],
+      [['viewer'], 'deal.read'],
+    ] as const) {
+      const before = reader.record('bea')
+      await core.users.patch('bea', { roles })
+      const after = await reader.record('bea')
+      expect(after?.rights).toContain(right)
+      expect(after?.rights.includes('deal.hold')).toBe(roles[0] === 'agent')
+      await before
+    }
+  })
+})
+
+describe('the reader of principals without a database', () => {
+  it('fails for every request of the batch, and reads again for the next one', async () => {
+    let isAway = true
+    const database: Pick<Database, 'query'> = {
+      query: async () => {
+        if (isAway) throw new Unavailable('database')
+        return []
+      },
+    }
+    const reader = createPrincipalReader({ database, clock: createTestClock() })
+    const failed = await Promise.allSettled([reader.record('ada'), reader.record('bea')])
+    for (const outcome of failed) expect(outcome).toMatchObject({ reason: { dependency: 'database' } })
+    isAway = false
+    expect(await reader.record('ada')).toBeUndefined()
+  })
+})
