@@ -5,6 +5,7 @@
 import { validate as isUuid } from 'uuid'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
+import { createRotate, type Rotate } from './rotate-families.ts'
 
 /** A new refresh token family. `times` and `expiresAt` are in seconds since the epoch. */
 export interface NewRefreshTokenFamily {
@@ -37,11 +38,7 @@ export interface RefreshTokenFamilies {
   start(family: NewRefreshTokenFamily): Promise<{ readonly generation: number } | undefined>
   /** The family with this id; undefined when there is none, also for a text that is no UUID. */
   find(id: string): Promise<RefreshTokenFamily | undefined>
-  /**
-   * Replaces the token of `counter` by its successor (`sealed` is the ciphertext). False when the token was used before
-   * or the family is revoked or expired.
-   */
-  rotate(id: string, rotation: { counter: number; sealed: string; times: TokenTimes; now: number }): Promise<boolean>
+  readonly rotate: Rotate
   /**
    * The unused successor of `counter`, encrypted, if it was made at `rotatedSince` or later. Undefined when there is
    * none or the family is revoked. Stores the expiry of the new access token.
@@ -87,16 +84,6 @@ const findSql = `select json_build_object('id', f.id, 'username', u.username, 'g
     join auth.principals p on p.username_folded = f.username_folded
   where f.id = $1::text::uuid`
 
-const rotateSql = `update auth.login_families f set counter = f.counter + 1, successor_sealed = $3::text,
-    rotated_at = $4::text::timestamptz, last_used_at = $4::text::timestamptz,
-    refresh_expires_at = $5::text::timestamptz,
-    tokens_expire_at = greatest(f.tokens_expire_at, $6::text::timestamptz)
-  from auth.users u, auth.principals p
-  where f.id = $1::text::uuid and f.counter = $2::int and f.ended_at is null
-    and f.refresh_expires_at > $4::text::timestamptz
-    and u.id = f.user_id and p.username_folded = f.username_folded and ${acceptedSql}
-  returning 1 as rotated`
-
 const repeatSql = `update auth.login_families f
   set tokens_expire_at = greatest(f.tokens_expire_at, $4::text::timestamptz)
   from auth.users u, auth.principals p
@@ -133,11 +120,7 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
       return rows[0]?.family
     },
 
-    async rotate(id, { counter, sealed, times, now }) {
-      const expiries = [fromSeconds(times.refreshExpiresAt), fromSeconds(times.accessExpiresAt)]
-      const rows = await database.query(rotateSql, [id, counter, sealed, timestamp(now), ...expiries])
-      return rows.length === 1
-    },
+    rotate: createRotate(database, acceptedSql),
 
     async repeat(id, { counter, rotatedSince, accessExpiresAt }) {
       const parameters = [id, counter, timestamp(rotatedSince), fromSeconds(accessExpiresAt)]

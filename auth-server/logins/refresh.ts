@@ -4,13 +4,14 @@ import type { Sealing } from '../store/sealing.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokenContent, RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
-import { issueRefreshToken, type TokenResponse, tokenResponse } from './issue-tokens.ts'
+import { issueRefreshToken, type TokenLogin, type TokenResponse, tokenResponse } from './issue-tokens.ts'
 import type { RefreshTokenFamilies } from './refresh-token-families.ts'
 import {
   decideRefresh,
   type LoginLifetimes,
   type RefreshTime,
   type RefreshTokenFamily,
+  type TokenTimes,
   tokenTimes,
 } from './refresh-token-family.ts'
 import { type RevokeLoginPorts, revokeLogin } from './revoke-login.ts'
@@ -41,6 +42,8 @@ export type Refresh = (refreshToken: string, reports?: RefreshReports) => Promis
 export interface RefreshReports {
   /** Called when the login of the token is stored, even if it is revoked. */
   found?(login: { readonly id: string; readonly username: string }): void
+  /** Called when the decision for a new pair is stored. The pair is sent when it resolves, and not when it throws. */
+  refreshed?(): Promise<void>
   /**
    * Called before a reuse revokes the login, because a reuse is detected once. When it throws, the login stays valid.
    */
@@ -64,18 +67,33 @@ export function createRefresh(ports: RefreshPorts): Refresh {
     const token = ports.refreshTokens.read(refreshToken)
     if (!token) throw invalidGrant()
     const presented = { token, reports, now, retryWindowMs }
+    const atOnce = await rotateAtOnce(ports, presented)
+    if (atOnce) return atOnce
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const family = await ports.refreshTokenFamilies.find(token.loginId)
       if (!family) throw invalidGrant()
       reports.found?.(family)
       const response = await actOn(ports, family, presented)
-      if (response) {
-        await ports.publisher.reloaded(family.username)
-        return response
-      }
+      if (response) return response
     }
     throw new Unavailable('database')
   }
+}
+
+/**
+ * The common case, by one statement: the token is the unused one, and the login outlives the new tokens. The token
+ * tells all that they repeat of its family, and the statement compares that with the row. Undefined in any other case:
+ * nothing has changed then.
+ */
+async function rotateAtOnce(ports: RefreshPorts, presented: Presented): Promise<TokenResponse | undefined> {
+  const { token, now, reports } = presented
+  if (token.expiresAt * 1000 <= now) return undefined
+  const { loginId: id, username, generation, counter } = token
+  const login = { id, username, generation, counter, expiresAt: Number.POSITIVE_INFINITY }
+  const rotated = await rotate(ports, login)
+  if (!rotated) return undefined
+  reports.found?.(login)
+  return answer(ports, { ...rotated, login, reports })
 }
 
 /** One attempt; undefined when another request changed the family in between. */
@@ -87,9 +105,10 @@ async function actOn(
   const decision = decideRefresh(family, presented.token, presented)
   switch (decision) {
     case 'rotate':
-      return rotate(ports, family)
-    case 'repeat':
-      return repeat(ports, family, presented)
+    case 'repeat': {
+      const tokens = decision === 'rotate' ? await rotate(ports, family) : await repeat(ports, family, presented)
+      return tokens && answer(ports, { ...tokens, login: family, reports: presented.reports })
+    }
     case 'late':
     case 'reuse':
       await presented.reports.reused?.()
@@ -100,22 +119,29 @@ async function actOn(
   }
 }
 
-async function rotate(ports: RefreshPorts, family: RefreshTokenFamily): Promise<TokenResponse | undefined> {
+/** The refresh token of the answer, and the times of both tokens. */
+interface NewTokens {
+  readonly refreshToken: string
+  readonly times: TokenTimes
+}
+
+type Family = Pick<RefreshTokenFamily, 'id' | 'username' | 'generation' | 'counter' | 'expiresAt'>
+
+async function rotate(ports: RefreshPorts, family: Family): Promise<NewTokens | undefined> {
   const now = ports.clock.now()
   const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
   const successor = family.counter + 1
   const refreshToken = issueRefreshToken(ports.refreshTokens, family, { counter: successor, times })
   const sealed = ports.sealing.seal(refreshToken, refreshTokenPlace(family.id, successor))
-  const rotation = { counter: family.counter, sealed, times, now }
-  if (!(await ports.refreshTokenFamilies.rotate(family.id, rotation))) return undefined
-  return tokenResponse(ports.issueAccessToken, family, { refreshToken, times })
+  const rotation = { login: family, counter: family.counter, sealed, times, now }
+  return (await ports.refreshTokenFamilies.rotate(rotation)) ? { refreshToken, times } : undefined
 }
 
 async function repeat(
   ports: RefreshPorts,
-  family: RefreshTokenFamily,
+  family: Family,
   { token: { counter }, now, retryWindowMs }: Presented,
-): Promise<TokenResponse | undefined> {
+): Promise<NewTokens | undefined> {
   const times = tokenTimes(ports.lifetimes, unixSeconds(ports.clock.now()), unixSeconds(family.expiresAt))
   const { accessExpiresAt } = times
   const retry = { counter, rotatedSince: now - retryWindowMs, accessExpiresAt }
@@ -123,7 +149,23 @@ async function repeat(
   if (!repeated) return undefined
   const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenPlace(family.id, counter + 1))
   const refreshExpiresAt = unixSeconds(repeated.refreshExpiresAt)
-  return tokenResponse(ports.issueAccessToken, family, { refreshToken, times: { ...times, refreshExpiresAt } })
+  return { refreshToken, times: { ...times, refreshExpiresAt } }
+}
+
+/**
+ * The response after the decision: signs the access token while the record is published and the audit entry is stored.
+ * It waits for all three.
+ */
+async function answer(
+  ports: RefreshPorts,
+  { login, reports, ...tokens }: NewTokens & { login: TokenLogin; reports: RefreshReports },
+): Promise<TokenResponse> {
+  const [response] = await Promise.all([
+    tokenResponse(ports.issueAccessToken, login, tokens),
+    ports.publisher.reloaded(login.username),
+    reports.refreshed?.(),
+  ])
+  return response
 }
 
 /** The associated data of the encrypted token of this family and counter. */

@@ -8,6 +8,7 @@ import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
+import { DeadlinePassed, withDeadline } from '../../shared/platform/redis/deadline.ts'
 import { heartbeatIntervalMs } from '../../shared/protocol/principal/change-feed.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
@@ -130,8 +131,8 @@ class Publisher implements PrincipalPublisher {
   }
 
   async waitUntilPublished(principalVersion: number): Promise<void> {
-    await within(publishWithinMs, async (signal) => {
-      while (!signal.aborted && (this.#cursor ?? -1) < principalVersion) {
+    await within(publishWithinMs, async (isOver) => {
+      while (!isOver() && (this.#cursor ?? -1) < principalVersion) {
         if (!(await this.publish())) await sleep(retryAfterMs)
       }
     })
@@ -221,10 +222,17 @@ const problemOf = (error: unknown): string => {
   return error instanceof Error ? error.message : 'unknown error'
 }
 
-/** Waits for `work` for this time at most. When the time is over, the signal is aborted. */
-async function within(milliseconds: number, work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
-  const over = new AbortController()
-  const timeout = sleep(milliseconds, undefined, { signal: over.signal }).catch(() => undefined)
-  await Promise.race([work(over.signal), timeout.then(() => over.abort())])
-  over.abort()
+/** Waits for `work` for this time at most. Then `isOver` is true: work that goes on may stop. */
+async function within(milliseconds: number, work: (isOver: () => boolean) => Promise<unknown>): Promise<void> {
+  let over = false
+  try {
+    await withDeadline(
+      work(() => over),
+      milliseconds,
+    )
+  } catch (error) {
+    if (!(error instanceof DeadlinePassed)) throw error
+  } finally {
+    over = true
+  }
 }

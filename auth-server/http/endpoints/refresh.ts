@@ -52,15 +52,14 @@ export async function auditedRefresh(
   let about: AuditedWork = { request, action: 'token.refreshed' }
   let isKnown = false
   try {
-    const tokens = await refresh(token, {
+    return await refresh(token, {
       found: ({ id: target, username: actor }) => {
         about = { ...about, actor, target }
         isKnown = true
       },
+      refreshed: () => audit.record(eventOf(about, 'succeeded')),
       reused: () => audit.record(eventOf({ ...about, action: 'login.ended' }, 'refresh-token-reused')),
     })
-    await audit.record(eventOf(about, 'succeeded'))
-    return tokens
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
     if (isKnown) await audit.recordRefusal(eventOf(about, error.code))

@@ -1,0 +1,77 @@
+/**
+ * Rotates refresh tokens. One conditional statement finds the families, judges them and stores the successors. The
+ * rotations of concurrent callers are gathered into one such statement; it decides about each of them alone.
+ */
+import { gather } from '../../shared/platform/concurrency/gather.ts'
+import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import type { TokenLogin } from './issue-tokens.ts'
+import type { TokenTimes } from './refresh-token-family.ts'
+
+/** The replacement of the unused refresh token of a family by its successor. */
+export interface Rotation {
+  /** The login, as the tokens of the family name it. */
+  readonly login: TokenLogin
+  /** The counter of the token that is used up. */
+  readonly counter: number
+  /** The successor, encrypted. */
+  readonly sealed: string
+  /** The times of the new tokens. */
+  readonly times: TokenTimes
+  /** In milliseconds. */
+  readonly now: number
+}
+
+/**
+ * Rotates. False, and nothing changes, when the token was used before, the family is unknown, revoked or expired, or
+ * the login ends before the new tokens would. @throws Unavailable
+ */
+export type Rotate = (rotation: Rotation) => Promise<boolean>
+
+/**
+ * `$1`: an array of `inputOf`. Families are locked first, in the order of their ids, so that two batches cannot wait for
+ * each other. `accepted` is the condition on the user `u` and the principal `p` of a family `f`.
+ */
+const rotateSql = (accepted: string) => `with input as (
+    select * from json_to_recordset($1::text::json) as i(id uuid, username text, generation int, counter int,
+      sealed text, now timestamptz, refresh_expires_at timestamptz, access_expires_at timestamptz)
+  ),
+  locked as materialized (
+    select f.id from auth.login_families f where f.id = any(array(select id from input))
+    order by f.id for no key update
+  )
+  update auth.login_families f set counter = f.counter + 1, successor_sealed = i.sealed,
+    rotated_at = i.now, last_used_at = i.now, refresh_expires_at = i.refresh_expires_at,
+    tokens_expire_at = greatest(f.tokens_expire_at, i.access_expires_at)
+  from input i join locked l on l.id = i.id, auth.users u, auth.principals p
+  where f.id = i.id and f.counter = i.counter and f.ended_at is null and f.refresh_expires_at > i.now
+    and f.expires_at >= greatest(i.refresh_expires_at, i.access_expires_at)
+    and u.id = f.user_id and u.username = i.username and f.generation = i.generation
+    and p.username_folded = f.username_folded and ${accepted}
+  returning f.id::text as id`
+
+/** Creates the rotation over this database. Two uses of one family never share a statement: the first one decides. */
+export function createRotate(database: Pick<Database, 'query'>, accepted: string): Rotate {
+  const sql = rotateSql(accepted)
+  return gather<Rotation, boolean>({
+    maxItems: 64,
+    maxInFlight: 4,
+    isItemError: (error) => error instanceof DatabaseError,
+    key: ({ login }) => login.id,
+    run: async (rotations) => {
+      const rows = await database.query<{ id: string }>(sql, [JSON.stringify(rotations.map(inputOf))])
+      const rotated = new Set(rows.map(({ id }) => id))
+      return rotations.map(({ login }) => rotated.has(login.id))
+    },
+  })
+}
+
+const inputOf = ({ login, counter, sealed, times, now }: Rotation) => ({
+  id: login.id,
+  username: login.username,
+  generation: login.generation,
+  counter,
+  sealed,
+  now: new Date(now),
+  refresh_expires_at: new Date(times.refreshExpiresAt * 1000),
+  access_expires_at: new Date(times.accessExpiresAt * 1000),
+})
