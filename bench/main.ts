@@ -1,87 +1,55 @@
-/** `npm run bench [-- filter]`: runs the comparisons and prints them. README.md describes them. */
-import { compare } from './compare.ts'
-import { measureCostliest } from './costliest.ts'
-import { makeDeals } from './deals.ts'
-import { NotPossible, openEnvironment } from './environment.ts'
-import { compareFreshness, compareRecords, compareSeals } from './freshness.ts'
-import { holdDeals } from './hold-deals.ts'
-import { measureKeyRing } from './key-ring.ts'
-import { verifyKeySigned } from './key-signed.ts'
-import { type ListDatabases, openListDatabases } from './list-databases.ts'
-import { listComparisons } from './lists.ts'
-import { measureLiveEvents } from './live-events.ts'
-import { startLoad } from './load/load.ts'
-import { compareLogins, measureReadsBesideLogins } from './logins.ts'
-import { readOneDeal } from './read-one-deal.ts'
-import { startServers } from './servers.ts'
-import { compareNamedStyles, compareStyles } from './styles.ts'
-import { measureVerifyingBesideHashes, readWithNewTokens, verifyTokens } from './verify-tokens.ts'
+/** `npm run bench [-- NAME…]`: measures, and prints tables. README.md describes them. */
+import { type Measurement, measurements } from './comparisons/index.ts'
+import { showProgress } from './runner/progress.ts'
+import { readSettings, variables } from './runner/settings.ts'
+import { type Bench, openBench } from './servers/bench.ts'
+import { NotPossible } from './servers/environment.ts'
 
-const clients = 32
-const settings = {
-  rounds: Number(process.env.BENCH_ROUNDS ?? 21),
-  seconds: Number(process.env.BENCH_SECONDS ?? 1),
-  deals: Number(process.env.BENCH_DEALS ?? 100_000),
-  listedDeals: Math.min(1_000_000, Number(process.env.BENCH_DEALS ?? 1_000_000)),
-}
+const names = process.argv.slice(2)
+if (names.some((name) => name.startsWith('-'))) process.stdout.write(help())
+else await main()
 
-try {
-  await main(process.argv[2] ?? '')
-} catch (error) {
-  if (!(error instanceof NotPossible)) throw error
-  process.stderr.write(`${error.message}\n`)
-  process.exitCode = 1
-}
-
-async function main(filter: string): Promise<void> {
-  const environment = await openEnvironment(process.env)
-  const load = startLoad()
-  let lists: Promise<ListDatabases> | undefined
-  const openLists = () => {
-    lists ??= openListDatabases(environment.database.url, settings.listedDeals)
-    return lists
-  }
+async function main(): Promise<void> {
+  const chosen = Object.entries(measurements).filter(
+    ([name]) => names.length === 0 || names.some((part) => name.includes(part)),
+  )
+  if (chosen.length === 0) return endWith(`No measurement has such a name.\n\n${help()}`)
+  const interrupted = new Promise<never>((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => reject(new NotPossible('Interrupted.')))
+  })
   try {
-    const servers = await startServers(environment)
-    await makeDeals(servers, settings.deals)
-    const bench = { clients, deals: settings.deals, servers, load, url: environment.database.url }
-    const comparisons = {
-      'read-one-deal': readOneDeal,
-      'key-signed': verifyKeySigned,
-      'verify-tokens': verifyTokens,
-      'verify-new-tokens': readWithNewTokens,
-      costliest: measureCostliest,
-      logins: compareLogins,
-      'hold-deals': holdDeals,
-      styles: compareStyles,
-      'named-styles': compareNamedStyles,
-      freshness: compareFreshness,
-      'freshness-alone': compareRecords,
-      'freshness-seals': compareSeals,
-      ...listComparisons(openLists),
-    }
-    for (const [name, comparison] of Object.entries(comparisons)) {
-      if (!name.includes(filter)) continue
-      const compared = await comparison(bench)
-      process.stdout.write(`${await compare(compared, settings)}\n`)
-      await compared.close?.()
-    }
-    if ('reads-beside-logins'.includes(filter)) {
-      process.stdout.write(`${await measureReadsBesideLogins(bench, settings)}\n`)
-    }
-    if ('verify-beside-hashes'.includes(filter)) {
-      process.stdout.write(`${await measureVerifyingBesideHashes(settings)}\n`)
-    }
-    if ('events'.includes(filter)) {
-      const { redisUrl } = environment
-      process.stdout.write(`${await measureLiveEvents({ ...bench, redisUrl }, settings)}\n`)
-    }
-    // This comes last, because it makes all tokens invalid.
-    if ('ring'.includes(filter)) process.stdout.write(`${await measureKeyRing(bench, settings)}\n`)
-    await servers.close()
-  } finally {
-    load.close()
-    await (await lists)?.close()
-    await environment.database.drop()
+    const bench = await openBench(readSettings(process.env))
+    await Promise.race([measure(bench, chosen), interrupted]).finally(bench.close)
+  } catch (error) {
+    if (!(error instanceof NotPossible)) throw error
+    endWith(error.message)
   }
+}
+
+async function measure(bench: Bench, chosen: readonly [string, Measurement][]): Promise<void> {
+  const { stderr } = process
+  const progress = showProgress({ isTTY: stderr.isTTY, write: (text) => stderr.write(text) })
+  for (const [index, [name, run]] of chosen.entries()) {
+    progress.begin(name, index, chosen.length)
+    const text = await run(bench, (round) => progress.round(round, bench.settings.rounds))
+    progress.clear()
+    process.stdout.write(`${text}\n`)
+  }
+}
+
+/** Work that was interrupted would go on: so the process ends here. */
+function endWith(message: string): never {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+}
+
+function help(): string {
+  const list = (rows: readonly (readonly [string, string])[]) =>
+    rows.map(([name, text]) => `  ${name.padEnd(20)} ${text}\n`).join('')
+  return [
+    'Usage: npm run bench [-- NAME...]\n\nMeasures what has one of the names in its name; everything without a name:\n',
+    list(Object.keys(measurements).map((name) => [name, ''])),
+    '\nVariables:\n',
+    list(Object.entries(variables).map(([name, [value, meaning]]) => [name, `${meaning}; ${value}`])),
+  ].join('')
 }

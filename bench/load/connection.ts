@@ -6,6 +6,15 @@ export interface Cycle {
   readonly requests: readonly string[]
   /** Pause between a response and the next request, in milliseconds; none when left out. */
   readonly pauseMs?: number
+  /** A value of each response for the request after it. */
+  readonly carry?: Carry
+}
+
+/** A value that replaces `{carried}` in requests, and that each response replaces. */
+export interface Carry {
+  /** The member of the JSON response that holds it: a text without escapes. */
+  readonly member: string
+  value: string
 }
 
 /** The responses of all connections. */
@@ -32,12 +41,12 @@ export function drive(cycle: Cycle, tally: Tally, until: number): Promise<void> 
     socket.on('connect', send)
     socket.on('data', (chunk) => {
       received = received === '' ? chunk.toString('latin1') : received + chunk.toString('latin1')
-      const length = lengthOfResponse(received)
-      if (length === undefined || received.length < length) return
+      if (!isComplete(received)) return
       const now = performance.now()
       tally.latenciesMs.push(now - sentAt)
       const status = received.slice(9, 12)
       tally.byStatus.set(status, (tally.byStatus.get(status) ?? 0) + 1)
+      if (cycle.carry) carryOver(cycle.carry, received)
       received = ''
       if (now >= until) socket.end()
       else if (cycle.pauseMs === undefined) send()
@@ -50,16 +59,27 @@ export function drive(cycle: Cycle, tally: Tally, until: number): Promise<void> 
 
 let counter = 0
 
-function write(socket: Socket, { requests }: Cycle, index: number): void {
-  const request = requests[index % requests.length] ?? ''
+function write(socket: Socket, { requests, carry }: Cycle, index: number): void {
+  let request = requests[index % requests.length] ?? ''
   counter += 1
-  socket.write(request.includes('{n}') ? request.replaceAll('{n}', String(counter)) : request, 'latin1')
+  if (request.includes('{n}')) request = request.replaceAll('{n}', String(counter))
+  if (carry) request = request.replace('{carried}', carry.value)
+  socket.write(request, 'latin1')
 }
 
-/** Head and body in bytes; undefined while the head is not complete. Responses without a length have no body. */
-function lengthOfResponse(received: string): number | undefined {
+function carryOver(carry: Carry, received: string): void {
+  const name = `"${carry.member}":"`
+  const start = received.indexOf(name)
+  if (start < 0) throw new Error(`A response has no ${carry.member}: ${received.slice(0, 500)}`)
+  carry.value = received.slice(start + name.length, received.indexOf('"', start + name.length))
+}
+
+/** Whether head and body are complete. A response without a length has no body, unless it is sent in chunks. */
+function isComplete(received: string): boolean {
   const headEnd = received.indexOf('\r\n\r\n')
-  if (headEnd < 0) return undefined
-  const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(received.slice(0, headEnd)) ?? []
-  return headEnd + 4 + Number(length)
+  if (headEnd < 0) return false
+  const head = received.slice(0, headEnd)
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? []
+  if (length !== undefined) return received.length >= headEnd + 4 + Number(length)
+  return !/\r\ntransfer-encoding: chunked/i.test(head) || received.endsWith('\r\n0\r\n\r\n')
 }

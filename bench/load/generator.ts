@@ -1,8 +1,13 @@
 /** The process that generates load, so that the measured process does not. `load.ts` controls it. */
 import { type Cycle, drive, type Tally } from './connection.ts'
 
-/** An order: the requests of each connection, confirmed when they are received; or the time to send them. */
-export type LoadOrder = { readonly cycles: readonly Cycle[] } | { readonly seconds: number }
+/**
+ * An order: the requests of each connection under a name, confirmed when they are received; or to send the requests of
+ * that name for a time.
+ */
+export type LoadOrder =
+  | { readonly name: string; readonly cycles: readonly Cycle[] }
+  | { readonly name: string; readonly seconds: number }
 
 /** The result of a run. */
 export interface LoadResult {
@@ -16,15 +21,15 @@ export interface LoadResult {
   readonly cpuMicroseconds: number
 }
 
-let cycles: readonly Cycle[] = []
+const prepared = new Map<string, readonly Cycle[]>()
 
 process.on('message', (order: LoadOrder) => {
   if ('cycles' in order) {
-    cycles = order.cycles
+    prepared.set(order.name, order.cycles)
     process.send?.('ready')
     return
   }
-  run(order.seconds).then(
+  run(order).then(
     (result) => process.send?.(result),
     (error: unknown) => {
       process.stderr.write(`The load failed: ${error}\n`)
@@ -33,7 +38,8 @@ process.on('message', (order: LoadOrder) => {
   )
 })
 
-async function run(seconds: number): Promise<LoadResult> {
+async function run({ name, seconds }: { name: string; seconds: number }): Promise<LoadResult> {
+  const cycles = prepared.get(name) ?? []
   const tally: Tally = { byStatus: new Map(), latenciesMs: [] }
   const started = performance.now()
   const cpu = process.cpuUsage()

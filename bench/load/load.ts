@@ -3,12 +3,16 @@ import { fileURLToPath } from 'node:url'
 import type { Cycle } from './connection.ts'
 import type { LoadOrder, LoadResult } from './generator.ts'
 
-/** Load from another process on a server of this process. */
+/** Load on servers, from a process of its own. */
 export interface Load {
   /** Passes the requests of each connection to the process, before the measurement: many requests take time. */
-  prepare(cycles: readonly Cycle[]): Promise<void>
-  /** Sends the requests for this time. @throws Error when a response has another status than `expected` */
-  run(order: { readonly seconds: number; readonly expected: string }): Promise<LoadResult>
+  prepare(name: string, cycles: readonly Cycle[]): Promise<void>
+  /**
+   * Sends the requests of this name for this time. A value that they carry is kept from one run to the next.
+   *
+   * @throws Error when a response has another status than `expected`
+   */
+  run(order: { readonly name: string; readonly seconds: number; readonly expected: string }): Promise<LoadResult>
   close(): void
 }
 
@@ -25,11 +29,11 @@ export function startLoad(): Load {
     return Promise.race([received, broken])
   }
   return {
-    prepare: async (cycles) => {
-      await send<'ready'>({ cycles })
+    prepare: async (name, cycles) => {
+      await send<'ready'>({ name, cycles })
     },
-    run: async ({ expected, seconds }) => {
-      const result = await send<LoadResult>({ seconds })
+    run: async ({ expected, ...order }) => {
+      const result = await send<LoadResult>(order)
       if (Object.keys(result.byStatus).every((status) => status === expected)) return result
       throw new Error(`Not all responses were ${expected}: ${JSON.stringify(result.byStatus)}`)
     },

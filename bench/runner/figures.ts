@@ -1,0 +1,18 @@
+/** The median of these values; NaN of none. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length / 2
+  return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
+}
+
+/** A value with three digits or so. */
+export const rounded = (value: number): string => {
+  if (value >= 100) return Math.round(value).toLocaleString('en')
+  return value.toFixed(value >= 10 ? 1 : 2)
+}
+
+/** The ratio of two rows of values, round by round: median, and lowest and highest in brackets. */
+export function spread(values: readonly number[], floor: readonly number[]): string {
+  const ratios = values.map((value, round) => value / (floor[round] ?? Number.NaN))
+  return `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`
+}

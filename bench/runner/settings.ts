@@ -1,0 +1,49 @@
+/** The settings of a run, from variables of the environment. */
+export interface Settings {
+  readonly rounds: number
+  /** The length of one turn. */
+  readonly seconds: number
+  /** Deals in the database. */
+  readonly deals: number
+  /** Deals in the larger database of the lists. */
+  readonly listedDeals: number
+  /** Requests after which memory is measured. */
+  readonly requests: number
+  /** Connections of the load. */
+  readonly clients: number
+  /** The first port for servers. */
+  readonly firstPort: number
+  readonly databaseUrl: string
+  readonly redisUrl: string
+}
+
+/** Variable → its default and meaning, as `--help` shows them. */
+export const variables = {
+  BENCH_DATABASE_URL: ['postgres://postgres@127.0.0.1:5432/postgres', 'PostgreSQL; its user may create databases'],
+  BENCH_REDIS_URL: ['redis://127.0.0.1:6379', 'a Redis that no running Keyhold uses'],
+  BENCH_ROUNDS: ['21', 'rounds of each comparison'],
+  BENCH_SECONDS: ['1', 'length of one turn'],
+  BENCH_DEALS: ['100000', 'deals in the database; for lists ten times as many'],
+  BENCH_REQUESTS: ['100000', 'requests after which memory is measured'],
+  BENCH_CLIENTS: ['32', 'connections of the load'],
+  BENCH_PORT: ['45100', 'the first port that servers listen on'],
+} as const
+
+type Variable = keyof typeof variables
+
+/** Reads the settings. */
+export function readSettings(environment: NodeJS.ProcessEnv): Settings {
+  const text = (name: Variable) => environment[name] ?? variables[name][0]
+  const number = (name: Variable) => Number(text(name))
+  return {
+    rounds: number('BENCH_ROUNDS'),
+    seconds: number('BENCH_SECONDS'),
+    deals: number('BENCH_DEALS'),
+    listedDeals: Math.min(1_000_000, 10 * number('BENCH_DEALS')),
+    requests: number('BENCH_REQUESTS'),
+    clients: number('BENCH_CLIENTS'),
+    firstPort: number('BENCH_PORT'),
+    databaseUrl: text('BENCH_DATABASE_URL'),
+    redisUrl: text('BENCH_REDIS_URL'),
+  }
+}

@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import type { Carry, Cycle } from '../load/connection.ts'
+import { type Load, startLoad } from '../load/load.ts'
+import type { CpuTimes, Subject, Turn } from '../runner/compare.ts'
+import type { Settings } from '../runner/settings.ts'
+import { cpuOfProcess } from '../servers/cpu-time.ts'
+import { makeDeals, newDealsOf } from '../servers/deals.ts'
+import { type Environment, openEnvironment } from '../servers/environment.ts'
+import { build, type Keyhold, startKeyhold } from '../servers/keyhold.ts'
+import { type Running, startServer } from '../servers/processes.ts'
+
+/** The parts that comparisons use. */
+export interface Bench {
+  readonly settings: Settings
+  readonly environment: Environment
+  readonly keyhold: Keyhold
+  /** The floor of the deal server: `floors/bare-hono.mjs`. */
+  readonly bareHono: Running
+  readonly load: Load
+  /** Reserves deals without changes, of Keyhold and of the floors. Returns the first number. */
+  newDeals(count: number): number
+  /** Adds a part that is closed together with the servers, before them. */
+  closeLater(part: () => unknown): void
+  close(): Promise<void>
+}
+
+/** A file of the floors. */
+export const floorFile = (name: string): string => join(import.meta.dirname, '../floors', name)
+
+/** Compiles and starts all servers, and fills their databases. */
+export async function openBench(settings: Settings): Promise<Bench> {
+  const environment = await openEnvironment(settings)
+  const opened: (() => unknown)[] = [environment.close]
+  const close = async () => {
+    for (const end of opened.toReversed()) await end()
+  }
+  try {
+    await build()
+    const keyhold = await startKeyhold(environment)
+    opened.push(keyhold.close)
+    await makeDeals(environment, keyhold, settings.deals)
+    const port = await environment.newPort()
+    const command = [floorFile('bare-hono.mjs'), String(port), environment.databases.floors.url]
+    const bareHono = await startServer({ command, port })
+    opened.push(bareHono.stop)
+    const load = startLoad()
+    opened.push(load.close)
+    const closeLater = (part: () => unknown) => void opened.push(part)
+    const newDeals = newDealsOf(settings.deals)
+    return { settings, environment, keyhold, bareHono, load, newDeals, closeLater, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Work over HTTP. */
+export interface HttpWork {
+  readonly name: string
+  readonly server: Running
+  /** The requests that a connection repeats. They are made once, or anew for each turn. */
+  requestsOf(client: number): readonly string[] | Promise<readonly string[]>
+  readonly madeForEachTurn?: boolean
+  /** A value that each response of a connection passes on to its next request. */
+  carryOf?(client: number): Carry
+  /** The status of every response; 200 when left out. */
+  readonly expected?: string
+}
+
+/** A subject whose requests are sent by all connections at once. */
+export function overHttp(bench: Bench, work: HttpWork): Subject {
+  const { name, server, expected = '200', madeForEachTurn = false } = work
+  let isPrepared = false
+  const turn = async (seconds: number): Promise<Turn> => {
+    if (!isPrepared || madeForEachTurn) await bench.load.prepare(name, await cyclesOf(bench, work))
+    isPrepared = true
+    const before = cpuSoFar(bench, server)
+    const result = await bench.load.run({ name, seconds, expected })
+    const { responses, p50Ms, p99Ms, cpuMicroseconds: load } = result
+    const cpu = { ...cpuSince(before, cpuSoFar(bench, server), responses), load }
+    return { perSecond: responses / result.seconds, cpu, p50Ms, p99Ms }
+  }
+  return { name, turn }
+}
+
+/** The cycles of all connections. */
+export function cyclesOf(
+  bench: Bench,
+  { server: { port }, requestsOf, carryOf }: Pick<HttpWork, 'server' | 'requestsOf' | 'carryOf'>,
+): Promise<Cycle[]> {
+  const cycles = Array.from({ length: bench.settings.clients }, async (_, client) => {
+    const requests = await requestsOf(client)
+    return { port, requests, ...(carryOf && { carry: carryOf(client) }) }
+  })
+  return Promise.all(cycles)
+}
+
+/** CPU times of a server and the services so far, in microseconds. */
+export function cpuSoFar({ environment: { services } }: Bench, server?: Running): CpuTimes {
+  const { postgres, redis } = services.cpu()
+  return {
+    ...(server && { server: cpuOfProcess(server.pid) }),
+    ...(postgres !== undefined && { postgres }),
+    ...(redis !== undefined && { redis }),
+  }
+}
+
+/** The difference of two CPU times, for one of so many units of work. */
+export function cpuSince(before: CpuTimes, after: CpuTimes, units: number): CpuTimes {
+  const names = Object.keys(after) as (keyof CpuTimes)[]
+  return Object.fromEntries(names.map((name) => [name, ((after[name] ?? 0) - (before[name] ?? 0)) / units]))
+}
