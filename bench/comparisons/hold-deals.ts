@@ -44,7 +44,7 @@ function pgbench(bench: Bench): Subject {
   const script = floorFile('hold-deal.pgbench.sql')
   const turn = async (seconds: number): Promise<Turn> => {
     const [before, ended] = [cpuSoFar(bench), cpuOfEndedChildren(process.pid)]
-    const variables = { first: bench.newDeals(clients) }
+    const variables = { first: bench.newDeals(clients), n: 0 }
     const { runs, perSecond } = await runPgbench({ url, script, clients, seconds, variables })
     const load = (cpuOfEndedChildren(process.pid) - ended) / (2 * runs)
     return { perSecond: 2 * perSecond, cpu: { ...cpuSince(before, cpuSoFar(bench), 2 * runs), load } }

@@ -5,48 +5,72 @@ import type { Comparison } from '../runner/compare.ts'
 import { compare } from '../runner/compare.ts'
 import { tableOf } from '../runner/table.ts'
 import type { Bench } from '../servers/bench.ts'
+import { issueToClients } from './client-credentials.ts'
 import { measureCostliest } from './costliest.ts'
 import { holdDeals } from './hold-deals.ts'
 import { measureKeyRing } from './key-ring.ts'
 import { compareList, listNames } from './lists.ts'
 import { measureLiveEvents } from './live-events.ts'
 import { compareLogins } from './logins.ts'
+import { readMe } from './me.ts'
+import { measureMemory } from './memory.ts'
+import { readWithNewTokens } from './new-tokens.ts'
 import { readOneDeal } from './read-one-deal.ts'
 import { measureReadsBesideLogins } from './reads-beside-logins.ts'
 import { refreshTokens } from './refresh.ts'
+import { measureStarts } from './start.ts'
 import { compareNamedStyles, compareStyles } from './styles.ts'
 
-/** Measures something. Returns Markdown. It reports the number of each round, from 0. */
-export type Measurement = (bench: Bench, onRound: (round: number) => void) => Promise<string>
+/** One entry of the list. */
+export interface Measurement {
+  /** What is measured, and in brackets its floor. */
+  readonly summary: string
+  /** Measures it and returns Markdown. It reports the number of each round, from 0. */
+  run(bench: Bench, onRound: (round: number) => void): Promise<string>
+}
 
-const compared =
-  (prepare: (bench: Bench) => Promise<Comparison>): Measurement =>
-  async (bench, onRound) => {
+const compared = (summary: string, prepare: (bench: Bench) => Promise<Comparison>): Measurement => ({
+  summary,
+  run: async (bench, onRound) => {
     const comparison = await prepare(bench)
     try {
       return tableOf(comparison, await compare(comparison, bench.settings, onRound), bench.settings)
     } finally {
       await comparison.close?.()
     }
-  }
+  },
+})
 
 /** All measurements by name, in the order of a full run. */
 export const measurements: Readonly<Record<string, Measurement>> = {
-  'read-one-deal': compared(readOneDeal),
-  'hold-deals': compared(holdDeals),
-  styles: compared(compareStyles),
-  'named-styles': compared(compareNamedStyles),
-  refresh: compared(refreshTokens),
-  logins: compared(compareLogins),
-  'reads-beside-logins': measureReadsBesideLogins,
-  costliest: compared(measureCostliest),
-  events: measureLiveEvents,
-  ...Object.fromEntries(listNames.map((name) => [name, compared((bench) => compareList(bench, name))])),
-  'key-signed': compared(verifyKeySigned),
-  'verify-tokens': compared(verifyTokens),
-  'verify-beside-hashes': ({ settings }) => measureVerifyingBesideHashes(settings),
-  'freshness-records': compared(compareRecords),
-  'freshness-seals': compared(compareSeals),
+  'read-one-deal': compared('GET of one deal by each scheme (bare Hono)', readOneDeal),
+  'new-tokens': compared('GET of one deal with tokens that are not remembered (a remembered one)', readWithNewTokens),
+  'hold-deals': compared('HoldDeal and UnholdDeal (bare Hono; pgbench)', holdDeals),
+  styles: compared('the same in styles 2, 3, 4 and 7 (style 1)', compareStyles),
+  'named-styles': compared('the same in styles 5 and 6 (style 1 with Idempotency-Key)', compareNamedStyles),
+  refresh: compared('POST /refresh (one RS256 signature)', refreshTokens),
+  'client-credentials': compared('POST /oauth/token (one RS256 signature)', issueToClients),
+  me: compared('GET /me at the auth server (bare Hono; GET of a deal)', readMe),
+  logins: compared('POST /login (its password hash)', compareLogins),
+  'reads-beside-logins': {
+    summary: 'latencies of GET of one deal while others log in (idle)',
+    run: measureReadsBesideLogins,
+  },
+  costliest: compared('the most expensive refused requests (no credential)', measureCostliest),
+  events: { summary: 'from a command to its event on a stream (response; PUBLISH)', run: measureLiveEvents },
+  ...Object.fromEntries(
+    listNames.map((name) => [name, compared('a list in a large database (a small one)', (b) => compareList(b, name))]),
+  ),
+  memory: { summary: 'resident memory under load (bare Hono)', run: measureMemory },
+  start: { summary: 'starts until ready, and a command of the operators (node)', run: measureStarts },
+  'key-signed': compared('verification of a key-signed token, in process (publicDecrypt)', verifyKeySigned),
+  'verify-tokens': compared('verification of access tokens and jose, in process (crypto.verify)', verifyTokens),
+  'verify-beside-hashes': {
+    summary: 'latencies of one verification and jose beside Argon2id hashes, in process',
+    run: ({ settings }) => measureVerifyingBesideHashes(settings),
+  },
+  'freshness-records': compared('finding a principal record, in process (Map.get)', compareRecords),
+  'freshness-seals': compared('the HMAC of a record from Redis, in process (parsing)', compareSeals),
   // This comes last, because it makes all tokens invalid.
-  'key-ring': measureKeyRing,
+  'key-ring': { summary: 'from keys revoke to the refusal of a token by three deal servers', run: measureKeyRing },
 }

@@ -49,10 +49,13 @@ export async function readOneDeal(bench: Bench): Promise<Comparison> {
 }
 
 /** The floor: the same deals, read by a server with one statement and nothing else. */
-export function readBareDeal(bench: Bench): Subject {
+export const readBareDeal = (bench: Bench): Subject =>
+  overHttp(bench, { name: 'bare Hono', server: bench.bareHono, requestsOf: bareReads(bench) })
+
+/** The requests of the floor. */
+export function bareReads(bench: Bench): (client: number) => string[] {
   const numberOf = numbersOf(bench)
-  const requestsOf = (client: number) => [request(`GET /deals/${dealId(numberOf(client))}`, { token: undefined })]
-  return overHttp(bench, { name: 'bare Hono', server: bench.bareHono, requestsOf })
+  return (client) => [request(`GET /deals/${dealId(numberOf(client))}`, { token: undefined })]
 }
 
 /** The deal that a connection reads: they are spread over the table. */

@@ -10,7 +10,8 @@ import { logIn, makeUsers, type User } from './credentials.ts'
 import type { Environment } from './environment.ts'
 import { type Running, startServer } from './processes.ts'
 
-const root = join(import.meta.dirname, '../..')
+/** The folder of the project. */
+export const root = join(import.meta.dirname, '../..')
 const ids = createIdSource(clock)
 
 /** The auth server and a deal server, with an administrator of the benchmark. */
@@ -27,6 +28,8 @@ export interface Keyhold {
   readonly variables: Readonly<Record<string, string>>
   /** A new access token of the user. */
   logIn(): Promise<string>
+  /** Starts another auth server on the same database and key ring. */
+  startAuthServer(): Promise<Running>
   /** Starts another deal server, over another database when a URL is given. */
   startDealServer(databaseUrl?: string): Promise<Running>
   close(): Promise<void>
@@ -65,6 +68,11 @@ export async function startKeyhold({ databases, redisUrl, newPort }: Environment
   const command = (server: string) => [compiled(`${server}-server/main.js`)]
   const auth = await startServer({ command: command('auth'), port: authPort, variables })
   const authOrigin = `http://127.0.0.1:${authPort}`
+  const startAuthServer = async () => {
+    const port = await newPort()
+    const own = { ...variables, AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: authOrigin, ISSUER: authOrigin }
+    return startServer({ command: command('auth'), port, variables: own })
+  }
   const startDealServer = async (databaseUrl = databases.deals.url) => {
     const port = await newPort()
     const own = { ...variables, DEAL_PORT: String(port), DEAL_DATABASE_URL: databaseUrl }
@@ -75,7 +83,7 @@ export async function startKeyhold({ databases, redisUrl, newPort }: Environment
   const token = await logIn(authOrigin, admin)
   const [user = admin] = await makeUsers(authOrigin, { token, prefix: 'bench', count: 1 })
   return {
-    ...{ auth, deal, authOrigin, user, keysDir, variables, startDealServer },
+    ...{ auth, deal, authOrigin, user, keysDir, variables, startAuthServer, startDealServer },
     accessToken: await logIn(authOrigin, user),
     logIn: () => logIn(authOrigin, user),
     close: async () => {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** A process that was started by the benchmark. */
@@ -37,6 +38,7 @@ export async function startServer({ command, port, variables = {}, readyPath = '
   const started = performance.now()
   const [file, parameters] = /\.m?js$/.test(program) ? [process.execPath, [program, ...words]] : [program, words]
   const child = spawn(file, parameters, {
+    cwd: join(import.meta.dirname, '../..'),
     env: { PATH, HOME, ...variables },
     stdio: ['ignore', 'ignore', 'inherit'],
     detached: true,

@@ -27,17 +27,20 @@ interface Parts {
   readonly token: Token
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
+  /** A body of another type than JSON, which is sent as it is: a form. */
+  readonly form?: string
 }
 
 /** One request. `{n}` in line and headers becomes a number that is used once. */
-export function request(line: string, { token, headers = {}, body }: Parts): string {
-  const text = body === undefined ? '' : JSON.stringify(body)
+export function request(line: string, { token, headers = {}, body, form }: Parts): string {
+  const text = form ?? (body === undefined ? '' : JSON.stringify(body))
   const fields = {
     Host: '127.0.0.1',
     Accept: 'application/json',
     ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
     ...headers,
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(form === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' }),
     ...(line.startsWith('GET') ? {} : { 'Content-Length': String(text.length) }),
   }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)

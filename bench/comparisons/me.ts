@@ -1,0 +1,21 @@
+import type { Comparison } from '../runner/compare.ts'
+import { type Bench, overHttp } from '../servers/bench.ts'
+import { readDeal, request } from '../servers/requests.ts'
+import { numbersOf, readBareDeal } from './read-one-deal.ts'
+
+/** Compares GET /me of the auth server with GET of a deal: both verify an access token and answer with one object. */
+export async function readMe(bench: Bench): Promise<Comparison> {
+  const { keyhold, settings } = bench
+  const { auth, deal, accessToken: token } = keyhold
+  const numberOf = numbersOf(bench)
+  const readsDeal = (client: number) => [readDeal(numberOf(client), token)]
+  return {
+    title: `GET /me of the auth server by ${settings.clients} callers, Bearer`,
+    unit: 'responses',
+    floors: [
+      readBareDeal(bench),
+      overHttp(bench, { name: 'GET of a deal, Bearer', server: deal, requestsOf: readsDeal }),
+    ],
+    subjects: [overHttp(bench, { name: 'GET /me', server: auth, requestsOf: () => [request('GET /me', { token })] })],
+  }
+}
