@@ -1,10 +1,7 @@
 import { compareRecords, compareSeals } from '../in-process/freshness.ts'
 import { verifyKeySigned } from '../in-process/key-signed.ts'
 import { measureVerifyingBesideHashes, verifyTokens } from '../in-process/verify-tokens.ts'
-import type { Comparison } from '../runner/compare.ts'
-import { compare } from '../runner/compare.ts'
-import { tableOf } from '../runner/table.ts'
-import type { Bench } from '../servers/bench.ts'
+import { compared, type Measurements } from '../runs/measurement.ts'
 import { issueToClients } from './client-credentials.ts'
 import { measureCostliest } from './costliest.ts'
 import { holdDeals } from './hold-deals.ts'
@@ -21,28 +18,8 @@ import { refreshTokens } from './refresh.ts'
 import { measureStarts } from './start.ts'
 import { compareNamedStyles, compareStyles } from './styles.ts'
 
-/** One entry of the list. */
-export interface Measurement {
-  /** What is measured, and in brackets its floor. */
-  readonly summary: string
-  /** Measures it and returns Markdown. It reports the number of each round, from 0. */
-  run(bench: Bench, onRound: (round: number) => void): Promise<string>
-}
-
-const compared = (summary: string, prepare: (bench: Bench) => Promise<Comparison>): Measurement => ({
-  summary,
-  run: async (bench, onRound) => {
-    const comparison = await prepare(bench)
-    try {
-      return tableOf(comparison, await compare(comparison, bench.settings, onRound), bench.settings)
-    } finally {
-      await comparison.close?.()
-    }
-  },
-})
-
 /** All measurements by name, in the order of a full run. */
-export const measurements: Readonly<Record<string, Measurement>> = {
+export const measurements: Measurements = {
   'read-one-deal': compared('GET of one deal by each scheme (bare Hono)', readOneDeal),
   'new-tokens': compared('GET of one deal with tokens that are not remembered (a remembered one)', readWithNewTokens),
   'hold-deals': compared('HoldDeal and UnholdDeal (bare Hono; pgbench)', holdDeals),

@@ -31,7 +31,9 @@ export async function measureStarts(bench: Bench, onRound: (round: number) => vo
     'auth server, compiled': () => readyAfter(keyhold.startAuthServer()),
     'deal server, compiled': () => readyAfter(keyhold.startDealServer()),
     'npm run ops -- keys status': () =>
-      elapsedMs(() => execute('npm', ['run', 'ops', '--', 'keys', 'status'], { cwd: root, env: environmentOf(keyhold) })),
+      elapsedMs(() =>
+        execute('npm', ['run', 'ops', '--', 'keys', 'status'], { cwd: root, env: environmentOf(keyhold) }),
+      ),
   }
   const times = new Map<string, number[]>()
   const rounds = Math.min(settings.rounds, maxRounds)

@@ -35,7 +35,7 @@ export function startLoad(): Load {
     run: async ({ expected, ...order }) => {
       const result = await send<LoadResult>(order)
       if (Object.keys(result.byStatus).every((status) => status === expected)) return result
-      throw new Error(`Not all responses were ${expected}: ${JSON.stringify(result.byStatus)}`)
+      throw new Error(`Not all responses to "${order.name}" were ${expected}: ${JSON.stringify(result.byStatus)}`)
     },
     close: () => child.kill(),
   }

@@ -63,9 +63,20 @@ export async function startServer({ command, port, variables = {}, readyPath = '
       process.off('exit', end)
       end()
       await closed
+      // `npm` ends before the server that it started.
+      while (isRunning(-pid)) await pause(5)
     },
   }
   return running
+}
+
+/** Whether there is still a process of this id, or of this group when the id is negative. */
+function isRunning(id: number): boolean {
+  try {
+    return process.kill(id, 0)
+  } catch {
+    return false
+  }
 }
 
 const isReady = (url: string): Promise<boolean> =>

@@ -34,7 +34,7 @@ const readFile = (path: string): SourceFile => readSource(path, readFileSync(joi
 function filesBelow(folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
-    if (entry.isDirectory()) return entry.name === 'migrations' ? [] : filesBelow(path)
+    if (entry.isDirectory()) return ['migrations', 'node_modules'].includes(entry.name) ? [] : filesBelow(path)
     return /\.(ts|mjs)$/.test(entry.name) ? [path] : []
   })
 }

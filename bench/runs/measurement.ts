@@ -1,0 +1,27 @@
+import { type Comparison, compare } from '../runner/compare.ts'
+import { tableOf } from '../runner/table.ts'
+import type { Bench } from '../servers/bench.ts'
+
+/** One entry of a list of measurements. */
+export interface Measurement {
+  /** What is measured, and in brackets its floor. */
+  readonly summary: string
+  /** Measures it and returns Markdown. It reports the number of each round, from 0. */
+  run(bench: Bench, onRound: (round: number) => void): Promise<string>
+}
+
+/** Measurements by name, in the order of a full run. */
+export type Measurements = Readonly<Record<string, Measurement>>
+
+/** A comparison as a measurement. */
+export const compared = (summary: string, prepare: (bench: Bench) => Promise<Comparison>): Measurement => ({
+  summary,
+  run: async (bench, onRound) => {
+    const comparison = await prepare(bench)
+    try {
+      return tableOf(comparison, await compare(comparison, bench.settings, onRound), bench.settings)
+    } finally {
+      await comparison.close?.()
+    }
+  },
+})
