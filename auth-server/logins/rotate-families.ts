@@ -28,8 +28,8 @@ export interface Rotation {
 export type Rotate = (rotation: Rotation) => Promise<boolean>
 
 /**
- * `$1`: an array of `inputOf`. Families are locked first, in the order of their ids, so that two batches cannot wait for
- * each other. `accepted` is the condition on the user `u` and the principal `p` of a family `f`.
+ * `$1`: an array of `inputOf`. Families are locked first, in the order of their ids, so that two batches cannot wait
+ * for each other. `accepted` is the condition on the user `u` and the principal `p` of a family `f`.
  */
 const rotateSql = (accepted: string) => `with input as (
     select * from json_to_recordset($1::text::json) as i(id uuid, username text, generation int, counter int,
