@@ -1,8 +1,10 @@
 /** Converts rows in PostgreSQL's JSON form to domain objects and back. Column names are those of `schema.ts`. */
+import { getTableColumns } from 'drizzle-orm'
 import type { CommandOutcome, CommandRecord, DealCommit } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { Completion } from '../domain/events.ts'
 import type { Task } from '../domain/task.ts'
+import { deals } from './schema.ts'
 
 /** A row of `deals.deals` in the form of `to_json`: times in PostgreSQL's ISO form. */
 export interface DealRow {
@@ -147,48 +149,20 @@ export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
     done_at: task.doneAt,
   }))
 
-/** The row of a deal; amounts in minor units. */
-const rowOfDeal = (deal: Deal): DealRow => ({
-  id: deal.id,
-  name: deal.name,
-  price: deal.price,
-  currency: deal.currency,
-  description: deal.description,
-  completion_date: deal.completionDate,
-  owner_id: deal.ownerId,
-  status: deal.status,
-  held: deal.held,
-  hold_reason: deal.holdReason,
-  hold_reason_code: deal.holdReasonCode,
-  held_at: deal.heldAt,
-  held_by: deal.heldBy,
-  price_reason: deal.priceReason,
-  completion_date_reason: deal.completionDateReason,
-  completion_date_penalty: deal.completionDatePenalty,
-  cancel_reason: deal.cancelReason,
-  cancel_penalty: deal.cancelPenalty,
-  cancelled_at: deal.cancelledAt,
-  completion: deal.completion,
-  penalty_total: deal.penaltyTotal,
-  task_count: deal.tasks.length,
-  version: deal.version,
-  sequence: deal.sequence,
-  created_at: deal.createdAt,
-  created_by: deal.createdBy,
-  updated_at: deal.updatedAt,
-  updated_by: deal.updatedBy,
-  deleted_at: deal.deletedAt,
-  purge_at: deal.purgeAt,
-})
+/** The columns of a deal with the names of its members; amounts are in minor units. */
+const dealColumns = Object.entries(getTableColumns(deals)).map(([member, { name }]) => [name, member] as const)
+
+const valueOf = (deal: Deal, member: string): unknown =>
+  member === 'taskCount' ? deal.tasks.length : deal[member as keyof Deal]
 
 /** The columns of a deal that differ from `before`; all columns of a new deal. */
-export function changedColumns(before: Deal | undefined, deal: Deal): Partial<DealRow> {
-  const row = rowOfDeal(deal)
-  if (!before) return row
-  const old = rowOfDeal(before)
-  const changed: Partial<Record<keyof DealRow, unknown>> = {}
-  for (const name of Object.keys(row) as (keyof DealRow)[]) if (row[name] !== old[name]) changed[name] = row[name]
-  return changed as Partial<DealRow>
+export function changedColumns(before: Deal | undefined, deal: Deal): Readonly<Record<string, unknown>> {
+  const changed: Record<string, unknown> = {}
+  for (const [column, member] of dealColumns) {
+    const value = valueOf(deal, member)
+    if (!before || value !== valueOf(before, member)) changed[column] = value
+  }
+  return changed
 }
 
 /** The command of a row; times in RFC 3339, UTC. */
