@@ -41,7 +41,7 @@ export function observeAuthServer(metrics: Metrics, { keyRing, publisher, audit,
       })),
   )
   metrics.gauge(
-    { name: 'principal_feed_age_seconds', help: 'Time since the feed of principals was published, or heard.' },
+    { name: 'principal_feed_age_seconds', help: 'Age of the principal feed, in seconds since its last heartbeat.' },
     'auth',
     () => [{ value: (publisher.health().ageMs ?? Number.POSITIVE_INFINITY) / 1000 }],
   )

@@ -25,7 +25,7 @@ export function observeDealServer(metrics: Metrics, { keys, feed, events }: Deal
     () => stores.map(([use, store]) => ({ labels: { use }, value: store.ageMs() / 1000 })),
   )
   metrics.gauge(
-    { name: 'principal_feed_age_seconds', help: 'Time since the feed of principals was published, or heard.' },
+    { name: 'principal_feed_age_seconds', help: 'Age of the principal feed, in seconds since its last heartbeat.' },
     'deal',
     () => [{ value: feed.ageMs() / 1000 }],
   )

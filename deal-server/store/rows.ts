@@ -152,15 +152,15 @@ export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
 /** The columns of a deal with the names of its members; amounts are in minor units. */
 const dealColumns = Object.entries(getTableColumns(deals)).map(([member, { name }]) => [name, member] as const)
 
-const valueOf = (deal: Deal, member: string): unknown =>
+const memberOf = (deal: Deal, member: string): unknown =>
   member === 'taskCount' ? deal.tasks.length : deal[member as keyof Deal]
 
 /** The columns of a deal that differ from `before`; all columns of a new deal. */
 export function changedColumns(before: Deal | undefined, deal: Deal): Readonly<Record<string, unknown>> {
   const changed: Record<string, unknown> = {}
   for (const [column, member] of dealColumns) {
-    const value = valueOf(deal, member)
-    if (!before || value !== valueOf(before, member)) changed[column] = value
+    const value = memberOf(deal, member)
+    if (!before || value !== memberOf(before, member)) changed[column] = value
   }
   return changed
 }
