@@ -8,7 +8,7 @@ import { build } from 'esbuild'
 /** The folder of the project. */
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The programs of the project: servers and operators' tools. The file of a worker thread belongs here too. */
+/** The programs of the project: servers and operators' tools. */
 export const programs = [
   'start.ts',
   'auth-server/main.ts',
@@ -23,6 +23,7 @@ export const besideCode = [
   'auth-server/store/migrations/',
   'deal-server/store/migrations/',
   'shared/platform/html/assets/',
+  'shared/protocol/passwords/argon2-worker.mjs',
 ]
 
 /** Packages with files of their own, which stay in node_modules: machine code, the embedded database. */

@@ -3,7 +3,8 @@
  * the queue is limited, so waits stay short.
  */
 import { randomBytes } from 'node:crypto'
-import { hash as argon2Hash, verify as argon2Verify, parseOptions } from '@node-rs/argon2'
+import { parseOptions } from '@node-rs/argon2'
+import { argon2 } from '../../shared/protocol/passwords/argon2-workers.ts'
 import {
   createHashingPermits,
   type HashingBounds,
@@ -48,12 +49,12 @@ export function createPasswordHashing(options: PasswordHashingOptions): Password
   const { memoryKib, passes, lanes } = parameters
   const cost = { memoryCost: memoryKib, timeCost: passes, parallelism: lanes }
   const withPermit = createHashingPermits(options)
-  const dummyHash = argon2Hash(randomBytes(32), cost)
+  const dummyHash = hashOfNothing(parameters)
   return {
-    hash: (password) => withPermit(() => argon2Hash(password.normalize('NFC'), cost)),
+    hash: (password) => withPermit(() => argon2.hash(password.normalize('NFC'), cost)),
     verify: (hash, password, address) =>
       withPermit(async () => {
-        const matches = await argon2Verify(hash ?? (await dummyHash), password.normalize('NFC'))
+        const matches = await argon2.verify(hash ?? dummyHash, password.normalize('NFC'))
         return matches && typeof hash === 'string'
       }, address),
     parameters,
@@ -63,4 +64,10 @@ export function createPasswordHashing(options: PasswordHashingOptions): Password
       return used.memoryCost !== memoryKib || used.timeCost !== passes || used.parallelism !== lanes
     },
   }
+}
+
+/** A hash in PHC form that no password has: its digest is random. */
+function hashOfNothing({ memoryKib, passes, lanes }: HashParameters): string {
+  const [salt, digest] = [16, 32].map((bytes) => randomBytes(bytes).toString('base64').replaceAll('=', ''))
+  return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${salt}$${digest}`
 }

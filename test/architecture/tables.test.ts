@@ -38,6 +38,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/protocol/login-throttle/count-attempts.ts': 'under way, and counted',
   'shared/protocol/login-throttle/flood-filter.ts': 'refusals of the last minute, 2,000 of them',
   'shared/protocol/passwords/hashing-permits.ts': 'under way, and counted',
+  'shared/protocol/passwords/argon2-workers.ts': 'as many as permits',
   'auth-server/http/internal/nonces.ts': 'of deal servers, and counted',
   'shared/protocol/authentication/credential-cache.ts': 'under way',
   'shared/protocol/authentication/key-signed/key-signed-password.ts': 'under way',

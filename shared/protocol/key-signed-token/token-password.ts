@@ -1,6 +1,6 @@
 /** The Argon2id hash of a password in a key-signed token, as both servers compute it. */
 import { timingSafeEqual } from 'node:crypto'
-import { hashRaw } from '@node-rs/argon2'
+import { argon2 } from '../passwords/argon2-workers.ts'
 import type { TokenPasswordHash } from './key-signed-payload.ts'
 
 /**
@@ -11,7 +11,7 @@ export const digestTokenPassword = (
   password: string,
   { memoryKib, passes, lanes, salt }: Omit<TokenPasswordHash, 'digest'>,
 ): Promise<Buffer> =>
-  hashRaw(password.normalize('NFC'), {
+  argon2.hashRaw(password.normalize('NFC'), {
     memoryCost: memoryKib,
     timeCost: passes,
     parallelism: lanes,
