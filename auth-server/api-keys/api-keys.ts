@@ -6,8 +6,8 @@ import { type PrincipalPublisher, whenPublished } from '../users/principal-publi
 import { type ApiKey, type ApiKeyRequest, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-api-keys.ts'
-import { hasSecret, readMaterial } from './key-material.ts'
-import { keepForTokens, noteUse } from './key-use.ts'
+import { createReadMaterial, hasSecret } from './key-material.ts'
+import { createKeepForTokens, createNoteUse } from './key-use.ts'
 import { createPairLimit } from './pair-limit.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
 
@@ -60,6 +60,7 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const { database, publisher } = ports
   const changing = { ...ports, generateRsaPair: createRsaGenerator() }
   const countPair = createPairLimit(ports)
+  const material = createReadMaterial(ports)
   return {
     refuseImpossible: (request) => refuseImpossible(request, ports.clock.now()),
     create: async (request, giver) => {
@@ -69,12 +70,12 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
     list: (page) => listApiKeys(database, page),
     read: (id, owner) => readApiKey(database.drizzle, id, owner),
     revoke: (id, owner) => whenPublished(publisher, revokeApiKey(ports, id, owner)),
-    material: (id) => readMaterial(ports, id),
+    material,
     authenticateClient: async (id, secret) => {
-      const material = await readMaterial(ports, id)
-      return hasSecret(material, secret) ? material : undefined
+      const found = await material(id)
+      return hasSecret(found, secret) ? found : undefined
     },
-    keepForTokens: (id, expiresAt) => keepForTokens(ports, id, expiresAt),
-    noteUse: (id) => noteUse(ports, id),
+    keepForTokens: createKeepForTokens(ports),
+    noteUse: createNoteUse(ports),
   }
 }

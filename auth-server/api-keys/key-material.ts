@@ -1,7 +1,8 @@
 /** Reads key material for verification: for the auth server, for deal servers (`/internal`) and for OAuth clients. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
+import { gather } from '../../shared/platform/concurrency/gather.ts'
+import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import type { SealedPlace, Sealing } from '../store/sealing.ts'
 import { isApiKeyId } from './api-key-rows.ts'
@@ -15,28 +16,45 @@ interface MaterialPorts {
 /** The associated data of the encrypted secret of a key. */
 export const sealedPlace = (id: string): SealedPlace => ({ purpose: 'api-key-secret', row: id })
 
-const readSql = `select json_build_object(
+/** `$1`: a JSON array of ids, each once; `$2`: now. */
+const readSql = `select k.id::text as id, json_build_object(
     'id', k.id, 'kind', k.kind, 'username', u.username, 'userId', k.user_id, 'version', p.change_number,
     'requireBodyHash', k.require_body_hash, 'rights', to_json(k.rights), 'publicKeyPem', k.public_key_pem,
     'expiresAt', round(extract(epoch from k.expires_at) * 1000)::bigint) as material, k.secret_sealed as sealed
-  from auth.api_keys k
+  from json_array_elements_text($1::text::json) as i(id)
+  cross join lateral (select * from auth.api_keys where id = i.id::uuid limit 1) k
   join auth.users u on u.id = k.user_id
   join auth.principals p on p.username_folded = k.username_folded
-  where k.id = $1::text::uuid and k.revoked_at is null
-    and (k.expires_at is null or k.expires_at > $2::text::timestamptz)`
+  where k.revoked_at is null and (k.expires_at is null or k.expires_at > $2::text::timestamptz)`
+
+interface Row {
+  readonly id: string
+  readonly material: Omit<StoredSigningKey, 'secret'>
+  readonly sealed: string | null
+}
 
 /**
  * Reads the material of a key. Undefined when the key does not exist, is revoked or has expired. @throws Unavailable
  */
-export async function readMaterial(
-  { database, clock, sealing }: MaterialPorts,
-  id: string,
-): Promise<StoredSigningKey | undefined> {
-  if (!isApiKeyId(id)) return undefined
-  type Row = { material: Omit<StoredSigningKey, 'secret'>; sealed: string | null }
-  const [row] = await database.query<Row>(readSql, [id, rfc3339(clock.now())])
-  if (!row) return undefined
-  return { ...row.material, secret: row.sealed === null ? null : sealing.open(row.sealed, sealedPlace(id)) }
+export type ReadMaterial = (id: string) => Promise<StoredSigningKey | undefined>
+
+/** Creates the function for one process. Concurrent callers share a statement. */
+export function createReadMaterial({ database, clock, sealing }: MaterialPorts): ReadMaterial {
+  const readRow = gather<string, Row | undefined>({
+    maxItems: 64,
+    maxInFlight: 4,
+    isItemError: (error) => error instanceof DatabaseError,
+    run: async (ids) => {
+      const rows = await database.query<Row>(readSql, [JSON.stringify([...new Set(ids)]), rfc3339(clock.now())])
+      const found = new Map(rows.map((row) => [row.id, row]))
+      return ids.map((id) => found.get(id))
+    },
+  })
+  return async (id) => {
+    const row = isApiKeyId(id) ? await readRow(id) : undefined
+    if (!row) return undefined
+    return { ...row.material, secret: row.sealed === null ? null : sealing.open(row.sealed, sealedPlace(id)) }
+  }
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

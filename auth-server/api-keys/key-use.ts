@@ -1,7 +1,9 @@
 /** Stores the use of keys: the last use, and the expiry of tokens made with a key. Deletes old keys. */
 import { sql } from 'drizzle-orm'
+import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
+import { gather } from '../../shared/platform/concurrency/gather.ts'
+import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { apiKeys } from '../store/schema.ts'
@@ -14,19 +16,53 @@ interface KeyUsePorts {
   readonly clock: Clock
 }
 
-/** One statement: it runs before a revocation, which then sees the token, or it finds the key revoked. */
-const keepSql = `update auth.api_keys set tokens_expire_at = greatest(tokens_expire_at, $2::text::timestamptz)
-  where id = $1::text::uuid and revoked_at is null and (expires_at is null or expires_at > $3::text::timestamptz)
-  returning true as kept`
+/**
+ * `$1`: `[{id, until}]`, each id once; `$2`: now. Returns the keys that are neither revoked nor expired, and are kept
+ * until then. A key whose row has to be written is locked: the statement runs before a revocation, which then sees the
+ * token, or it finds the key revoked. A row that is kept long enough is only read: a later revocation sees that time.
+ */
+const keepSql = `with input as (
+    select k.id, i.until, k.tokens_expire_at >= i.until as is_kept
+    from json_to_recordset($1::text::json) as i(id uuid, until timestamptz)
+    cross join lateral (select * from auth.api_keys where id = i.id limit 1) k
+    where k.revoked_at is null and (k.expires_at is null or k.expires_at > $2::text::timestamptz)
+  ),
+  locked as materialized (
+    select k.id from auth.api_keys k where k.id = any(array(select id from input where is_kept is not true))
+    order by k.id for no key update
+  ),
+  kept as (
+    update auth.api_keys k set tokens_expire_at = greatest(k.tokens_expire_at, i.until)
+    from input i join locked l on l.id = i.id where k.id = i.id and k.revoked_at is null
+    returning k.id
+  )
+  select id::text as id from kept union all select id::text from input where is_kept`
+
+/** Steps in which the expiry of the last token moves, in milliseconds: most tokens of a busy key need no write. */
+const keptStepMs = 10_000
 
 /**
  * Remembers that an access token made with the key is valid until `expiresAt` (milliseconds). False when the key was
  * revoked or has expired. @throws Unavailable
  */
-export async function keepForTokens({ database, clock }: KeyUsePorts, id: string, expiresAt: number): Promise<boolean> {
-  if (!isApiKeyId(id)) return false
-  const rows = await database.query(keepSql, [id, rfc3339(expiresAt), rfc3339(clock.now())])
-  return rows.length === 1
+export type KeepForTokens = (id: string, expiresAt: number) => Promise<boolean>
+
+/** Creates the function for one process. Concurrent callers share a statement. */
+export function createKeepForTokens({ database, clock }: KeyUsePorts): KeepForTokens {
+  const keep = gather<{ id: string; until: number }, boolean>({
+    maxItems: 64,
+    maxInFlight: 4,
+    isItemError: (error) => error instanceof DatabaseError,
+    run: async (items) => {
+      const latest = new Map<string, number>()
+      for (const { id, until } of items) latest.set(id, Math.max(until, latest.get(id) ?? 0))
+      const input = Array.from(latest, ([id, until]) => ({ id, until: rfc3339(until) }))
+      const rows = await database.query<{ id: string }>(keepSql, [JSON.stringify(input), rfc3339(clock.now())])
+      const kept = new Set(rows.map(({ id }) => id))
+      return items.map(({ id }) => kept.has(id))
+    },
+  })
+  return async (id, expiresAt) => isApiKeyId(id) && keep({ id, until: Math.ceil(expiresAt / keptStepMs) * keptStepMs })
 }
 
 /** Steps in which "last used" moves, for all servers together, in seconds: half of the interval of each server. */
@@ -36,9 +72,20 @@ const useSql = `update auth.api_keys set last_used_at = $2::text::timestamptz
   where id = $1::text::uuid
     and (last_used_at is null or last_used_at < $2::text::timestamptz - interval '${stepSeconds} s')`
 
+/** Bounds of the keys whose use was stored a moment ago. */
+const noted = { maxEntries: 10_000, maxBytes: 2_000_000, ttlMs: stepSeconds * 1000 }
+
 /** Stores that a key was used now. Writes at most once in `stepSeconds`. @throws Unavailable */
-export async function noteUse({ database, clock }: KeyUsePorts, id: string): Promise<void> {
-  if (isApiKeyId(id)) await database.query(useSql, [id, rfc3339(clock.now())])
+export type NoteUse = (id: string) => Promise<void>
+
+/** Creates the function for one process. */
+export function createNoteUse({ database, clock }: KeyUsePorts): NoteUse {
+  const stored = createBoundedCache<true>({ ...noted, clock })
+  return async (id) => {
+    if (!isApiKeyId(id) || stored.has(id)) return
+    await database.query(useSql, [id, rfc3339(clock.now())])
+    stored.set(id, true)
+  }
 }
 
 /** Deletes revoked and expired keys when the last token made with them has expired, for the slowest clock too. */

@@ -13,13 +13,19 @@ import { invalidClient } from './oauth-error.ts'
 export const clientAuthenticationMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /** Client credentials of a request, not yet checked. */
-export type ClientCredentials =
-  | {
-      readonly method: 'client_secret_basic' | 'client_secret_post'
-      readonly clientId: string
-      readonly secret: string
-    }
-  | { readonly method: 'private_key_jwt'; readonly clientId: string | undefined; readonly assertion: string }
+export type ClientCredentials = SecretCredentials | AssertionCredentials
+
+interface SecretCredentials {
+  readonly method: 'client_secret_basic' | 'client_secret_post'
+  readonly clientId: string
+  readonly secret: string
+}
+
+interface AssertionCredentials {
+  readonly method: 'private_key_jwt'
+  readonly clientId: string | undefined
+  readonly assertion: string
+}
 
 /** An authenticated client: an API key, and its owner as the database has it now. */
 export interface Client {
@@ -49,34 +55,38 @@ export interface ClientPorts {
   readonly tokenEndpoint: string
 }
 
-/** Creates client authentication. The login throttle counts its failures: a client counts as an account. */
+/**
+ * Creates client authentication. The login throttle counts its failures: a client counts as an account. A secret is too
+ * long to be guessed, so it is compared before it is counted, as a Digest response is. An assertion works once: it is
+ * counted first, so that a refusal by a limit does not use it up.
+ */
 export function createClientAuthentication(ports: ClientPorts): AuthenticateClient {
-  return async (credentials, { address, endpoint }) => {
-    const proof = proofOf(ports, credentials, [ports.issuer, ports.tokenEndpoint, endpoint])
-    const client = await ports.loginThrottle.attempt({ account: proof?.clientId, address }, async () => {
-      const key = await proof?.check()
-      const owner = key && (await ports.principal(key.username))
-      return key && owner?.enabled && owner.userId === key.userId ? { key, owner } : undefined
-    })
+  const ownerOf = async (key: StoredSigningKey | undefined): Promise<Client | undefined> => {
+    const owner = key && (await ports.principal(key.username))
+    return key && owner?.enabled && owner.userId === key.userId ? { key, owner } : undefined
+  }
+  const bySecret = async ({ clientId, secret }: SecretCredentials, address: string) => {
+    const client = await ownerOf(await ports.apiKeys.authenticateClient(clientId, secret))
+    await ports.loginThrottle.judge({ account: clientId, address }, client !== undefined)
+    return client
+  }
+  const byAssertion = (credentials: AssertionCredentials, { address, endpoint }: ClientRequest) => {
+    const audiences = [ports.issuer, ports.tokenEndpoint, endpoint]
+    const assertion = readClientAssertion(credentials.assertion, { audiences, clock: ports.clock })
+    const isOfClient = assertion && (credentials.clientId ?? assertion.clientId) === assertion.clientId
+    return ports.loginThrottle.attempt({ account: isOfClient ? assertion.clientId : undefined, address }, async () =>
+      isOfClient ? ownerOf(await checkAssertion(ports, assertion)) : undefined,
+    )
+  }
+  return async (credentials, request) => {
+    const client =
+      credentials.method === 'private_key_jwt'
+        ? await byAssertion(credentials, request)
+        : await bySecret(credentials, request.address)
     if (!client) throw invalidClient()
     await ports.apiKeys.noteUse(client.key.id)
     return client
   }
-}
-
-interface Proof {
-  readonly clientId: string
-  check(): Promise<StoredSigningKey | undefined>
-}
-
-function proofOf(ports: ClientPorts, credentials: ClientCredentials, audiences: readonly string[]): Proof | undefined {
-  if (credentials.method !== 'private_key_jwt') {
-    const { clientId, secret } = credentials
-    return { clientId, check: () => ports.apiKeys.authenticateClient(clientId, secret) }
-  }
-  const assertion = readClientAssertion(credentials.assertion, { audiences, clock: ports.clock })
-  if (!assertion || (credentials.clientId ?? assertion.clientId) !== assertion.clientId) return undefined
-  return { clientId: assertion.clientId, check: () => checkAssertion(ports, assertion) }
 }
 
 async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): Promise<StoredSigningKey | undefined> {

@@ -104,6 +104,43 @@ describeBackends('API keys in the database', (openBackend) => {
     expect((await record())?.revokedIds).not.toContain(key.id)
   })
 
+  it('are read and kept for many callers at once, each for its own', async () => {
+    const [one, other, revoked] = [await make(), await make(), await make()]
+    await apiKeys.revoke(revoked.key.id, {})
+    const unknown = '00000000-0000-7000-8000-000000000000'
+    const asked = [one.key.id, revoked.key.id, other.key.id, unknown, one.key.id, 'no id']
+    const found = await Promise.all(asked.map((id) => apiKeys.material(id)))
+    const expected = [one.secret, undefined, other.secret, undefined, one.secret, undefined]
+    expect(found.map((material) => material?.secret)).toEqual(expected)
+    const soon = clock.now() + 20_000
+    const times = [soon, soon, soon, soon, soon + 1000_000, soon]
+    const kept = await Promise.all(asked.map((id, at) => apiKeys.keepForTokens(id, times[at] ?? 0)))
+    expect(kept).toEqual([true, false, true, false, true, false])
+    await Promise.all([one, other].map(({ key }) => apiKeys.revoke(key.id, {})))
+    clock.advanceSeconds(600)
+    expect((await record())?.revokedIds).toContain(one.key.id)
+    expect((await record())?.revokedIds).not.toContain(other.key.id)
+    clock.advanceSeconds(1000)
+  })
+
+  it('write the time of their tokens in steps, and no token outlives what is written', async () => {
+    const { key } = await make()
+    const written = async () => {
+      const sql =
+        'select xmin::text as xmin, tokens_expire_at::text as until from auth.api_keys where id = $1::text::uuid'
+      const [row] = await database.query<{ xmin: string; until: string }>(sql, [key.id])
+      return row ?? { xmin: '', until: '' }
+    }
+    const start = Math.ceil(clock.now() / 10_000) * 10_000
+    expect(await apiKeys.keepForTokens(key.id, start + 500_001)).toBe(true)
+    const first = await written()
+    expect(Date.parse(first.until)).toBe(start + 510_000)
+    expect(await apiKeys.keepForTokens(key.id, start + 510_000)).toBe(true)
+    expect(await written()).toEqual(first)
+    expect(await apiKeys.keepForTokens(key.id, start + 510_001)).toBe(true)
+    expect(Date.parse((await written()).until)).toBe(start + 520_000)
+  })
+
   it('are removed when they have ended, but not while a token of theirs may live', async () => {
     const count = async () => (await database.query('select 1 from auth.api_keys')).length
     const jobs = [createApiKeyExpiry(clock)]
