@@ -12,6 +12,7 @@ import { compareLogins } from './logins.ts'
 import { readMe } from './me.ts'
 import { measureMemory } from './memory.ts'
 import { readWithNewTokens } from './new-tokens.ts'
+import { measureProfiles } from './profiles.ts'
 import { readOneDeal } from './read-one-deal.ts'
 import { measureReadsBesideLogins } from './reads-beside-logins.ts'
 import { refreshTokens } from './refresh.ts'
@@ -40,6 +41,7 @@ export const measurements: Measurements = {
   ),
   memory: { summary: 'resident memory under load (bare Hono)', run: measureMemory },
   start: { summary: 'starts until ready, and a command of the operators (node)', run: measureStarts },
+  profiles: { summary: 'where read, command, refresh and login spend their time', run: measureProfiles },
   'key-signed': compared('verification of a key-signed token, in process (publicDecrypt)', verifyKeySigned),
   'verify-tokens': compared('verification of access tokens and jose, in process (crypto.verify)', verifyTokens),
   'verify-beside-hashes': {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateKey, type KeyRingOperation, revokeKey } from '../../auth-server/key-ring/operate-key-ring.ts'
 import { systemClock as clock } from '../../shared/platform/clock.ts'
+import type { OnRound } from '../runner/compare.ts'
 import { median, rounded } from '../runner/figures.ts'
 import type { Bench } from '../servers/bench.ts'
 
@@ -11,7 +12,7 @@ const pauseMs = 1_000
  * Measures how soon a change of the key ring reaches three deal servers: from the end of `keys revoke` until a token of
  * that key is refused. Afterwards all earlier tokens are invalid.
  */
-export async function measureKeyRing(bench: Bench, onRound: (round: number) => void): Promise<string> {
+export async function measureKeyRing(bench: Bench, onRound: OnRound): Promise<string> {
   const { keyhold, closeLater } = bench
   const { rounds } = bench.settings
   const others = [await keyhold.startDealServer(), await keyhold.startDealServer()]
@@ -23,7 +24,7 @@ export async function measureKeyRing(bench: Bench, onRound: (round: number) => v
   const firsts: number[] = []
   const lasts: number[] = []
   for (let round = 0; round < rounds; round += 1) {
-    onRound(round)
+    onRound(round, rounds)
     await generateKey(operation, 'jwt')
     await sleep(pauseMs)
     const token = await keyhold.logIn()

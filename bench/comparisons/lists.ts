@@ -77,7 +77,7 @@ async function openServers({ settings, keyhold, closeLater }: Bench) {
   const { small, big, close } = await openListDatabases(settings)
   closeLater(close)
   const start = async (database: ListDatabase): Promise<ListServer> => {
-    const server = await keyhold.startDealServer(database.url)
+    const server = await keyhold.startDealServer({ databaseUrl: database.url })
     closeLater(server.stop)
     return { database, server }
   }

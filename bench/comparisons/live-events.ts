@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Percentiles, ProbeOrder, ProbeResult } from '../load/event-probe.ts'
+import type { OnRound } from '../runner/compare.ts'
 import { median, rounded, spread } from '../runner/figures.ts'
 import { type Bench, cyclesOf } from '../servers/bench.ts'
 import { dealId, holdAndUnhold } from '../servers/requests.ts'
@@ -10,7 +11,7 @@ import { dealId, holdAndUnhold } from '../servers/requests.ts'
  * and while 32 callers write as fast as they can. It also measures the response to the command, PUBLISH, and the cost
  * of a stream for the writers.
  */
-export async function measureLiveEvents(bench: Bench, onRound: (round: number) => void): Promise<string> {
+export async function measureLiveEvents(bench: Bench, onRound: OnRound): Promise<string> {
   const { keyhold, load, settings, newDeals, closeLater } = bench
   const { rounds, seconds } = settings
   const { accessToken: token } = keyhold
@@ -26,7 +27,7 @@ export async function measureLiveEvents(bench: Bench, onRound: (round: number) =
   const results = new Map<string, ProbeResult[]>()
   const rates = new Map<string, number[]>()
   for (let round = 0; round <= rounds; round += 1) {
-    onRound(round)
+    onRound(round, rounds + 1)
     const note = <Value>(notes: Map<string, Value[]>, name: string, value: Value) => {
       if (round > 0) notes.set(name, [...(notes.get(name) ?? []), value])
     }

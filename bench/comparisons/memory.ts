@@ -1,7 +1,8 @@
+import type { OnRound } from '../runner/compare.ts'
 import { rounded } from '../runner/figures.ts'
 import { type Bench, cyclesOf, type HttpWork } from '../servers/bench.ts'
 import { residentBytes } from '../servers/cpu-time.ts'
-import { refreshTokenOf } from '../servers/credentials.ts'
+import { refreshTokensOf } from '../servers/credentials.ts'
 import { holdAndUnhold, readDeal, request } from '../servers/requests.ts'
 import { bareReads } from './read-one-deal.ts'
 
@@ -9,15 +10,12 @@ import { bareReads } from './read-one-deal.ts'
 const parts = [0, 0.1, 0.25, 0.5, 1]
 
 /** Measures the resident memory of new servers under load. */
-export async function measureMemory(bench: Bench, onRound: (round: number) => void): Promise<string> {
+export async function measureMemory(bench: Bench, onRound: OnRound): Promise<string> {
   const { keyhold, settings, closeLater } = bench
   const [auth, deal] = [await keyhold.startAuthServer(), await keyhold.startDealServer()]
   for (const server of [auth, deal]) closeLater(server.stop)
   const first = bench.newDeals(settings.clients)
-  const families: string[] = []
-  for (let client = 0; client < settings.clients; client += 1) {
-    families.push(await refreshTokenOf(keyhold.authOrigin, keyhold.user))
-  }
+  const families = await refreshTokensOf(keyhold.authOrigin, keyhold.user, settings.clients)
   const { accessToken: token } = keyhold
   const works: HttpWork[] = [
     { name: 'bare Hono: reads', server: bench.bareHono, requestsOf: bareReads(bench) },
@@ -39,7 +37,7 @@ export async function measureMemory(bench: Bench, onRound: (round: number) => vo
   ]
   const rows: string[] = []
   for (const [index, work] of works.entries()) {
-    onRound(index)
+    onRound(index, works.length)
     rows.push(`| ${work.name} | ${(await memoryUnder(bench, work)).join(' | ')} |`)
   }
   const counts = parts.map((part) => (part * settings.requests).toLocaleString('en'))

@@ -1,5 +1,6 @@
 import type { LoadResult } from '../load/generator.ts'
 import { startLoad } from '../load/load.ts'
+import type { OnRound } from '../runner/compare.ts'
 import { median, rounded, spread } from '../runner/figures.ts'
 import { type Bench, cyclesOf } from '../servers/bench.ts'
 import { readDeal } from '../servers/requests.ts'
@@ -9,7 +10,7 @@ import { loginsOf } from './logins.ts'
 const readers = { count: 4, pauseMs: 4 }
 
 /** Measures GET of one deal with a Bearer token while others log in as fast as they can. */
-export async function measureReadsBesideLogins(bench: Bench, onRound: (round: number) => void): Promise<string> {
+export async function measureReadsBesideLogins(bench: Bench, onRound: OnRound): Promise<string> {
   const { keyhold, load, settings } = bench
   const { rounds, seconds } = settings
   const logins = startLoad()
@@ -24,7 +25,7 @@ export async function measureReadsBesideLogins(bench: Bench, onRound: (round: nu
   const [idle, busy]: [LoadResult[], LoadResult[]] = [[], []]
   const rates: number[] = []
   for (let round = 0; round <= rounds; round += 1) {
-    onRound(round)
+    onRound(round, rounds + 1)
     const alone = await read()
     const [beside, { responses, seconds: took }] = await Promise.all([read(), logins.run({ name: 'logins', ...order })])
     if (round === 0) continue

@@ -2,27 +2,27 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { repeated } from '../in-process/repeated.ts'
 import type { Comparison, Subject } from '../runner/compare.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
-import { refreshTokenOf } from '../servers/credentials.ts'
+import { refreshTokensOf } from '../servers/credentials.ts'
 import { request } from '../servers/requests.ts'
 
-/** Compares POST /refresh with one signature. Each connection sends the latest token of its refresh token family. */
+/** Compares POST /refresh with one signature. */
 export async function refreshTokens(bench: Bench): Promise<Comparison> {
   const { keyhold, settings } = bench
-  const tokens: string[] = []
-  for (let client = 0; client < settings.clients; client += 1) {
-    tokens.push(await refreshTokenOf(keyhold.authOrigin, keyhold.user))
-  }
-  const refreshes = overHttp(bench, {
-    name: 'POST /refresh',
-    server: keyhold.auth,
-    requestsOf: () => [request('POST /refresh', { token: '{carried}' })],
-    carryOf: (client) => ({ member: 'refresh_token', value: tokens[client] ?? '' }),
-  })
+  const refreshes = overHttp(bench, { name: 'POST /refresh', server: keyhold.auth, ...(await refreshesOf(bench)) })
   return {
     title: `Refresh by ${settings.clients} refresh token families`,
     unit: 'refreshes',
     floors: [oneSignature()],
     subjects: [refreshes],
+  }
+}
+
+/** The requests: each connection has a refresh token family, and sends its latest token. */
+export async function refreshesOf({ keyhold, settings }: Bench) {
+  const tokens = await refreshTokensOf(keyhold.authOrigin, keyhold.user, settings.clients)
+  return {
+    requestsOf: () => [request('POST /refresh', { token: '{carried}' })],
+    carryOf: (client: number) => ({ member: 'refresh_token', value: tokens[client] ?? '' }),
   }
 }
 

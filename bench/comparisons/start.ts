@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { OnRound } from '../runner/compare.ts'
 import { median, rounded } from '../runner/figures.ts'
 import type { Bench } from '../servers/bench.ts'
 import { root } from '../servers/keyhold.ts'
@@ -14,7 +15,7 @@ const execute = promisify(execFile)
 const maxRounds = 7
 
 /** Measures how long starts take until the server is ready, and how long a command of the operators' tool takes. */
-export async function measureStarts(bench: Bench, onRound: (round: number) => void): Promise<string> {
+export async function measureStarts(bench: Bench, onRound: OnRound): Promise<string> {
   const { keyhold, settings, environment } = bench
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-start-'))
   const ports = { AUTH_PORT: String(await environment.newPort()), DEAL_PORT: String(await environment.newPort()) }
@@ -40,7 +41,7 @@ export async function measureStarts(bench: Bench, onRound: (round: number) => vo
   try {
     // Round 0 fills the embedded database and the caches of the file system.
     for (let round = 0; round <= rounds; round += 1) {
-      onRound(round)
+      onRound(round, rounds + 1)
       for (const [name, work] of Object.entries(works)) {
         const time = await work()
         if (round > 0) times.set(name, [...(times.get(name) ?? []), time])

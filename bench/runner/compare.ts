@@ -55,16 +55,19 @@ export interface Rounds {
   readonly seconds: number
 }
 
+/** Is told before each round how many are done, and how many there are in all. */
+export type OnRound = (done: number, all: number) => void
+
 /** Runs a round to warm up, and then `rounds` rounds. Returns the turns of floors and subjects, in this order. */
 export async function compare(
   { floors, subjects }: Comparison,
   { rounds, seconds }: Rounds,
-  onRound: (round: number) => void = () => {},
+  onRound: OnRound,
 ): Promise<Measured[]> {
   const all = [...floors, ...subjects]
   const turns = all.map((): Turn[] => [])
   for (let round = 0; round <= rounds; round += 1) {
-    onRound(round)
+    onRound(round, rounds + 1)
     for (const [index, subject] of all.entries()) {
       const turn = await subject.turn(seconds, round)
       if (round > 0) turns[index]?.push(turn)

@@ -1,9 +1,11 @@
+import type { OnRound } from './compare.ts'
+
 /** The line of progress on standard error. */
 export interface Progress {
   /** Number `index` of `count` measurements begins. */
   begin(name: string, index: number, count: number): void
   /** A round of it begins. */
-  round(round: number, rounds: number): void
+  readonly round: OnRound
   /** Removes the line. */
   clear(): void
 }
@@ -18,15 +20,13 @@ export function showProgress({ isTTY, write }: { isTTY: boolean; write(text: str
       current = { name, index, count, started: performance.now() }
       show(`${index + 1} of ${count}: ${name}, preparation`)
     },
-    round: (round, rounds) => {
+    round: (done, all) => {
       const { name, index, count } = current
-      const now = performance.now()
-      const perRound = round === 0 ? Number.NaN : (now - current.started) / round
-      const leftHere = perRound * (rounds + 1 - round)
-      const average = (current.started - started + perRound * (rounds + 1)) / (index + 1)
-      const left = leftHere + average * (count - index - 1)
-      const time = Number.isNaN(left) ? '' : `, about ${minutes(left)} left`
-      show(`${index + 1} of ${count}: ${name}, ${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}${time}`)
+      const perRound = done === 0 ? Number.NaN : (performance.now() - current.started) / done
+      const average = (current.started - started + perRound * all) / (index + 1)
+      const left = perRound * (all - done) + average * (count - index - 1)
+      const time = done === 0 ? '' : `, about ${minutes(left)} left`
+      show(`${index + 1} of ${count}: ${name}, ${done} of ${all} rounds done${time}`)
     },
     clear: () => {
       if (isTTY) write('\r\x1b[K')

@@ -1,4 +1,4 @@
-import { type Comparison, compare } from '../runner/compare.ts'
+import { type Comparison, compare, type OnRound } from '../runner/compare.ts'
 import { tableOf } from '../runner/table.ts'
 import type { Bench } from '../servers/bench.ts'
 
@@ -6,8 +6,8 @@ import type { Bench } from '../servers/bench.ts'
 export interface Measurement {
   /** What is measured, and in brackets its floor. */
   readonly summary: string
-  /** Measures it and returns Markdown. It reports the number of each round, from 0. */
-  run(bench: Bench, onRound: (round: number) => void): Promise<string>
+  /** Measures it and returns Markdown. */
+  run(bench: Bench, onRound: OnRound): Promise<string>
 }
 
 /** Measurements by name, in the order of a full run. */

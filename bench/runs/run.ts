@@ -47,7 +47,7 @@ async function measureAll(bench: Bench, chosen: readonly [string, Measurement][]
   const tables: string[] = []
   for (const [index, [name, measurement]] of chosen.entries()) {
     progress.begin(name, index, chosen.length)
-    const table = await measurement.run(bench, (round) => progress.round(round, bench.settings.rounds))
+    const table = await measurement.run(bench, progress.round)
     progress.clear()
     stdout.write(`${table}\n`)
     tables.push(table)

@@ -19,10 +19,14 @@ export async function logIn(origin: string, user: User): Promise<string> {
   return String(body.access_token)
 }
 
-/** Logs in. Returns a refresh token. */
-export async function refreshTokenOf(origin: string, user: User): Promise<string> {
-  const { body } = await send('POST', `${origin}/login`, { body: user })
-  return String(body.refresh_token)
+/** Logs in so many times. Returns the refresh token of each login. */
+export async function refreshTokensOf(origin: string, user: User, count: number): Promise<string[]> {
+  const tokens: string[] = []
+  for (let n = 0; n < count; n += 1) {
+    const { body } = await send('POST', `${origin}/login`, { body: user })
+    tokens.push(String(body.refresh_token))
+  }
+  return tokens
 }
 
 /** The fields of a new key-signed token. `include` names its parts: `username`, `ip`, `password`. */

@@ -29,19 +29,22 @@ export interface Keyhold {
   /** A new access token of the user. */
   logIn(): Promise<string>
   /** Starts another auth server on the same database and key ring. */
-  startAuthServer(): Promise<Running>
-  /** Starts another deal server, over another database when a URL is given. */
-  startDealServer(databaseUrl?: string): Promise<Running>
+  startAuthServer(options?: StartOptions): Promise<Running>
+  /** Starts another deal server. */
+  startDealServer(options?: StartOptions & { readonly databaseUrl?: string }): Promise<Running>
   close(): Promise<void>
+}
+
+/** How a server is started. */
+export interface StartOptions {
+  /** Options of Node.js. */
+  readonly nodeOptions?: readonly string[]
 }
 
 /** Compiles the servers into `dist/`, as users do before they run them. */
 export async function build(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(root, 'scripts/build.mjs')])
 }
-
-/** A file of the compiled servers. */
-export const compiled = (file: string): string => join(root, 'dist', file)
 
 /** Starts both servers and creates the user. */
 export async function startKeyhold({ databases, redisUrl, newPort }: Environment): Promise<Keyhold> {
@@ -65,18 +68,23 @@ export async function startKeyhold({ databases, redisUrl, newPort }: Environment
     MAX_LOGINS_PER_USER: '10000',
     TRUST_PROXY: '1',
   }
-  const command = (server: string) => [compiled(`${server}-server/main.js`)]
+  const command = (server: string, { nodeOptions = [] }: StartOptions = {}) => [
+    process.execPath,
+    ...nodeOptions,
+    join(root, `dist/${server}-server/main.js`),
+  ]
   const auth = await startServer({ command: command('auth'), port: authPort, variables })
   const authOrigin = `http://127.0.0.1:${authPort}`
-  const startAuthServer = async () => {
+  const startAuthServer = async (options: StartOptions = {}) => {
     const port = await newPort()
     const own = { ...variables, AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: authOrigin, ISSUER: authOrigin }
-    return startServer({ command: command('auth'), port, variables: own })
+    return startServer({ command: command('auth', options), port, variables: own })
   }
-  const startDealServer = async (databaseUrl = databases.deals.url) => {
+  const startDealServer: Keyhold['startDealServer'] = async (options = {}) => {
     const port = await newPort()
+    const { databaseUrl = databases.deals.url } = options
     const own = { ...variables, DEAL_PORT: String(port), DEAL_DATABASE_URL: databaseUrl }
-    return startServer({ command: command('deal'), port, variables: own })
+    return startServer({ command: command('deal', options), port, variables: own })
   }
   const deal = await startServer({ command: command('deal'), port: dealPort, variables })
   const admin = { username: 'admin', password: readFileSync(passwordFile, 'utf8').trim() }
