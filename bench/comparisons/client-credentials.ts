@@ -1,8 +1,8 @@
+import { oneSignature } from '../floors/one-signature.ts'
 import type { Comparison } from '../runner/compare.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
 import { type ApiKey, basicFields, makeApiKey } from '../servers/credentials.ts'
 import { request } from '../servers/requests.ts'
-import { oneSignature } from './refresh.ts'
 
 /** Compares an access token by `client_credentials` with one signature. Each connection is an OAuth client. */
 export async function issueToClients(bench: Bench): Promise<Comparison> {

@@ -1,21 +1,15 @@
-import { availableParallelism } from 'node:os'
-import { hash, verify } from '@node-rs/argon2'
-import { defaultHashParameters } from '../../auth-server/passwords/password-hashing.ts'
-import { repeatedAsync } from '../in-process/repeated.ts'
-import type { Comparison, Subject } from '../runner/compare.ts'
+import { hashConcurrency, passwordHash } from '../floors/password-hash.ts'
+import type { Comparison } from '../runner/compare.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
 import { makeUsers } from '../servers/credentials.ts'
 import { request } from '../servers/requests.ts'
-
-/** The default of HASH_CONCURRENCY. */
-const hashConcurrency = Math.max(1, availableParallelism() - 1)
 
 /** Compares a login with its password hash. */
 export async function compareLogins(bench: Bench): Promise<Comparison> {
   return {
     title: `POST /login by ${bench.settings.clients} users, ${hashConcurrency} hash at once`,
     unit: 'logins',
-    floors: [await rawVerify()],
+    floors: [await passwordHash()],
     subjects: [overHttp(bench, { name: 'POST /login', server: bench.keyhold.auth, requestsOf: await loginsOf(bench) })],
   }
 }
@@ -31,13 +25,4 @@ export async function loginsOf({ settings, keyhold }: Bench, prefix = 'login') {
     const headers = { 'X-Forwarded-For': `203.0.113.${client}`, 'X-Forwarded-Proto': 'https' }
     return [request('POST /login', { token: undefined, headers, body: users[client] })]
   }
-}
-
-/** The floor: the same password hash in this process, as many at once as the auth server computes. */
-async function rawVerify(): Promise<Subject> {
-  const { memoryKib, passes, lanes } = defaultHashParameters
-  const password = 'correct horse battery staple'
-  const stored = await hash(password, { memoryCost: memoryKib, timeCost: passes, parallelism: lanes })
-  const batches = { atOnce: hashConcurrency, batch: 4 * hashConcurrency }
-  return repeatedAsync('Argon2id, as many at once', () => verify(stored, password), batches)
 }

@@ -1,6 +1,5 @@
-import { generateKeyPairSync, sign } from 'node:crypto'
-import { repeated } from '../in-process/repeated.ts'
-import type { Comparison, Subject } from '../runner/compare.ts'
+import { oneSignature } from '../floors/one-signature.ts'
+import type { Comparison } from '../runner/compare.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
 import { refreshTokensOf } from '../servers/credentials.ts'
 import { request } from '../servers/requests.ts'
@@ -24,11 +23,4 @@ export async function refreshesOf({ keyhold, settings }: Bench) {
     requestsOf: () => [request('POST /refresh', { token: '{carried}' })],
     carryOf: (client: number) => ({ member: 'refresh_token', value: tokens[client] ?? '' }),
   }
-}
-
-/** The floor of everything that issues a token: an RS256 signature, one after the other on one thread. */
-export function oneSignature(): Subject {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const payload = Buffer.alloc(400, 'x')
-  return repeated('one RS256 signature', () => sign('RSA-SHA256', payload, privateKey))
 }

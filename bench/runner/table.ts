@@ -15,37 +15,49 @@ const medians: Readonly<Record<string, (turn: Turn) => number | undefined>> = {
   'p99 ms': ({ p99Ms }) => p99Ms,
 }
 
+interface Column {
+  readonly title: string
+  cell(subject: Measured): string
+}
+
 /** The figures of a comparison as a Markdown table, with ratios of the rates. Columns without figures are left out. */
 export function tableOf(comparison: Comparison, measured: readonly Measured[], { rounds, seconds }: Rounds): string {
   const { title, unit, floors, notes = [] } = comparison
-  const floorTurns = measured.slice(0, floors.length)
-  const rates = ({ turns }: Measured) => turns.map(({ perSecond }) => perSecond)
-  const columns: [string, (subject: Measured) => string][] = [
-    [`${unit}/s`, (subject) => rounded(median(rates(subject)))],
-    ...floorTurns.map((floor): [string, (subject: Measured) => string] => [
-      `× ${floor.name}`,
-      (subject) => (subject === floor ? '1' : spread(rates(subject), rates(floor))),
-    ]),
-  ]
-  for (const [name, of] of Object.entries(medians)) {
-    if (measured.every(({ turns }) => figures(turns, of).length === 0)) continue
-    columns.push([
-      name,
-      ({ turns }) => {
-        const found = figures(turns, of)
-        return found.length === 0 ? '' : rounded(median(found))
-      },
-    ])
-  }
+  const rate: Column = { title: `${unit}/s`, cell: (subject) => rounded(median(rates(subject))) }
+  const ratios = measured.slice(0, floors.length).map(ratioTo)
+  const columns = [rate, ...ratios, ...cpuRatio(measured), ...medianColumns(measured)]
   return [
     `### ${title}`,
     '',
     `Medians of ${rounds} rounds of ${seconds} s:`,
     '',
-    `| | ${columns.map(([name]) => name).join(' | ')} |`,
+    `| | ${columns.map((column) => column.title).join(' | ')} |`,
     `|---${'|---:'.repeat(columns.length)}|`,
-    ...measured.map((subject) => `| ${subject.name} | ${columns.map(([, cell]) => cell(subject)).join(' | ')} |`),
+    ...measured.map((subject) => `| ${subject.name} | ${columns.map(({ cell }) => cell(subject)).join(' | ')} |`),
     ...(notes.length > 0 ? ['', ...notes] : []),
     '',
   ].join('\n')
 }
+
+const rates = ({ turns }: Measured): number[] => turns.map(({ perSecond }) => perSecond)
+
+const ratioTo = (floor: Measured): Column => ({
+  title: `× ${floor.name}`,
+  cell: (subject) => (subject === floor ? '1' : spread(rates(subject), rates(floor))),
+})
+
+/** The ratio to the first floor if the CPU time of the server alone limited the rates. */
+function cpuRatio(measured: readonly Measured[]): Column[] {
+  const times = ({ turns }: Measured) => figures(turns, ({ cpu }) => cpu?.server)
+  const [floor] = measured
+  if (!floor || measured.slice(1).every((subject) => times(subject).length === 0)) return []
+  const cell = (subject: Measured) => (times(subject).length === 0 ? '' : spread(times(floor), times(subject)))
+  return [{ title: '× by CPU', cell: (subject) => (subject === floor ? '1' : cell(subject)) }]
+}
+
+const medianColumns = (measured: readonly Measured[]): Column[] =>
+  Object.entries(medians).flatMap(([title, of]) => {
+    if (measured.every(({ turns }) => figures(turns, of).length === 0)) return []
+    const shown = (values: readonly number[]) => (values.length === 0 ? '' : rounded(median(values)))
+    return [{ title, cell: ({ turns }: Measured) => shown(figures(turns, of)) }]
+  })
