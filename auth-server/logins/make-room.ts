@@ -2,6 +2,7 @@
  * Limits the logins of a user: when a new login exceeds `MAX_LOGINS_PER_USER`, the least recently used one is revoked.
  */
 import { sql } from 'drizzle-orm'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
 import { whenPublished } from '../users/principal-publisher.ts'
@@ -39,7 +40,7 @@ export const maxDisplacedLogins = 1000
  */
 export async function makeRoom(ports: MakeRoomPorts, started: NewLogin): Promise<Displaced> {
   const { database, publisher } = ports
-  if ((await findExcess(database.drizzle, ports, started)).length === 0) return []
+  if (!(await hasExcess(ports, started))) return []
   return whenPublished(
     publisher,
     changePrincipal<Displaced>(database, started.username, async (transaction, principal) => {
@@ -63,28 +64,44 @@ const usersWithPrincipals = sql.raw(
   'auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id',
 )
 
+/** The valid logins `l` of a user, where `given` has `user_id`, `now` and `idle_since`. */
+const aliveSql = `auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id
+  cross join lateral (
+    select f.id, f.last_used_at, 'login' as kind from auth.login_families f
+    where f.user_id = u.id and f.ended_at is null and ${acceptedSqlOf('f')}
+      and greatest(f.tokens_expire_at, f.refresh_expires_at) > given.now
+    union all
+    select s.id, s.last_used_at, 'session' from auth.sessions s
+    where s.user_id = u.id and s.ended_at is null and ${acceptedSqlOf('s')}
+      and s.expires_at > given.now and s.last_used_at > given.idle_since) l
+  where u.id = given.user_id`
+
+const countSql = `select count(*)::text as count from (select $1::text::uuid as user_id,
+    $2::text::timestamptz as now, $3::text::timestamptz as idle_since) given, ${aliveSql}`
+
+/** The parameters of `aliveSql`. */
+const givenOf = ({ clock, sessionIdleTtlSeconds }: MakeRoomPorts) => {
+  const now = clock.now()
+  return { now: rfc3339(now), idleSince: rfc3339(now - sessionIdleTtlSeconds * 1000) }
+}
+
+/** True when the user has more valid logins than the limit: rare, so only then the transaction begins. */
+async function hasExcess(ports: MakeRoomPorts, { userId }: NewLogin): Promise<boolean> {
+  const { now, idleSince } = givenOf(ports)
+  const [row] = await ports.database.query<{ count: string }>(countSql, [userId, now, idleSince])
+  return Number(row?.count ?? 0) > ports.maxLoginsPerUser
+}
+
 /** The valid logins above the limit, logins by token first: rows are locked in this order. */
-function findExcess(
-  drizzle: Drizzle,
-  { clock, maxLoginsPerUser, sessionIdleTtlSeconds }: MakeRoomPorts,
-  { userId, login }: NewLogin,
-) {
-  const [now, idleSince] = [clock.now(), clock.now() - sessionIdleTtlSeconds * 1000].map((ms) =>
-    new Date(ms).toISOString(),
-  )
-  const alive = sql`${usersWithPrincipals} cross join lateral (
-      select f.id, f.last_used_at, 'login' as kind from auth.login_families f
-      where f.user_id = u.id and f.ended_at is null and ${accepted('f')}
-        and greatest(f.tokens_expire_at, f.refresh_expires_at) > ${now}::timestamptz
-      union all
-      select s.id, s.last_used_at, 'session' from auth.sessions s
-      where s.user_id = u.id and s.ended_at is null and ${accepted('s')}
-        and s.expires_at > ${now}::timestamptz and s.last_used_at > ${idleSince}::timestamptz) l`
+function findExcess(drizzle: Drizzle, ports: MakeRoomPorts, { userId, login }: NewLogin) {
+  const { now, idleSince } = givenOf(ports)
+  const given = sql`(select ${userId}::uuid as user_id, ${now}::timestamptz as now,
+    ${idleSince}::timestamptz as idle_since) given`
   return drizzle
     .select({ id: sql<string>`l.id::text`, kind: sql<'login' | 'session'>`l.kind` })
-    .from(sql`(select l.id, l.kind from ${alive}
-      where u.id = ${userId}::uuid
-      order by l.id = ${login.id}::uuid desc, l.last_used_at desc, l.id desc offset ${maxLoginsPerUser}) l`)
+    .from(sql`(select l.id, l.kind from ${given}, ${sql.raw(aliveSql)}
+      order by l.id = ${login.id}::uuid desc, l.last_used_at desc, l.id desc
+      offset ${ports.maxLoginsPerUser}) l`)
     .orderBy(sql`l.kind`, sql`l.id`)
 }
 
