@@ -20,6 +20,7 @@ import { readAuthConfig } from './auth-server/config.ts'
 import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
 import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from './auth-server/server.ts'
+import { parseSecretsKeys } from './auth-server/store/secrets-keys.ts'
 import { ensureAnonymous } from './auth-server/users/create-user.ts'
 import { readDealConfig } from './deal-server/config.ts'
 import { createDealServer } from './deal-server/server.ts'
@@ -89,6 +90,8 @@ process.on('exit', () => void unlock())
 const ids = createIdSource(clock)
 const serviceSecrets = auth.config.serviceSecrets ?? [await generatedSecret(dataDir, 'service-secret')]
 const secretsKeys = auth.config.secretsKeys ?? [await generatedSecret(dataDir, 'secrets-key')]
+// Refuses keys that are none before the database is opened.
+parseSecretsKeys(secretsKeys.join(','))
 const keyRing = await openRing()
 const forgeries = reportForgeries({ log, clock })
 const cache = openCache({

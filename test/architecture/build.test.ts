@@ -6,6 +6,7 @@ import { productionPackages } from '../support/processes/production-packages.ts'
 import { sourceFiles } from './source.ts'
 
 const root = join(import.meta.dirname, '../..')
+const source = sourceFiles()
 
 /**
  * What the servers read beside their code: every file in their folders that is not compiled, and not only for people.
@@ -31,7 +32,7 @@ const servers = ['auth-server/main.ts', 'deal-server/main.ts']
 
 /** What programs load at once: every package that can be reached from their first files. */
 const packagesLoaded = (...programs: readonly string[]): string[] => {
-  const files = new Map(sourceFiles().map((file) => [file.path, file]))
+  const files = new Map(source.map((file) => [file.path, file]))
   const reached = new Set(programs)
   for (const path of reached) for (const imported of files.get(path)?.importsAtOnce ?? []) reached.add(imported)
   return [...reached].filter((name) => !files.has(name) && !name.startsWith('node:'))
@@ -68,7 +69,7 @@ it('loads for the operators no database, no log and no command but the one that 
 })
 
 it('takes of zod what it uses: `import * as z`, because an object `z` keeps the sentences of fifty languages', () => {
-  const whole = sourceFiles().filter(({ lines }) => lines.some((line) => /^import \{.*\} from 'zod'/.test(line)))
+  const whole = source.filter(({ lines }) => lines.some((line) => /^import \{.*\} from 'zod'/.test(line)))
   expect(whole.map(({ path }) => path)).toEqual([])
 })
 

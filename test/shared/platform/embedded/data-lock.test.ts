@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DataFolderLocked, lockDataFolder } from '../../../../shared/platform/embedded/data-lock.ts'
 import { isRunning, processStart } from '../../../../shared/platform/embedded/process-identity.ts'
+import { campaign } from '../../../support/campaign.ts'
 import { compiled } from '../../../support/processes/compiled.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'keyhold-lock-'))
@@ -101,7 +102,7 @@ describe('the lock of the data folder', () => {
 
 describe('eight processes that start at the same moment', () => {
   const CONTENDERS = 8
-  const ROUNDS = 25
+  const rounds = campaign({ short: 8, long: 100 })
   let contenders: ChildProcess[]
 
   beforeAll(async () => {
@@ -111,7 +112,7 @@ describe('eight processes that start at the same moment', () => {
   afterAll(() => Promise.all(contenders.map(end)))
 
   const race = async (prepare: () => void): Promise<void> => {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       folder = join(root, `race-${count++}`)
       mkdirSync(folder)
       prepare()
