@@ -9,7 +9,9 @@ RUN npm run build
 FROM node:24.16.0-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# npm leaves PGlite there, which Drizzle may be used with; servers in production open no embedded database.
+# The build has the code of most packages in it. All are installed: some are loaded from here, and scanners of the image
+# find the others by them. npm leaves PGlite there, which Drizzle may be used with; servers in production open no
+# embedded database.
 RUN npm ci --omit=dev --ignore-scripts && rm -r node_modules/@electric-sql
 
 FROM node:24.16.0-bookworm-slim

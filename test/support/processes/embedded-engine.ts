@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { type EmbeddedEngine, shareEngine } from '../../../shared/platform/embedded/embedded.ts'
+import { type EmbeddedEngine, engineSettings, shareEngine } from '../../../shared/platform/embedded/embedded.ts'
 
 /** An empty engine in memory. */
 export const openTestEngine = async (): Promise<EmbeddedEngine> => shareEngine(await startTestEngine())
@@ -14,7 +14,10 @@ export const openTestEngine = async (): Promise<EmbeddedEngine> => shareEngine(a
  */
 export const startTestEngine = async (): Promise<PGlite> => {
   if (!existsSync(preparedFile)) await prepare()
-  const engine = await PGlite.create('memory://', { loadDataDir: new Blob([readFileSync(preparedFile)]) })
+  const engine = await PGlite.create('memory://', {
+    ...engineSettings,
+    loadDataDir: new Blob([readFileSync(preparedFile)]),
+  })
   await engine.exec("set timezone = 'UTC'")
   return engine
 }

@@ -66,4 +66,11 @@ describe('the embedded engine over a folder', () => {
     await engine.close()
     await expect(other.ping()).rejects.toBeInstanceOf(Unavailable)
   })
+
+  it('has few buffers, which it would clear at each start', async () => {
+    const engine = await openEmbeddedEngine(folder)
+    const rows = await engine.database().query("select current_setting('shared_buffers') as buffers")
+    await engine.close()
+    expect(rows).toEqual([{ buffers: '16MB' }])
+  })
 })
