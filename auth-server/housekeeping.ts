@@ -8,7 +8,7 @@ import {
 } from '../shared/protocol/authentication/credential-expiry.ts'
 import { createApiKeyExpiry } from './api-keys/key-use.ts'
 import { createLoginExpiry, createSessionExpiry } from './logins/housekeeping.ts'
-import { createRevokedTokenExpiry } from './oauth/end-token.ts'
+import { createRevokedTokenExpiry } from './oauth/revoke-token.ts'
 import { digestCounts, usedSignatures } from './store/schema.ts'
 
 /** Creates the jobs that delete expired rows of the auth server. */

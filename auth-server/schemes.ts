@@ -42,7 +42,7 @@ export interface AuthSchemePorts extends VerifyBasicPorts {
   readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
   readonly logins: { readonly sessions: Sessions }
   readonly tokens: Pick<Tokens, 'verifyAccessToken'>
-  readonly keyRing: Pick<KeyRing, 'verificationKeys' | 'look'>
+  readonly keyRing: Pick<KeyRing, 'verificationKeys' | 'reload'>
   readonly hashing: PasswordHashing
   readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
   readonly log: Pick<Log, 'debug'>
@@ -83,7 +83,7 @@ function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): Scheme[]
 
 /** Reads the folder of the key ring again: another auth server may sign with a key that this process has not loaded. */
 const findKeyIn = (keyRing: AuthSchemePorts['keyRing'], use: KeyUse) => async (kid: string) => {
-  await keyRing.look()
+  await keyRing.reload()
   return keyRing.verificationKeys(use).key(kid) !== undefined
 }
 

@@ -1,7 +1,7 @@
 /** The operations on API keys. Each change is published when its promise resolves. */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
-import type { Giver } from '../users/gifts.ts'
+import type { Grantor } from '../users/granting-rights.ts'
 import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { type ApiKey, type ApiKeyRequest, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
@@ -16,11 +16,11 @@ export interface ApiKeys {
   /** Refuses values that a key cannot have, as `create` does. @throws ProblemError `invalid-value` */
   refuseImpossible(request: ApiKeyRequest): void
   /**
-   * Creates a key. `giver` is its owner or has the rights of the key. Without `giver` the server itself creates it.
+   * Creates a key. `grantor` is its owner or has the rights of the key. Without `grantor` the server itself creates it.
    * @throws ProblemError `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`,
    *   `too-many-key-pairs`
    */
-  create(request: ApiKeyRequest, giver?: Giver): Promise<NewApiKey>
+  create(request: ApiKeyRequest, grantor?: Grantor): Promise<NewApiKey>
   /** Lists the keys that are not revoked, the oldest first. */
   list(page: PageRequest & OfOwner): Promise<Page<ApiKey>>
   /** Reads a key that is not revoked. @throws ProblemError `not-found` */
@@ -45,7 +45,7 @@ export interface ApiKeys {
 
 /** The same for callers, who can grant only rights that they have. */
 export interface ApiKeysForCallers extends Omit<ApiKeys, 'create'> {
-  create(request: ApiKeyRequest, giver: Giver): Promise<NewApiKey>
+  create(request: ApiKeyRequest, grantor: Grantor): Promise<NewApiKey>
 }
 
 /** The systems and the setting that API keys use. */
@@ -63,9 +63,9 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const material = createReadMaterial(ports)
   return {
     refuseImpossible: (request) => refuseImpossible(request, ports.clock.now()),
-    create: async (request, giver) => {
-      if (giver && request.kind === 'rsa' && request.publicKeyPem === undefined) countPair(giver.userId)
-      return whenPublished(publisher, insertApiKey(changing, request, giver))
+    create: async (request, grantor) => {
+      if (grantor && request.kind === 'rsa' && request.publicKeyPem === undefined) countPair(grantor.userId)
+      return whenPublished(publisher, insertApiKey(changing, request, grantor))
     },
     list: (page) => listApiKeys(database, page),
     read: (id, owner) => readApiKey(database.drizzle, id, owner),

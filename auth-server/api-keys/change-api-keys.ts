@@ -5,12 +5,12 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { apiKeys } from '../store/schema.ts'
 import type { Sealing } from '../store/sealing.ts'
-import { type Giver, requireToMakeKey, rightsOfNewKey } from '../users/gifts.ts'
+import { type Grantor, requireMayMakeKey, rightsOfNewKey } from '../users/granting-rights.ts'
 import { type Changed, changePrincipal } from '../users/principal-change.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type ApiKey, type ApiKeyRequest, maxLiveKeys, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
-import { sealedPlace } from './key-material.ts'
+import { apiKeySecretData } from './key-material.ts'
 import { type RsaPair, spkiPemOf } from './rsa-keys.ts'
 
 /** The systems that changes of keys use. */
@@ -25,14 +25,14 @@ export interface ChangeApiKeysPorts {
 const secretBytes = 32
 
 /**
- * Stores a new key. It gets no right that `giver` lacks (`rightsOfNewKey`).
+ * Stores a new key. It gets no right that `grantor` lacks (`rightsOfNewKey`).
  * @throws ProblemError `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`;
  *   Unavailable
  */
 export async function insertApiKey(
   ports: ChangeApiKeysPorts,
   request: ApiKeyRequest,
-  giver?: Giver,
+  grantor?: Grantor,
 ): Promise<Changed<NewApiKey>> {
   const { database, clock, ids } = ports
   refuseImpossible(request, clock.now())
@@ -50,7 +50,7 @@ export async function insertApiKey(
   }
   return changePrincipal(database, request.username, async (transaction, { userId, usernameFolded }) => {
     const owner = await userRow(transaction, userId)
-    const rights = await rightsOfNewKey(transaction, giver, { asked: request.rights, owner })
+    const rights = await rightsOfNewKey(transaction, grantor, { asked: request.rights, owner })
     await refuseTooMany(transaction, userId, row.createdAt)
     await transaction.insert(apiKeys).values({ ...row, rights, userId, usernameFolded })
     const key: ApiKey = {
@@ -62,7 +62,7 @@ export async function insertApiKey(
       publicKeyPem: stored.publicKeyPem ?? null,
       lastUsedAt: null,
     }
-    const verify = (source: Drizzle) => requireToMakeKey(source, giver, { rights, owner })
+    const verify = (source: Drizzle) => requireMayMakeKey(source, grantor, { rights, owner })
     return { result: { key, ...shown }, change: { verify } }
   })
 }
@@ -75,7 +75,7 @@ interface Material {
 async function makeMaterial(ports: ChangeApiKeysPorts, request: ApiKeyRequest, id: string): Promise<Material> {
   if (request.kind === 'hmac') {
     const secret = ports.ids.secret(secretBytes)
-    return { stored: { secretSealed: ports.sealing.seal(secret, sealedPlace(id)) }, shown: { secret } }
+    return { stored: { secretSealed: ports.sealing.seal(secret, apiKeySecretData(id)) }, shown: { secret } }
   }
   if (request.publicKeyPem !== undefined) {
     return { stored: { publicKeyPem: spkiPemOf(request.publicKeyPem) }, shown: {} }

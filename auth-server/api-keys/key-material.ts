@@ -4,7 +4,7 @@ import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
-import type { SealedPlace, Sealing } from '../store/sealing.ts'
+import type { AssociatedData, Sealing } from '../store/sealing.ts'
 import { isApiKeyId } from './api-key-rows.ts'
 
 interface MaterialPorts {
@@ -14,7 +14,7 @@ interface MaterialPorts {
 }
 
 /** The associated data of the encrypted secret of a key. */
-export const sealedPlace = (id: string): SealedPlace => ({ purpose: 'api-key-secret', row: id })
+export const apiKeySecretData = (id: string): AssociatedData => ({ purpose: 'api-key-secret', row: id })
 
 /** `$1`: a JSON array of ids, each once; `$2`: now. */
 const readSql = `select k.id::text as id, json_build_object(
@@ -53,7 +53,7 @@ export function createReadMaterial({ database, clock, sealing }: MaterialPorts):
   return async (id) => {
     const row = isApiKeyId(id) ? await readRow(id) : undefined
     if (!row) return undefined
-    return { ...row.material, secret: row.sealed === null ? null : sealing.open(row.sealed, sealedPlace(id)) }
+    return { ...row.material, secret: row.sealed === null ? null : sealing.open(row.sealed, apiKeySecretData(id)) }
   }
 }
 

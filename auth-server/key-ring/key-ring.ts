@@ -46,7 +46,7 @@ export interface KeyRing {
   /** The digest of the published keys of both uses (`shared/protocol/internal-api/published-keys.ts`). */
   publishedKeys(): string
   /** Reads the folder now. Resolves when the ring in the folder is in use, or cannot be used. */
-  look(): Promise<void>
+  reload(): Promise<void>
   /** Calls `listener` after each change of the ring. */
   onChange(listener: () => void): void
   /** Why the ring in the folder cannot be used; undefined when it is in use. */
@@ -134,7 +134,7 @@ class WatchedKeyRing implements KeyRing {
     return joinDigests(digestOf('jwt'), digestOf('key-signed'))
   }
 
-  look(): Promise<void> {
+  reload(): Promise<void> {
     return this.#gatherReads(undefined)
   }
 
@@ -160,7 +160,7 @@ class WatchedKeyRing implements KeyRing {
     try {
       const listen = (event: string, file: string | null) => {
         // The file is replaced by a rename. Other writes may be incomplete: the next interval reads them.
-        if (event === 'rename' && file === keyRingFileName) void this.look()
+        if (event === 'rename' && file === keyRingFileName) void this.reload()
       }
       const { signal } = this.#stop
       watch(this.#place.directory, { signal, persistent: false }, listen).on('error', () => undefined)
@@ -177,7 +177,7 @@ class WatchedKeyRing implements KeyRing {
     const { signal } = this.#stop
     while (!signal.aborted) {
       await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => undefined)
-      if (!signal.aborted) await this.look()
+      if (!signal.aborted) await this.reload()
     }
   }
 

@@ -5,7 +5,7 @@ import { ProblemError, Unavailable } from '../../shared/platform/problems/errors
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { users } from '../store/schema.ts'
-import { type Giver, requireToHandOver } from '../users/gifts.ts'
+import { type Grantor, requireMayAccess } from '../users/granting-rights.ts'
 import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
 import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { refuseProblems } from '../users/user.ts'
@@ -45,10 +45,10 @@ export interface PasswordChanges {
   change(change: OwnPasswordChange): Promise<void>
   /**
    * A change by an administrator, who must have every right of the user. Revokes the logins, sessions and tokens of the
-   * user. Without `giver` the server itself makes the change.
+   * user. Without `grantor` the server itself makes the change.
    * @throws ProblemError `invalid-value`, `reserved-user`, `not-found`, `missing-right`
    */
-  reset(change: { readonly username: string; readonly newPassword: string; readonly giver?: Giver }): Promise<void>
+  reset(change: { readonly username: string; readonly newPassword: string; readonly grantor?: Grantor }): Promise<void>
 }
 
 /** Creates the changes of passwords over these ports. */
@@ -61,11 +61,11 @@ export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChang
       refuseImpossible(change)
       await whenPublished(ports.publisher, changeOwn(ports, change))
     },
-    async reset({ username, newPassword, giver }) {
+    async reset({ username, newPassword, grantor }) {
       refuseImpossible({ username, newPassword })
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no password.')
       const passwordHash = await ports.hashing.hash(newPassword)
-      await whenPublished(ports.publisher, store(ports, { username, passwordHash, giver }))
+      await whenPublished(ports.publisher, store(ports, { username, passwordHash, grantor }))
     },
   }
 }
@@ -89,21 +89,21 @@ interface StoredPassword {
   readonly replaces?: string
   readonly login?: LoginGeneration | null
   /** The user who must have every right of this user; undefined: the server itself. */
-  readonly giver?: Giver | undefined
+  readonly grantor?: Grantor | undefined
 }
 
 function store(
   { database, clock }: ChangePasswordPorts,
   stored: StoredPassword,
 ): Promise<Changed<'stored' | 'outdated'>> {
-  const { username, passwordHash, replaces, login, giver } = stored
+  const { username, passwordHash, replaces, login, grantor } = stored
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
     if (replaces !== undefined && before.passwordHash !== replaces) return { result: 'outdated' }
     const updatedAt = new Date(clock.now())
     await transaction.update(users).set({ passwordHash, updatedAt }).where(eq(users.id, before.id))
     const keptLogin = login && isCurrent(principal, login) ? login : null
-    const verify = (source: Drizzle) => requireToHandOver(source, giver, before)
+    const verify = (source: Drizzle) => requireMayAccess(source, grantor, before)
     return { result: 'stored', change: { raiseGeneration: { keptLogin }, verify } }
   })
 }

@@ -16,7 +16,7 @@ import { createRecentProof } from './recent-proof.ts'
 import { createRefresh } from './refresh.ts'
 import { createRefreshTokenFamilies } from './refresh-token-families.ts'
 import type { LoginLifetimes } from './refresh-token-family.ts'
-import { endAllLoginsOf, endByPublicId } from './revoke-login.ts'
+import { revokeAllLogins, revokeLoginById } from './revoke-login.ts'
 import { createSessionStore } from './session-store.ts'
 import { createStartSession } from './start-session.ts'
 import { createStoredSessions } from './use-session.ts'
@@ -60,7 +60,7 @@ export function createLogins(settings: LoginsSettings, { tokens, ...given }: Log
     maxLoginsPerUser,
     sessionIdleTtlSeconds,
   }
-  type Revocation = Parameters<typeof endByPublicId>[1]
+  type Revocation = Parameters<typeof revokeLoginById>[1]
   return {
     refreshTokenFamilies,
     sessions,
@@ -73,7 +73,7 @@ export function createLogins(settings: LoginsSettings, { tokens, ...given }: Log
     requireRecentProof: createRecentProof(ports),
     loginLists: createLoginLists({ ...given, sessionIdleTtlSeconds }),
     ownerOf: sessionStore.ownerOf,
-    endByPublicId: (ending: Revocation) => endByPublicId(ports, ending),
-    endAllLoginsOf: (ending: Omit<Revocation, 'id'>) => endAllLoginsOf(ports, ending),
+    revokeLoginById: (ending: Revocation) => revokeLoginById(ports, ending),
+    revokeAllLogins: (ending: Omit<Revocation, 'id'>) => revokeAllLogins(ports, ending),
   }
 }

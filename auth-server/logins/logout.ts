@@ -16,7 +16,7 @@ export interface RevokedLogin {
   readonly id: string
   readonly username: string
   /** True when this logout revoked it. */
-  readonly wasAlive: boolean
+  readonly wasValid: boolean
 }
 
 /**
@@ -37,7 +37,7 @@ export function createLogOut(ports: LogoutPorts): LogOut {
     if (!family) return undefined
     const { id, username, alive } = family
     const revokedNow = await revokeLogin(ports, { id, username, reason: 'logout' })
-    return { id, username, wasAlive: alive && revokedNow }
+    return { id, username, wasValid: alive && revokedNow }
   }
 }
 

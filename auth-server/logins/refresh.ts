@@ -132,7 +132,7 @@ async function rotate(ports: RefreshPorts, family: Family): Promise<NewTokens | 
   const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
   const successor = family.counter + 1
   const refreshToken = issueRefreshToken(ports.refreshTokens, family, { counter: successor, times })
-  const sealed = ports.sealing.seal(refreshToken, refreshTokenPlace(family.id, successor))
+  const sealed = ports.sealing.seal(refreshToken, refreshTokenData(family.id, successor))
   const rotation = { login: family, counter: family.counter, sealed, times, now }
   return (await ports.refreshTokenFamilies.rotate(rotation)) ? { refreshToken, times } : undefined
 }
@@ -147,7 +147,7 @@ async function repeat(
   const retry = { counter, rotatedSince: now - retryWindowMs, accessExpiresAt }
   const repeated = await ports.refreshTokenFamilies.repeat(family.id, retry)
   if (!repeated) return undefined
-  const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenPlace(family.id, counter + 1))
+  const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenData(family.id, counter + 1))
   const refreshExpiresAt = unixSeconds(repeated.refreshExpiresAt)
   return { refreshToken, times: { ...times, refreshExpiresAt } }
 }
@@ -169,7 +169,7 @@ async function answer(
 }
 
 /** The associated data of the encrypted token of this family and counter. */
-export const refreshTokenPlace = (familyId: string, counter: number) => ({
+export const refreshTokenData = (familyId: string, counter: number) => ({
   purpose: 'refresh-token',
   row: `${familyId}/${counter}`,
 })

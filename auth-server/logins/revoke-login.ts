@@ -48,24 +48,24 @@ export const revokeSession = (
   })
 
 /**
- * Revokes the login or session with this id. `dead` when it was revoked before; undefined when this user has no login
+ * Revokes the login or session with this id. `revoked-before` when it was revoked before; undefined when this user has no login
  * and no session with this id. @throws ProblemError `not-found` when there never was such a user; Unavailable
  */
-export function endByPublicId(
+export function revokeLoginById(
   ports: RevokeLoginPorts,
   ending: Revocation<RevocationReason & SessionRevocationReason>,
-): Promise<'ended' | 'dead' | undefined> {
+): Promise<'revoked' | 'revoked-before' | undefined> {
   const { id, username } = ending
   return changeAndPublish(ports, username, async (transaction, { userId }) => {
     const kind = isUuid(id) ? await kindOf(transaction, { id, userId }) : undefined
     if (kind === undefined) return { result: undefined }
     const revokedNow = await revokeRow[kind](ports, transaction, ending)
-    return outcomeOf(revokedNow ? 'ended' : 'dead', revokedNow)
+    return outcomeOf(revokedNow ? 'revoked' : 'revoked-before', revokedNow)
   })
 }
 
 /** Revokes every login by token and every session of a user. @throws ProblemError `not-found`; Unavailable */
-export const endAllLoginsOf = (
+export const revokeAllLogins = (
   ports: RevokeLoginPorts,
   { username, reason }: Omit<Revocation<RevocationReason & SessionRevocationReason>, 'id'>,
 ): Promise<void> =>

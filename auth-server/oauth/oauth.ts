@@ -10,8 +10,8 @@ import {
   type GrantClientCredentials,
 } from './client-credentials.ts'
 import { type AuthenticateClient, type ClientPorts, createClientAuthentication } from './clients.ts'
-import { createTokenRevocation, type RevokeToken, type RevokeTokenPorts } from './end-token.ts'
 import { type ActiveToken, type InspectPorts, issueOfToken, readActiveToken, type TokenIssue } from './inspect-token.ts'
+import { createTokenRevocation, type RevokeToken, type RevokeTokenPorts } from './revoke-token.ts'
 
 /** The services behind the OAuth endpoints. */
 export interface OAuth {

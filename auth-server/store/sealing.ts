@@ -8,7 +8,7 @@ import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { SecretsKeys } from './secrets-keys.ts'
 
 /** The associated data of a ciphertext. Only the same purpose and row decrypt it. */
-export interface SealedPlace {
+export interface AssociatedData {
   /** The kind of value, such as `refresh-token`. */
   readonly purpose: string
   /** The id of its row. */
@@ -18,13 +18,13 @@ export interface SealedPlace {
 /** Encrypts and decrypts text. */
 export interface Sealing {
   /** Encrypts a text with the first key. */
-  seal(text: string, place: SealedPlace): string
+  seal(text: string, place: AssociatedData): string
   /**
    * Decrypts a ciphertext.
    * @throws Error when it was changed or belongs to another purpose or row; the message has nothing of the value
    * @throws Unavailable `secrets-key` when its key is not in SECRETS_KEY
    */
-  open(sealed: string, place: SealedPlace): string
+  open(sealed: string, place: AssociatedData): string
 }
 
 /**
@@ -60,6 +60,6 @@ export function createSealing(keys: SecretsKeys): Sealing {
 
 const missingKey = 'a stored secret was sealed under a key that is not in SECRETS_KEY'
 
-const associatedData = ({ purpose, row }: SealedPlace): string => JSON.stringify(['keyhold', purpose, row])
+const associatedData = ({ purpose, row }: AssociatedData): string => JSON.stringify(['keyhold', purpose, row])
 
-const cannotOpen = ({ purpose }: SealedPlace) => new Error(`a stored ${purpose} cannot be opened with SECRETS_KEY`)
+const cannotOpen = ({ purpose }: AssociatedData) => new Error(`a stored ${purpose} cannot be opened with SECRETS_KEY`)

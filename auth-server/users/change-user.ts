@@ -2,7 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { apiKeys, digestSecrets, users } from '../store/schema.ts'
-import { type Giver, requireToGive, rightsAdded } from './gifts.ts'
+import { type Grantor, requireMayGrant, rightsAdded } from './granting-rights.ts'
 import { type Changed, changePrincipal, type PrincipalChange } from './principal-change.ts'
 import { distinct, type User } from './user.ts'
 import { isEnabledAdmin, toUser, userRow, verifyAdminLeft } from './user-rows.ts'
@@ -18,12 +18,12 @@ const revokeEverything = { raiseGeneration: { keptLogin: null } } as const satis
 
 /**
  * Replaces roles, direct rights or `enabled`. Disabling a user revokes all its logins, sessions and tokens.
- * @throws ProblemError `not-found`, `last-admin`, `missing-right` when it gives more than `giver` has
+ * @throws ProblemError `not-found`, `last-admin`, `missing-right` when it gives more than `grantor` has
  */
 export function changeUser(
   { database, clock }: { database: Database; clock: Clock },
   username: string,
-  { patch, giver }: { patch: UserPatch; giver?: Giver | undefined },
+  { patch, grantor }: { patch: UserPatch; grantor?: Grantor | undefined },
 ): Promise<Changed<User>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
@@ -40,7 +40,7 @@ export function changeUser(
     const change: PrincipalChange = {
       ...(before.enabled && !after.enabled && revokeEverything),
       verify: async (source) => {
-        await requireToGive(source, giver, { rights: rightsAdded(before, after), before })
+        await requireMayGrant(source, grantor, { rights: rightsAdded(before, after), before })
         if (isEnabledAdmin(before) && !isEnabledAdmin(after)) await verifyAdminLeft(source)
       },
     }

@@ -4,7 +4,7 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import { principals, users } from '../store/schema.ts'
-import { type Giver, requireToGive, rightsGiven } from './gifts.ts'
+import { type Grantor, requireMayGrant, rightsOfGrants } from './granting-rights.ts'
 import { type Changed, numberChange } from './principal-change.ts'
 import { distinct, type User } from './user.ts'
 import { toUser } from './user-rows.ts'
@@ -30,9 +30,9 @@ export interface CreateUserPorts {
 
 /**
  * Stores a new user and its principal. If a deleted user had this name, its principal is used again: generation and
- * version count on. @throws ProblemError `user-exists`, `missing-right` when the user gets a right that `giver` lacks
+ * version count on. @throws ProblemError `user-exists`, `missing-right` when the user gets a right that `grantor` lacks
  */
-export async function insertUser(ports: CreateUserPorts, user: NewUser, giver?: Giver): Promise<Changed<User>> {
+export async function insertUser(ports: CreateUserPorts, user: NewUser, grantor?: Grantor): Promise<Changed<User>> {
   const now = new Date(ports.clock.now())
   const row = {
     ...user,
@@ -52,7 +52,7 @@ export async function insertUser(ports: CreateUserPorts, user: NewUser, giver?: 
         .values({ usernameFolded, username, userId })
         .onConflictDoUpdate({ target: principals.usernameFolded, set: { username, userId } })
       await transaction.insert(users).values(row)
-      const verify = (source: Drizzle) => requireToGive(source, giver, { rights: rightsGiven(row) })
+      const verify = (source: Drizzle) => requireMayGrant(source, grantor, { rights: rightsOfGrants(row) })
       return numberChange(transaction, usernameFolded, { verify })
     })
     return { result: toUser(row), principalVersion }

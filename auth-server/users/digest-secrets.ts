@@ -7,7 +7,7 @@ import { digestHa1, digestUserhash } from '../../shared/protocol/authentication/
 import { foldUsername, isAnonymous } from '../../shared/protocol/principal/record.ts'
 import { digestSecrets } from '../store/schema.ts'
 import type { Sealing } from '../store/sealing.ts'
-import { type Giver, requireToHandOver } from './gifts.ts'
+import { type Grantor, requireMayAccess } from './granting-rights.ts'
 import { changePrincipal } from './principal-change.ts'
 import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts'
 import { isUsername } from './user.ts'
@@ -27,8 +27,8 @@ export interface DigestSecrets {
    * @throws ProblemError `not-found`, `reserved-user`; Unavailable
    */
   renew(username: string, secret?: string): Promise<NewDigestSecret>
-  /** The same for a caller. @throws ProblemError also `missing-right` when the user has a right that `giver` lacks */
-  renewFor(username: string, giver: Giver): Promise<NewDigestSecret>
+  /** The same for a caller. @throws ProblemError also `missing-right` when the user has a right that `grantor` lacks */
+  renewFor(username: string, grantor: Grantor): Promise<NewDigestSecret>
   /** Finds the secret of a user name or a userhash. */
   readonly find: DigestPorts['find']
 }
@@ -60,18 +60,18 @@ interface SecretRow {
 }
 
 /** The associated data of the encrypted H(A1) of this user. */
-export const digestSecretPlace = (userId: string) => ({ purpose: 'digest-ha1', row: userId })
+export const digestSecretData = (userId: string) => ({ purpose: 'digest-ha1', row: userId })
 
 /** Creates the Digest secrets over these ports. */
 export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
   const { database, ids, sealing, publisher } = ports
-  const renew = async (username: string, secret: string, giver?: Giver) => {
+  const renew = async (username: string, secret: string, grantor?: Grantor) => {
     if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no secret.')
-    return { username: await whenPublished(publisher, store(ports, username, { secret, giver })), secret }
+    return { username: await whenPublished(publisher, store(ports, username, { secret, grantor })), secret }
   }
   return {
     renew: (username, secret = ids.secret(digestSecretBytes)) => renew(username, secret),
-    renewFor: (username, giver) => renew(username, ids.secret(digestSecretBytes), giver),
+    renewFor: (username, grantor) => renew(username, ids.secret(digestSecretBytes), grantor),
     find: async (user) => {
       const rows = await ('userhash' in user
         ? database.query<SecretRow>(byHashSql, [user.userhash])
@@ -87,19 +87,19 @@ const findByName = async (database: Database, username: string): Promise<SecretR
 const toSecret = ({ ha1Sealed, version, ...row }: SecretRow, sealing: Sealing): DigestSecret => ({
   ...row,
   version: Number(version),
-  ha1: sealing.open(ha1Sealed, digestSecretPlace(row.userId)),
+  ha1: sealing.open(ha1Sealed, digestSecretData(row.userId)),
 })
 
 /** Stores a secret. The result is the user name as created. */
 const store = (
   { database, clock, sealing }: DigestSecretsPorts,
   username: string,
-  { secret, giver }: { secret: string; giver: Giver | undefined },
+  { secret, grantor }: { secret: string; grantor: Grantor | undefined },
 ) =>
   changePrincipal(database, username, async (transaction, principal) => {
     const user = await userRow(transaction, principal.userId)
     const stored = {
-      ha1Sealed: sealing.seal(digestHa1(user.username, secret), digestSecretPlace(user.id)),
+      ha1Sealed: sealing.seal(digestHa1(user.username, secret), digestSecretData(user.id)),
       userhash: digestUserhash(user.username),
       updatedAt: new Date(clock.now()),
     }
@@ -107,6 +107,6 @@ const store = (
       .insert(digestSecrets)
       .values({ userId: user.id, usernameFolded: user.usernameFolded, ...stored })
       .onConflictDoUpdate({ target: digestSecrets.userId, set: stored })
-    const verify = (source: Drizzle) => requireToHandOver(source, giver, user)
+    const verify = (source: Drizzle) => requireMayAccess(source, grantor, user)
     return { result: user.username, change: { verify } }
   })

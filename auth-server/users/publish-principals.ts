@@ -179,7 +179,7 @@ export const putRecord = (
  */
 async function assertSameCacheRun(cache: Cache, instanceId: string, since: CacheTime): Promise<void> {
   const fresh = { since, maxAgeMs: 3_600_000 }
-  if (!(await cache.publish(`${feedChannel(instanceId)}:incarnation`, '', fresh))) throw new Unavailable('cache')
+  if (!(await cache.publish(`${feedChannel(instanceId)}:run`, '', fresh))) throw new Unavailable('cache')
 }
 
 /**

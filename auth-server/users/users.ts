@@ -6,7 +6,7 @@ import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { changeUser, deleteUser, type LogoutExtent, revokeAllLogins, type UserPatch } from './change-user.ts'
 import { type CreateUserPorts, insertUser } from './create-user.ts'
-import type { Giver } from './gifts.ts'
+import type { Grantor } from './granting-rights.ts'
 import type { Changed } from './principal-change.ts'
 import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts'
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
@@ -29,19 +29,19 @@ export interface UserRequest {
 export interface Users {
   /**
    * Creates a user.
-   * @throws ProblemError `invalid-value` with `errors`, `user-exists`, `missing-right` when `giver` lacks a right of
+   * @throws ProblemError `invalid-value` with `errors`, `user-exists`, `missing-right` when `grantor` lacks a right of
    *   the user
    */
-  create(request: UserRequest, giver?: Giver): Promise<User>
+  create(request: UserRequest, grantor?: Grantor): Promise<User>
   /** Creates a demo user. The mark is permanent: production refuses to start while a demo user exists. */
   createForDemo(request: UserRequest): Promise<User>
   read(username: string): Promise<User>
   list(page: PageRequest): Promise<Page<User>>
   /**
    * Replaces the members in `patch`. Disabling a user revokes all its logins, sessions and tokens.
-   * @throws ProblemError `invalid-value`, `last-admin`, `missing-right` when the user gets a right that `giver` lacks
+   * @throws ProblemError `invalid-value`, `last-admin`, `missing-right` when the user gets a right that `grantor` lacks
    */
-  patch(username: string, patch: UserPatch, giver?: Giver): Promise<User>
+  patch(username: string, patch: UserPatch, grantor?: Grantor): Promise<User>
   /** Deletes a user and its credentials. @throws ProblemError `last-admin`, `reserved-user` */
   delete(username: string): Promise<void>
   /**
@@ -61,8 +61,8 @@ export interface Users {
 
 /** The same for callers, who can grant only rights that they have. */
 export interface UsersForCallers extends Omit<Users, 'create' | 'patch'> {
-  create(request: UserRequest, giver: Giver): Promise<User>
-  patch(username: string, patch: UserPatch, giver: Giver): Promise<User>
+  create(request: UserRequest, grantor: Grantor): Promise<User>
+  patch(username: string, patch: UserPatch, grantor: Grantor): Promise<User>
 }
 
 /** The systems that users use. */
@@ -76,13 +76,13 @@ export function createUsers(ports: UsersPorts): Users {
   const { database, publisher } = ports
   const published = <Result>(change: Promise<Changed<Result>>) => whenPublished(publisher, change)
   return {
-    create: (request, giver) => published(createUser(ports, request, { madeByDemo: false, giver })),
+    create: (request, grantor) => published(createUser(ports, request, { madeByDemo: false, grantor })),
     createForDemo: (request) => published(createUser(ports, request, { madeByDemo: true })),
     read: (username) => readUser(database, username),
     list: (page) => listUsers(database, page),
-    patch: async (username, patch, giver) => {
+    patch: async (username, patch, grantor) => {
       refuseProblems(grantProblems(username, patch.roles, patch.rights))
-      return published(changeUser(ports, username, { patch, giver }))
+      return published(changeUser(ports, username, { patch, grantor }))
     },
     delete: async (username) => {
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user cannot be deleted.')
@@ -110,10 +110,10 @@ export function refuseImpossibleUser({ username, password, roles, rights }: User
 async function createUser(
   ports: UsersPorts,
   request: UserRequest,
-  { madeByDemo, giver }: { readonly madeByDemo: boolean; readonly giver?: Giver | undefined },
+  { madeByDemo, grantor }: { readonly madeByDemo: boolean; readonly grantor?: Grantor | undefined },
 ): Promise<Changed<User>> {
   refuseImpossibleUser(request)
   const { username, password, roles = [], rights = [], enabled = true } = request
   const passwordHash = await ports.hashing.hash(password)
-  return insertUser(ports, { username, passwordHash, roles, rights, enabled, madeByDemo }, giver)
+  return insertUser(ports, { username, passwordHash, roles, rights, enabled, madeByDemo }, grantor)
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createRevokedTokenExpiry } from '../../auth-server/oauth/end-token.ts'
+import { createRevokedTokenExpiry } from '../../auth-server/oauth/revoke-token.ts'
 import { expectProblem } from '../support/clients/http-client.ts'
 import {
   basicOf,

@@ -4,10 +4,10 @@
  * any time.
  */
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { sealedPlace as apiKeySecretPlace } from '../../api-keys/key-material.ts'
-import { refreshTokenPlace } from '../../logins/refresh.ts'
-import { createSealing, type SealedPlace, type Sealing } from '../../store/sealing.ts'
-import { digestSecretPlace } from '../../users/digest-secrets.ts'
+import { apiKeySecretData } from '../../api-keys/key-material.ts'
+import { refreshTokenData } from '../../logins/refresh.ts'
+import { type AssociatedData, createSealing, type Sealing } from '../../store/sealing.ts'
+import { digestSecretData } from '../../users/digest-secrets.ts'
 import type { AuthData } from './auth-data.ts'
 
 /** The result for the values of one kind. */
@@ -30,7 +30,7 @@ interface EncryptedColumn {
   readonly id: string
   /** SQL of the part of the associated data that is not the id. */
   readonly detail: string
-  associatedData(id: string, detail: string): SealedPlace
+  associatedData(id: string, detail: string): AssociatedData
 }
 
 const columns: readonly EncryptedColumn[] = [
@@ -40,7 +40,7 @@ const columns: readonly EncryptedColumn[] = [
     column: 'secret_sealed',
     id: 'id',
     detail: "''",
-    associatedData: (id) => apiKeySecretPlace(id),
+    associatedData: (id) => apiKeySecretData(id),
   },
   {
     name: 'Digest secrets',
@@ -48,7 +48,7 @@ const columns: readonly EncryptedColumn[] = [
     column: 'ha1_sealed',
     id: 'user_id',
     detail: "''",
-    associatedData: (id) => digestSecretPlace(id),
+    associatedData: (id) => digestSecretData(id),
   },
   {
     name: 'refresh tokens',
@@ -56,7 +56,7 @@ const columns: readonly EncryptedColumn[] = [
     column: 'successor_sealed',
     id: 'id',
     detail: 'counter::text',
-    associatedData: (id, counter) => refreshTokenPlace(id, Number(counter)),
+    associatedData: (id, counter) => refreshTokenData(id, Number(counter)),
   },
 ]
 

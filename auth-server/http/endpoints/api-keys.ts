@@ -50,7 +50,7 @@ const createApiKey = ({ apiKeys, requireRecentProof }: ApiKeysEndpointPorts) =>
     body: jsonBody(creationSchema),
     right,
     account: ({ caller, body: { username = caller.username } }) => username,
-    gives: ({ body }) => body.rights ?? [],
+    grants: ({ body }) => body.rights ?? [],
     status: 201,
     success: { description: 'The new key.', headers: ['Location'] },
     response: component('NewApiKey', newApiKeySchema),

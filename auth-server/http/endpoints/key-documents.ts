@@ -67,14 +67,14 @@ export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
     success: { description: 'PEM (SPKI).', schema: { type: 'string' }, mediaType: pemType, headers: ['ETag'] },
     problems: ['not-found'],
     handle: async (request) => {
-      await keyRing.look()
+      await keyRing.reload()
       return keyResponse(request, pemType, pemOf(request, keyRing))
     },
   }),
 ]
 
 async function jwkSetResponse(request: HttpRequest, keyRing: KeyRing, use: KeyUse): Promise<HttpResponse> {
-  await keyRing.look()
+  await keyRing.reload()
   return keyResponse(request, jwkSetType, JSON.stringify(keyRing.jwkSet(use)))
 }
 

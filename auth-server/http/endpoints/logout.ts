@@ -1,7 +1,7 @@
 /** POST /logout: ends the login of an access token or a refresh token (docs/contract.md#logout). */
 import type { Audit } from '../../audit/audit.ts'
 import type { LogOut } from '../../logins/logout.ts'
-import type { RevokeToken } from '../../oauth/end-token.ts'
+import type { RevokeToken } from '../../oauth/revoke-token.ts'
 import { eventOf } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { token } from '../pipeline/own-credential.ts'
@@ -31,7 +31,7 @@ export const logoutEndpoint = ({ logOut, revokeToken, audit }: LogoutEndpointPor
     handle: async ({ request, caller }) => {
       const login = await logOut(caller)
       const ended = login ?? (await revokeToken(caller))
-      if (ended?.wasAlive) {
+      if (ended?.wasValid) {
         const action = login ? 'login.ended' : 'token.revoked'
         await audit.record(eventOf({ request, actor: ended.username, action, target: ended.id }, 'succeeded'))
       }

@@ -38,7 +38,7 @@ export const userPasswordEndpoint = ({ passwords }: { readonly passwords: Passwo
       passwords.refuseImpossible({ username, newPassword })
     },
     handle: ({ request, caller, path: { username }, body: { newPassword, oldPassword } }) => {
-      if (!isOwnAccount(caller, username)) return passwords.reset({ username, newPassword, giver: caller })
+      if (!isOwnAccount(caller, username)) return passwords.reset({ username, newPassword, grantor: caller })
       if (oldPassword === undefined) throw oldPasswordMissing()
       const change = { username, oldPassword, newPassword, clientAddress: request.peer.address, login: loginOf(caller) }
       return passwords.change(change)

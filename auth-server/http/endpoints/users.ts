@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
-import { rightsGiven } from '../../users/gifts.ts'
+import { rightsOfGrants } from '../../users/granting-rights.ts'
 import { grantProblems, refuseProblems } from '../../users/user.ts'
 import { refuseImpossibleUser, type UsersForCallers } from '../../users/users.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
@@ -66,7 +66,7 @@ const createUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     caller: 'required',
     body: jsonBody(creationSchema),
     right,
-    gives: ({ body }) => rightsGiven(body),
+    grants: ({ body }) => rightsOfGrants(body),
     status: 201,
     success: { description: 'The new user.', headers: ['Location'] },
     response: userComponent,

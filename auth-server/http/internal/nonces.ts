@@ -7,7 +7,7 @@
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
-import { type InternalAsker, internalToleranceSeconds } from '../../../shared/protocol/internal-api/requests.ts'
+import { type InternalCaller, internalToleranceSeconds } from '../../../shared/protocol/internal-api/requests.ts'
 
 /** Other parts that the check of nonces uses. */
 export interface InternalNoncesPorts {
@@ -19,7 +19,7 @@ export interface InternalNoncesPorts {
 }
 
 /** Uses the nonce of a request. False when it was used before, or when that is no longer known. */
-export type UseInternalNonce = (asker: Pick<InternalAsker, 'nonce' | 'time'>) => Promise<boolean>
+export type UseInternalNonce = (caller: Pick<InternalCaller, 'nonce' | 'time'>) => Promise<boolean>
 
 /** The server accepts a request within the tolerance before and after its time. Later its nonce can be forgotten. */
 const lifeSeconds = 2 * internalToleranceSeconds + 1

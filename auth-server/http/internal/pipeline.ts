@@ -12,8 +12,8 @@ import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
 import {
-  askerOfInternalRequest,
-  type InternalAsker,
+  callerOfInternalRequest,
+  type InternalCaller,
   internalSchemeName,
 } from '../../../shared/protocol/internal-api/requests.ts'
 import {
@@ -36,26 +36,27 @@ export interface InternalPorts {
 
 /** Makes the routes of these endpoints. */
 export function internalRoutes(ports: InternalPorts, endpoints: readonly InternalEndpoint[]): Route[] {
-  const askers = new WeakMap<HttpRequest, InternalAsker>()
+  const callers = new WeakMap<HttpRequest, InternalCaller>()
   return endpoints.map(({ exchange, handle }) => ({
     methods: [exchange.method],
     path: `/internal${exchange.path}`,
     handle: async (request) => {
-      const asker = await requireAsker(request, ports) // limits: 413; MAC, time and nonce: 401
-      askers.set(request, asker)
+      const caller = await requireCaller(request, ports) // limits: 413; MAC, time and nonce: 401
+      callers.set(request, caller)
       request.caller = dealServer
       request.addResponseHeader(keySetHeader, ports.publishedKeys())
       const { requestBody, responseBody } = exchange
       const body = requestBody && (await readBodyAs(request, requestBody)) // parse and schema: 400, 415, 422
-      const input = { path: request.pathParameters, query: request.query, body, secret: asker.secret }
+      const input = { path: request.pathParameters, query: request.query, body, secret: caller.secret }
       const reply = await handle(input) // existence: 404; the checked credential: 401, 429
       const headers = { ...noStore, ...reply.headers }
       return responseBody ? jsonResponse(200, reply.body, headers) : emptyResponse(204, headers)
     },
     // The MAC covers the response as it goes out, also a refusal, when the request proved a service secret.
     finish: (request, response) => {
-      const asker = askers.get(request)
-      if (asker) request.addResponseHeader(internalMacHeader, macOfInternalResponse(factsOf(request, response), asker))
+      const caller = callers.get(request)
+      if (caller)
+        request.addResponseHeader(internalMacHeader, macOfInternalResponse(factsOf(request, response), caller))
     },
   }))
 }
@@ -75,12 +76,12 @@ const factsOf = (request: HttpRequest, { status, headers, body }: HttpResponse) 
 })
 
 /** Requires a service secret and a request that was not sent before. @throws ProblemError `unauthenticated` */
-async function requireAsker(request: HttpRequest, ports: InternalPorts): Promise<InternalAsker> {
+async function requireCaller(request: HttpRequest, ports: InternalPorts): Promise<InternalCaller> {
   const body = (await request.readBody()).toString('utf8')
   const target = request.rawQuery === '' ? request.path : `${request.path}?${request.rawQuery}`
   const credential = authorizationOf(request, internalSchemeName) ?? ''
-  const asker = askerOfInternalRequest({ method: request.method, target, body }, credential, ports)
-  if (asker && (await ports.useNonce(asker))) return asker
+  const caller = callerOfInternalRequest({ method: request.method, target, body }, credential, ports)
+  if (caller && (await ports.useNonce(caller))) return caller
   throw new ProblemError('unauthenticated', 'This route is for the deal server.', {
     headers: { 'www-authenticate': ['Keyhold-Internal'] },
     members: { schemes: [] },

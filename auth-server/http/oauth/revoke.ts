@@ -3,9 +3,9 @@ import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import type { LogOut } from '../../logins/logout.ts'
-import type { RevokeToken } from '../../oauth/end-token.ts'
 import type { TokenIssue } from '../../oauth/inspect-token.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
+import type { RevokeToken } from '../../oauth/revoke-token.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { eventOf } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
@@ -54,7 +54,7 @@ async function revoke(request: HttpRequest, form: OAuthForm, ports: OAuthRevokeP
   }
   const { ends } = issue
   const ended = await (ends === 'login' ? ports.logOut(token) : ports.revokeToken(token))
-  if (!ended?.wasAlive) return
+  if (!ended?.wasValid) return
   const action = ends === 'login' ? 'login.ended' : `${ends}.revoked`
   const about = { request, actor: ended.username, action, target: ended.id }
   await ports.audit.record(eventOf(about, 'succeeded'))

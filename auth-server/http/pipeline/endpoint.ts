@@ -95,7 +95,7 @@ export interface CallerEndpoint<Path extends string, Body, Query, Checked, Respo
   /** The user whose account the request is about. Callers need no right for their own account. */
   account?(request: EndpointInput<Path, Caller, Body, Query>): string
   /** Rights that the caller grants with this request. The caller must have them, beside `right`. */
-  gives?(request: EndpointInput<Path, Caller, Body, Query>): readonly string[]
+  grants?(request: EndpointInput<Path, Caller, Body, Query>): readonly string[]
 }
 
 /** An endpoint with its own credential: a password, a token, a client secret or a session key. */
@@ -128,7 +128,7 @@ type AnyCallerEndpoint = CallerEndpoint<string, unknown, unknown, unknown, Schem
 /** Any endpoint with a caller or a credential, as the pipeline runs it. */
 export interface ClosedEndpoint
   extends Steps<string, unknown, unknown, unknown, unknown, Schema>,
-    Pick<AnyCallerEndpoint, 'right' | 'account' | 'gives'> {
+    Pick<AnyCallerEndpoint, 'right' | 'account' | 'grants'> {
   readonly caller: 'required' | OwnCredential<unknown>
 }
 

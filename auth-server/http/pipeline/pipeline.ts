@@ -89,7 +89,7 @@ function requireRight(endpoint: ClosedEndpoint, input: Input, caller: Caller | u
   const ofCaller = { ...input, caller }
   const account = endpoint.account?.(ofCaller)
   if (account !== undefined && isOwnAccount(caller, account)) return
-  requireRights(caller, [right, ...(endpoint.gives?.(ofCaller) ?? [])])
+  requireRights(caller, [right, ...(endpoint.grants?.(ofCaller) ?? [])])
 }
 
 function entryOf(endpoint: ClosedEndpoint, input: Input, caller: Caller | undefined): AuditedWork | undefined {

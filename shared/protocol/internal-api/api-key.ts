@@ -16,7 +16,7 @@ const internalApiKeySchema = z.object({
   rights: z.array(z.string()).readonly().nullable(),
   /** In milliseconds. */
   expiresAt: z.number().nullable(),
-  /** Of kind `hmac`, sealed under the service secret that the asker holds. */
+  /** Of kind `hmac`, sealed under the service secret that the caller holds. */
   secretSealed: z.string().nullable(),
   /** SPKI PEM, of kind `rsa`. */
   publicKeyPem: z.string().nullable(),

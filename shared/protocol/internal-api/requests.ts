@@ -25,7 +25,7 @@ export const internalSchemeName = 'keyhold-internal'
 export const internalToleranceSeconds = clockToleranceSeconds + 30
 
 /** The signer of a request, by the secret that signed it. */
-export interface InternalAsker {
+export interface InternalCaller {
   readonly secret: string
   /** A new one for each request. */
   readonly nonce: string
@@ -50,11 +50,11 @@ export function signInternalRequest(
  * secrets and its time is close to now. Undefined otherwise. The caller must still check that the nonce was not used
  * before.
  */
-export function askerOfInternalRequest(
+export function callerOfInternalRequest(
   request: InternalRequest,
   credential: string,
   { secrets, clock }: { secrets: readonly string[]; clock: Clock },
-): InternalAsker | undefined {
+): InternalCaller | undefined {
   const [, time, nonce, mac] = credentialPattern.exec(credential) ?? []
   if (time === undefined || nonce === undefined || mac === undefined) return undefined
   if (Math.abs(Number(time) - unixSeconds(clock.now())) > internalToleranceSeconds) return undefined

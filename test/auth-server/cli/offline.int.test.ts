@@ -5,7 +5,7 @@ import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { recoverAdmin } from '../../../auth-server/cli/offline/recover-admin.ts'
 import { reencrypt } from '../../../auth-server/cli/offline/reencrypt.ts'
-import { refreshTokenPlace } from '../../../auth-server/logins/refresh.ts'
+import { refreshTokenData } from '../../../auth-server/logins/refresh.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
@@ -136,7 +136,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
       made.push(await keysUnder().create({ kind: 'hmac', username: 'alice' }))
     }
     const id = ids.uuid()
-    await family('alice', createSealing(oldKey).seal('a refresh token', refreshTokenPlace(id, 3)), id)
+    await family('alice', createSealing(oldKey).seal('a refresh token', refreshTokenData(id, 3)), id)
     await family('alice', null)
     await digestsUnder(oldKey).renew('alice')
     const digest = await digestsUnder(oldKey).find({ username: 'alice' })
@@ -153,7 +153,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
       'select successor_sealed as sealed from auth.login_families where id = $1::text::uuid',
       [id],
     )
-    expect(createSealing(newKey).open(row?.sealed ?? '', refreshTokenPlace(id, 3))).toBe('a refresh token')
+    expect(createSealing(newKey).open(row?.sealed ?? '', refreshTokenData(id, 3))).toBe('a refresh token')
     const again = await reencrypt({ database, secretsKeys: both })
     expect(again['API key secrets']).toEqual({ resealed: 0, unreadable: 0, left: 0 })
   })
@@ -163,7 +163,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     const damaged = await keysUnder(parseSecretsKeys(keyText(9))).create({ kind: 'hmac', username: 'alice' })
     const sealing = createSealing(oldKey)
     const id = await family('alice', 'x')
-    const place = refreshTokenPlace(id, 3)
+    const place = refreshTokenData(id, 3)
     const before = sealing.seal('the token before', place)
     const set = (sealed: string) =>
       database.query('update auth.login_families set successor_sealed = $2::text where id = $1::text::uuid', [

@@ -162,12 +162,12 @@ describe('the key ring', () => {
     const kid = opened.signingKey('jwt').kid
     for (const broken of ['', '{', JSON.stringify({ keyholdKeyRing: 1, keys: [] })]) {
       await writeFile(path('keyring.json'), broken)
-      await opened.look()
+      await opened.reload()
       expect(opened.signingKey('jwt').kid).toBe(kid)
       expect(opened.problem()).toContain('keyring.json')
     }
     await unlink(path('keyring.json'))
-    await opened.look()
+    await opened.reload()
     expect(opened.jwkSet('jwt').keys).toHaveLength(1)
     expect(errors.length).toBeGreaterThanOrEqual(2)
     expect(errors.length).toBeLessThanOrEqual(4)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSessionExpiry } from '../../../auth-server/logins/housekeeping.ts'
 import { createLoginLists } from '../../../auth-server/logins/list-logins.ts'
-import { endByPublicId, revokeSession } from '../../../auth-server/logins/revoke-login.ts'
+import { revokeLoginById, revokeSession } from '../../../auth-server/logins/revoke-login.ts'
 import { createSessionStore } from '../../../auth-server/logins/session-store.ts'
 import { createStartSession } from '../../../auth-server/logins/start-session.ts'
 import { createStoredSessions } from '../../../auth-server/logins/use-session.ts'
@@ -116,9 +116,9 @@ describeOnDatabases('sessions in the database', (open) => {
       const before = (await world.record(username))?.version ?? 0
       clock.advance(minute)
       const outcomes = await Promise.all([
-        endByPublicId(world, { id, username, reason: 'logout' }),
+        revokeLoginById(world, { id, username, reason: 'logout' }),
         use(hash),
-        endByPublicId(world, { id, username, reason: 'administrator' }),
+        revokeLoginById(world, { id, username, reason: 'administrator' }),
         use(hash),
         revokeSession(world, { id, username, reason: 'replaced' }),
       ])
@@ -144,8 +144,8 @@ describeOnDatabases('sessions in the database', (open) => {
   it('are not for others to end', async () => {
     const [carol, bob] = [await createUser(), await createUser()]
     const { id, hash } = await start(carol.username)
-    expect(await endByPublicId(world, { id, username: bob.username, reason: 'logout' })).toBeUndefined()
-    expect(await endByPublicId(world, { id: 'nonsense', username: carol.username, reason: 'logout' })).toBeUndefined()
+    expect(await revokeLoginById(world, { id, username: bob.username, reason: 'logout' })).toBeUndefined()
+    expect(await revokeLoginById(world, { id: 'nonsense', username: carol.username, reason: 'logout' })).toBeUndefined()
     expect(await use(hash)).toBeDefined()
     expect(await world.loginLists.find(bob.id, id)).toBeUndefined()
     expect((await world.loginLists.find(carol.id, id))?.kind).toBe('session')
@@ -155,7 +155,7 @@ describeOnDatabases('sessions in the database', (open) => {
     it('are forgotten, ended or not, when every clock agrees that it is over', async () => {
       const { username } = await createUser()
       const [alive, ended] = [await start(username), await start(username)]
-      await endByPublicId(world, { id: ended.id, username, reason: 'logout' })
+      await revokeLoginById(world, { id: ended.id, username, reason: 'logout' })
       const log = createLog({ level: 'silent', format: 'json' })
       const ports = { database: opened.database, clock, log, name: 'auth', jobs: [createSessionExpiry(clock)] }
       const keepHouse = async () => expect(await createHousekeeping(ports, { batchSize: 2 }).runOnce()).toBe(true)

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { users } from '../../../auth-server/store/schema.ts'
-import type { Giver } from '../../../auth-server/users/gifts.ts'
+import type { Grantor } from '../../../auth-server/users/granting-rights.ts'
 import { changePrincipal } from '../../../auth-server/users/principal-change.ts'
 import { allRights } from '../../../auth-server/users/rights.ts'
 import type { Position } from '../../../shared/platform/pagination.ts'
@@ -202,16 +202,16 @@ describeOnDatabases('users', (open) => {
     expect(refused[0]).toMatchObject({ reason: { code: 'last-admin' } })
   })
 
-  describe('a gift', () => {
-    const giverOf = (user: { id: string; username: string }, rights?: string[]): Giver => ({
+  describe('granting rights', () => {
+    const giverOf = (user: { id: string; username: string }, rights?: string[]): Grantor => ({
       userId: user.id,
       scheme: 'bearer',
       credential: { username: user.username, generation: 1, loginId: undefined, expiresAt: undefined, rights },
     })
     const missing = { code: 'missing-right', members: { missingRights: ['key.read'] } }
 
-    it('is refused when the giver loses the right while the change is under way', async () => {
-      const [giver, target] = [await create(name(), { rights: ['key.read'] }), await create(name())]
+    it('is refused when the grantor loses the right while the change is under way', async () => {
+      const [grantor, target] = [await create(name(), { rights: ['key.read'] }), await create(name())]
       let [reached, release] = [() => {}, () => {}]
       const isTaken = new Promise<void>((resolve) => {
         reached = resolve
@@ -219,7 +219,7 @@ describeOnDatabases('users', (open) => {
       const mayCommit = new Promise<void>((resolve) => {
         release = resolve
       })
-      const taking = changePrincipal(opened.database, giver.username, async (transaction, { userId }) => {
+      const taking = changePrincipal(opened.database, grantor.username, async (transaction, { userId }) => {
         await transaction.update(users).set({ rights: [] }).where(eq(users.id, userId))
         const verify = () => {
           reached()
@@ -228,27 +228,27 @@ describeOnDatabases('users', (open) => {
         return { result: undefined, change: { verify } }
       })
       await isTaken
-      const giving = core.users.patch(target.username, { rights: ['key.read'] }, giverOf(giver))
+      const giving = core.users.patch(target.username, { rights: ['key.read'] }, giverOf(grantor))
       release()
       await Promise.all([taking, expect(giving).rejects.toMatchObject(missing)])
       expect((await core.users.read(target.username)).rights).toEqual([])
     })
 
-    it('counts nothing of a giver who is disabled or gone', async () => {
-      const giver = await create(name(), { roles: ['admin'] })
+    it('counts nothing of a grantor who is disabled or gone', async () => {
+      const grantor = await create(name(), { roles: ['admin'] })
       const target = await create(name())
-      const give = () => core.users.patch(target.username, { rights: ['key.read'] }, giverOf(giver))
-      await core.users.patch(giver.username, { enabled: false })
+      const give = () => core.users.patch(target.username, { rights: ['key.read'] }, giverOf(grantor))
+      await core.users.patch(grantor.username, { enabled: false })
       await expect(give()).rejects.toMatchObject(missing)
-      await core.users.delete(giver.username)
+      await core.users.delete(grantor.username)
       await expect(give()).rejects.toMatchObject(missing)
     })
 
     it('counts of the role admin no more than a narrowed credential lets through', async () => {
-      const giver = await create(name(), { roles: ['admin'] })
+      const grantor = await create(name(), { roles: ['admin'] })
       const target = await create(name())
       const patch = (rights: string[], carried?: string[]) =>
-        core.users.patch(target.username, { rights }, giverOf(giver, carried))
+        core.users.patch(target.username, { rights }, giverOf(grantor, carried))
       await expect(patch(['key.read'], ['user.manage'])).rejects.toMatchObject(missing)
       expect(await patch(['user.manage'], ['user.manage'])).toMatchObject({ rights: ['user.manage'] })
       expect(await patch(['key.read'])).toMatchObject({ rights: ['key.read'] })

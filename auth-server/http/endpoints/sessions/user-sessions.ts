@@ -16,9 +16,9 @@ export interface UserSessionsPorts {
   readonly loginLists: LoginLists
   readonly lists: Lists
   readonly audit: Audit
-  /** `dead` when the login had ended before. Undefined when the id is no login of this user. */
-  endByPublicId(ending: SessionOwner & { reason: 'administrator' }): Promise<'ended' | 'dead' | undefined>
-  endAllLoginsOf(ending: { username: string; reason: 'administrator' }): Promise<void>
+  /** `revoked-before` when the login had ended before. Undefined when the id is no login of this user. */
+  revokeLoginById(ending: SessionOwner & { reason: 'administrator' }): Promise<'revoked' | 'revoked-before' | undefined>
+  revokeAllLogins(ending: { username: string; reason: 'administrator' }): Promise<void>
 }
 
 const right = 'session.manage'
@@ -44,7 +44,7 @@ const listLogins = ({ users, loginLists, lists }: UserSessionsPorts) =>
     },
   })
 
-const endLogins = ({ endAllLoginsOf }: UserSessionsPorts) =>
+const endLogins = ({ revokeAllLogins }: UserSessionsPorts) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username/sessions',
@@ -57,7 +57,7 @@ const endLogins = ({ endAllLoginsOf }: UserSessionsPorts) =>
     success: { description: 'They have ended.' },
     problems: ['not-found'],
     audit: ({ path }) => ({ action: 'user.logins-ended', target: path.username }),
-    handle: ({ path }) => endAllLoginsOf({ username: path.username, reason: 'administrator' }),
+    handle: ({ path }) => revokeAllLogins({ username: path.username, reason: 'administrator' }),
   })
 
 const getLogin = ({ users, loginLists }: UserSessionsPorts) =>
@@ -81,7 +81,7 @@ const getLogin = ({ users, loginLists }: UserSessionsPorts) =>
     },
   })
 
-const endLogin = ({ endByPublicId, audit }: UserSessionsPorts) =>
+const endLogin = ({ revokeLoginById, audit }: UserSessionsPorts) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username/sessions/:id',
@@ -94,9 +94,9 @@ const endLogin = ({ endByPublicId, audit }: UserSessionsPorts) =>
     success: { description: 'It has ended.' },
     problems: ['not-found'],
     handle: async ({ request, caller, path: { username, id } }) => {
-      const was = await endByPublicId({ username, id, reason: 'administrator' })
+      const was = await revokeLoginById({ username, id, reason: 'administrator' })
       if (was === undefined) throw noSuchLogin('of this user')
-      if (was === 'ended')
+      if (was === 'revoked')
         await audit.record(eventOf({ request, caller, action: 'login.ended', target: id }, 'succeeded'))
     },
   })

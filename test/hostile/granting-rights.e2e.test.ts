@@ -13,7 +13,7 @@ const asAdmin = (path: string, sent: Sent = {}) => stack.auth.send(path, { token
 
 /** A new user. */
 async function newUser(grants: { roles?: string[]; rights?: string[]; enabled?: boolean } = {}) {
-  const username = `giver-${++count}`
+  const username = `grantor-${++count}`
   const password = `the password of ${username}`
   const { status, text } = await asAdmin('/users', { json: { username, password, ...grants } })
   expect(status, text).toBe(201)
@@ -42,7 +42,7 @@ function expectMissing(reply: Reply, ...rights: string[]): void {
 
 const newPassword = 'a new and better password'
 
-describeEmbedded('gifts', (openBackend) => {
+describeEmbedded('granting rights', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true })
     admin = (await stack.logIn('admin')).access
@@ -60,9 +60,9 @@ describeEmbedded('gifts', (openBackend) => {
   })
 
   it('who may manage users adds no right to anybody that is not the own, not even to themselves', async () => {
-    const giver = await newUser({ rights: ['user.manage', 'deal.read'] })
-    const { patch } = as((await stack.logIn(giver.username, giver.password)).access)
-    for (const { username } of [giver, await newUser()]) {
+    const grantor = await newUser({ rights: ['user.manage', 'deal.read'] })
+    const { patch } = as((await stack.logIn(grantor.username, grantor.password)).access)
+    for (const { username } of [grantor, await newUser()]) {
       expectMissing(await patch(`/users/${username}`, { roles: ['admin'] }), 'api-key.manage')
       expectMissing(await patch(`/users/${username}`, { rights: ['user.manage', 'audit.read'] }), 'audit.read')
       expect((await patch(`/users/${username}`, { rights: ['user.manage', 'deal.read'] })).status).toBe(200)

@@ -1,7 +1,7 @@
 /**
  * A caller can grant only rights that the caller has (docs/contract.md#granting-rights). A caller grants rights by:
  * roles and rights for a user, access to another user's account (a new password, a Digest secret, enabling it again),
- * and an API key for another user. The rights of the giver are read in the transaction of the change. A narrowed
+ * and an API key for another user. The rights of the grantor are read in the transaction of the change. A narrowed
  * credential has only its own rights.
  *
  * Call these checks in `PrincipalChange.verify`: every other change has then committed or waits.
@@ -16,29 +16,29 @@ import { distinct } from './user.ts'
 import type { UserRow } from './user-rows.ts'
 
 /** The caller who grants the rights. */
-export type Giver = Pick<Caller, 'userId' | 'scheme' | 'credential'>
+export type Grantor = Pick<Caller, 'userId' | 'scheme' | 'credential'>
 
 type Grants = Pick<UserRow, 'roles' | 'rights'>
 
 type AskedGrants = { readonly [Member in keyof Grants]?: Grants[Member] | undefined }
 
 /** The rights of these roles and direct rights together. */
-export const rightsGiven = ({ roles = [], rights = [] }: AskedGrants): string[] => effectiveRights(roles, rights)
+export const rightsOfGrants = ({ roles = [], rights = [] }: AskedGrants): string[] => effectiveRights(roles, rights)
 
 /**
  * The rights that a change of a user adds: the rights of each new role, each new direct right, and all rights of a
  * disabled user who is enabled again. A role or right that the user had before adds nothing.
  */
 export function rightsAdded(before: Grants & { enabled: boolean }, after: Grants & { enabled: boolean }): string[] {
-  if (!before.enabled && after.enabled) return rightsGiven(after)
-  return rightsGiven({
+  if (!before.enabled && after.enabled) return rightsOfGrants(after)
+  return rightsOfGrants({
     roles: after.roles.filter((role) => !before.roles.includes(role)),
     rights: after.rights.filter((right) => !before.rights.includes(right)),
   })
 }
 
 /** The rights that are granted. */
-export interface Gift {
+export interface Grant {
   readonly rights: readonly string[]
   /**
    * The user's row before this transaction changed it. For users who change themselves, it gives the rights they had.
@@ -47,30 +47,30 @@ export interface Gift {
 }
 
 /**
- * Refuses a giver who lacks one of these rights. Undefined stands for the server itself. @throws ProblemError
+ * Refuses a grantor who lacks one of these rights. Undefined stands for the server itself. @throws ProblemError
  * `missing-right`
  */
-export async function requireToGive(
+export async function requireMayGrant(
   transaction: Drizzle,
-  giver: Giver | undefined,
-  { rights, before }: Gift,
+  grantor: Grantor | undefined,
+  { rights, before }: Grant,
 ): Promise<void> {
-  if (giver === undefined || rights.length === 0) return
-  const now = before?.id === giver.userId ? rightsThrough(giver, before) : await rightsNow(transaction, giver)
-  requireAll(giver, now, rights)
+  if (grantor === undefined || rights.length === 0) return
+  const now = before?.id === grantor.userId ? rightsThrough(grantor, before) : await rightsNow(transaction, grantor)
+  requireAll(grantor, now, rights)
 }
 
 /**
- * Refuses access to the account of a user who has a right that the giver lacks. Own accounts pass. @throws ProblemError
+ * Refuses access to the account of a user who has a right that the grantor lacks. Own accounts pass. @throws ProblemError
  * `missing-right`
  */
-export async function requireToHandOver(
+export async function requireMayAccess(
   transaction: Drizzle,
-  giver: Giver | undefined,
+  grantor: Grantor | undefined,
   target: Grants & { id: string },
 ): Promise<void> {
-  if (giver === undefined || isOwn(giver, target.id)) return
-  await requireToGive(transaction, giver, { rights: rightsGiven(target) })
+  if (grantor === undefined || isOwn(grantor, target.id)) return
+  await requireMayGrant(transaction, grantor, { rights: rightsOfGrants(target) })
 }
 
 /**
@@ -80,29 +80,29 @@ export async function requireToHandOver(
  */
 export async function rightsOfNewKey(
   transaction: Drizzle,
-  giver: Giver | undefined,
+  grantor: Grantor | undefined,
   { asked, owner }: { asked: readonly string[] | undefined; owner: Grants & { id: string } },
 ): Promise<string[] | null> {
-  if (giver === undefined || isOwn(giver, owner.id)) return asked === undefined ? null : distinct(asked)
-  const now = await rightsNow(transaction, giver)
-  if (asked === undefined) return now.isAdmin ? null : rightsGiven(owner).filter((right) => now.rights.has(right))
-  requireAll(giver, now, asked)
+  if (grantor === undefined || isOwn(grantor, owner.id)) return asked === undefined ? null : distinct(asked)
+  const now = await rightsNow(transaction, grantor)
+  if (asked === undefined) return now.isAdmin ? null : rightsOfGrants(owner).filter((right) => now.rights.has(right))
+  requireAll(grantor, now, asked)
   return distinct(asked)
 }
 
-/** Refuses when the giver has lost a right of the new key in the meantime. @throws ProblemError `missing-right` */
-export async function requireToMakeKey(
+/** Refuses when the grantor has lost a right of the new key in the meantime. @throws ProblemError `missing-right` */
+export async function requireMayMakeKey(
   transaction: Drizzle,
-  giver: Giver | undefined,
+  grantor: Grantor | undefined,
   { rights, owner }: { rights: readonly string[] | null; owner: Grants & { id: string } },
 ): Promise<void> {
-  const now = await rightsOfNewKey(transaction, giver, { asked: rights ?? undefined, owner })
-  if (rights === null && now !== null) await requireToGive(transaction, giver, { rights: allRights })
+  const now = await rightsOfNewKey(transaction, grantor, { asked: rights ?? undefined, owner })
+  if (rights === null && now !== null) await requireMayGrant(transaction, grantor, { rights: allRights })
 }
 
-const isOwn = (giver: Giver, id: string): boolean => giver.userId === id && actsForItsUser(giver)
+const isOwn = (grantor: Grantor, id: string): boolean => grantor.userId === id && actsForItsUser(grantor)
 
-/** The grants of a giver who is disabled or deleted. */
+/** The grants of a grantor who is disabled or deleted. */
 const nothing: Grants = { roles: [], rights: [] }
 
 interface RightsNow {
@@ -111,22 +111,22 @@ interface RightsNow {
   readonly isAdmin: boolean
 }
 
-async function rightsNow(transaction: Drizzle, giver: Giver): Promise<RightsNow> {
-  const [row] = await transaction.select().from(users).where(eq(users.id, giver.userId))
-  return rightsThrough(giver, row)
+async function rightsNow(transaction: Drizzle, grantor: Grantor): Promise<RightsNow> {
+  const [row] = await transaction.select().from(users).where(eq(users.id, grantor.userId))
+  return rightsThrough(grantor, row)
 }
 
 /** The rights of this row, narrowed by the credential. */
-function rightsThrough(giver: Giver, row: UserRow | undefined): RightsNow {
+function rightsThrough(grantor: Grantor, row: UserRow | undefined): RightsNow {
   const { roles, rights } = row?.enabled ? row : nothing
   return {
-    rights: narrowed(new Set(rightsGiven({ roles, rights })), giver.credential.rights),
-    isAdmin: roles.includes(adminRole) && actsForItsUser(giver),
+    rights: narrowed(new Set(rightsOfGrants({ roles, rights })), grantor.credential.rights),
+    isAdmin: roles.includes(adminRole) && actsForItsUser(grantor),
   }
 }
 
-function requireAll(giver: Giver, { rights }: RightsNow, given: readonly string[]): void {
+function requireAll(grantor: Grantor, { rights }: RightsNow, given: readonly string[]): void {
   const missing = given.filter((right) => !rights.has(right))
   if (missing.length === 0) return
-  throw missingRights(giver, missing, `This gives the right ${missing.join(' and ')}, which the caller lacks.`)
+  throw missingRights(grantor, missing, `This gives the right ${missing.join(' and ')}, which the caller lacks.`)
 }

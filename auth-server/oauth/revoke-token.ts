@@ -27,7 +27,7 @@ export interface RevokedToken {
   readonly id: string
   readonly username: string
   /** True when this request revoked it, false when it was revoked before. */
-  readonly wasAlive: boolean
+  readonly wasValid: boolean
 }
 
 /**
@@ -46,7 +46,7 @@ export function createTokenRevocation({ database, clock, publisher, ...verifiers
     const { jti: id, sub, exp } = verdict.claims
     const username = sub ?? anonymousUsername
     const now = new Date(clock.now())
-    const wasAlive = await whenPublished(
+    const wasValid = await whenPublished(
       publisher,
       changePrincipal(database, username, async (transaction, { userId }) => {
         await refuseTooMany(transaction, userId, now)
@@ -59,7 +59,7 @@ export function createTokenRevocation({ database, clock, publisher, ...verifiers
         return { result: hasEnded, ...(hasEnded && { change: {} }) }
       }),
     )
-    return { id, username, wasAlive }
+    return { id, username, wasValid }
   }
 }
 
