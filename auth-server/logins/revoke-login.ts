@@ -48,8 +48,8 @@ export const revokeSession = (
   })
 
 /**
- * Revokes the login or session with this id. `revoked-before` when it was revoked before; undefined when this user has no login
- * and no session with this id. @throws ProblemError `not-found` when there never was such a user; Unavailable
+ * Revokes the login or session with this id. Undefined when this user has no login and no session with this id.
+ * @throws ProblemError `not-found` when there never was such a user; Unavailable
  */
 export function revokeLoginById(
   ports: RevokeLoginPorts,

@@ -61,8 +61,8 @@ export async function requireMayGrant(
 }
 
 /**
- * Refuses access to the account of a user who has a right that the grantor lacks. Own accounts pass. @throws ProblemError
- * `missing-right`
+ * Refuses access to the account of a user who has a right that the grantor lacks. Own accounts pass.
+ * @throws ProblemError `missing-right`
  */
 export async function requireMayAccess(
   transaction: Drizzle,

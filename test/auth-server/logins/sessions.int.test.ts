@@ -122,7 +122,7 @@ describeOnDatabases('sessions in the database', (open) => {
         use(hash),
         revokeSession(world, { id, username, reason: 'replaced' }),
       ])
-      expect(outcomes.filter((outcome) => outcome === 'ended').length).toBeLessThanOrEqual(1)
+      expect(outcomes.filter((outcome) => outcome === 'revoked').length).toBeLessThanOrEqual(1)
       const record = await world.record(username)
       expect(record?.version).toBe(before + 1)
       expect(record?.revokedIds).toContain(id)
