@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, verify as verifySignature } from 'node:crypto'
+import { createPublicKey, type KeyObject, verify as verifySignature } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { hash } from '@node-rs/argon2'
 import { compactVerify, jwtVerify } from 'jose'
@@ -10,6 +10,7 @@ import type { Comparison } from '../runner/compare.ts'
 import { median } from '../runner/figures.ts'
 import { issueTokens } from './issue-tokens.ts'
 import { inTurn, repeated, repeatedAsync } from './repeated.ts'
+import { rsaPair } from './rsa-pair.ts'
 
 const kid = 'k'.repeat(43)
 const place = { issuer: 'http://127.0.0.1:4000', audience: 'deals' }
@@ -17,7 +18,7 @@ const tokenCount = 1_000
 
 /** The cost of verifying access tokens that are not remembered: the own verification, and jose. */
 export async function verifyTokens(): Promise<Comparison> {
-  const { privateKey, publicKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { privateKey, publicKey: key } = rsaPair()
   const tokens = await issueTokens(tokenCount, { ...place, generation: 1, signingKey: { kid, privateKey } })
   const verify = createAccessTokenVerifier({ ...place, keys: { key: () => key }, clock })
   const byJose = verifyByJose(key)
@@ -51,7 +52,7 @@ export async function verifyTokens(): Promise<Comparison> {
  * threads.
  */
 export async function measureVerifyingBesideHashes({ seconds }: { readonly seconds: number }): Promise<string> {
-  const { privateKey, publicKey: key } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { privateKey, publicKey: key } = rsaPair()
   const nextToken = inTurn(await issueTokens(tokenCount, { ...place, generation: 1, signingKey: { kid, privateKey } }))
   const verify = createAccessTokenVerifier({ ...place, keys: { key: () => key }, clock })
   const byJose = verifyByJose(key)

@@ -2,12 +2,17 @@
  * oidc-provider with access tokens as JWTs, signed with RS256, and refresh token rotation. It keeps everything in
  * memory. `node oidc-provider.mjs PORT`; GET /families?count=N returns the first refresh token of N families.
  */
-import { generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Provider } from 'oidc-provider'
 
 const [port] = process.argv.slice(2)
-const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const { privateKey: pem } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+})
+const privateKey = createPrivateKey(pem)
 const resource = 'urn:deals'
 const resourceServer = {
   scope: 'deal.read',

@@ -47,51 +47,19 @@ export async function build(): Promise<void> {
 }
 
 /** Starts both servers and creates the user. */
-export async function startKeyhold({ databases, redisUrl, newPort }: Environment): Promise<Keyhold> {
+export async function startKeyhold(environment: Environment): Promise<Keyhold> {
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-'))
-  const keysDir = join(folder, 'keys')
-  mkdirSync(keysDir, { mode: 0o700 })
-  const passwordFile = join(folder, 'password')
-  const [authPort, dealPort] = [await newPort(), await newPort()]
-  const variables = {
-    NODE_ENV: 'production',
-    AUTH_PORT: String(authPort),
-    DEAL_PORT: String(dealPort),
-    AUTH_DATABASE_URL: databases.auth.url,
-    DEAL_DATABASE_URL: databases.deals.url,
-    REDIS_URL: redisUrl,
-    SERVICE_SECRET: ids.secret(32),
-    SECRETS_KEY: ids.secret(32),
-    KEYS_DIR: keysDir,
-    DATA_DIR: folder,
-    FIRST_PASSWORD_FILE: passwordFile,
-    MAX_LOGINS_PER_USER: '10000',
-    TRUST_PROXY: '1',
-  }
-  const command = (server: string, { nodeOptions = [] }: StartOptions = {}) => [
-    process.execPath,
-    ...nodeOptions,
-    join(root, `dist/${server}-server/main.js`),
-  ]
-  const auth = await startServer({ command: command('auth'), port: authPort, variables })
-  const authOrigin = `http://127.0.0.1:${authPort}`
-  const startAuthServer = async (options: StartOptions = {}) => {
-    const port = await newPort()
-    const own = { ...variables, AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: authOrigin, ISSUER: authOrigin }
-    return startServer({ command: command('auth', options), port, variables: own })
-  }
-  const startDealServer: Keyhold['startDealServer'] = async (options = {}) => {
-    const port = await newPort()
-    const { databaseUrl = databases.deals.url } = options
-    const own = { ...variables, DEAL_PORT: String(port), DEAL_DATABASE_URL: databaseUrl }
-    return startServer({ command: command('deal', options), port, variables: own })
-  }
-  const deal = await startServer({ command: command('deal'), port: dealPort, variables })
-  const admin = { username: 'admin', password: readFileSync(passwordFile, 'utf8').trim() }
+  const variables = await variablesFor(environment, folder)
+  const start = startersFor(environment, variables)
+  const auth = await startServer({ command: commandOf('auth'), port: Number(variables.AUTH_PORT), variables })
+  const deal = await startServer({ command: commandOf('deal'), port: Number(variables.DEAL_PORT), variables })
+  const authOrigin = `http://127.0.0.1:${auth.port}`
+  const admin = { username: 'admin', password: readFileSync(variables.FIRST_PASSWORD_FILE, 'utf8').trim() }
   const token = await logIn(authOrigin, admin)
   const [user = admin] = await makeUsers(authOrigin, { token, prefix: 'bench', count: 1 })
   return {
-    ...{ auth, deal, authOrigin, user, keysDir, variables, startAuthServer, startDealServer },
+    ...{ auth, deal, authOrigin, user, variables, ...start },
+    keysDir: variables.KEYS_DIR,
     accessToken: await logIn(authOrigin, user),
     logIn: () => logIn(authOrigin, user),
     close: async () => {
@@ -100,3 +68,47 @@ export async function startKeyhold({ databases, redisUrl, newPort }: Environment
     },
   }
 }
+
+/** The settings of both servers: those of production, with files in `folder`. */
+async function variablesFor({ databases, redisUrl, newPort }: Environment, folder: string) {
+  const keysDir = join(folder, 'keys')
+  mkdirSync(keysDir, { mode: 0o700 })
+  return {
+    NODE_ENV: 'production',
+    AUTH_PORT: String(await newPort()),
+    DEAL_PORT: String(await newPort()),
+    AUTH_DATABASE_URL: databases.auth.url,
+    DEAL_DATABASE_URL: databases.deals.url,
+    REDIS_URL: redisUrl,
+    SERVICE_SECRET: ids.secret(32),
+    SECRETS_KEY: ids.secret(32),
+    KEYS_DIR: keysDir,
+    DATA_DIR: folder,
+    FIRST_PASSWORD_FILE: join(folder, 'password'),
+    MAX_LOGINS_PER_USER: '10000',
+    TRUST_PROXY: '1',
+  }
+}
+
+/** Starts further servers beside the first ones. */
+function startersFor({ newPort }: Environment, variables: Readonly<Record<string, string>>) {
+  const authOrigin = `http://127.0.0.1:${variables.AUTH_PORT}`
+  const startAuthServer: Keyhold['startAuthServer'] = async (options = {}) => {
+    const port = await newPort()
+    const own = { AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: authOrigin, ISSUER: authOrigin }
+    return startServer({ command: commandOf('auth', options), port, variables: { ...variables, ...own } })
+  }
+  const startDealServer: Keyhold['startDealServer'] = async (options = {}) => {
+    const port = await newPort()
+    const { databaseUrl } = options
+    const own = { DEAL_PORT: String(port), ...(databaseUrl !== undefined && { DEAL_DATABASE_URL: databaseUrl }) }
+    return startServer({ command: commandOf('deal', options), port, variables: { ...variables, ...own } })
+  }
+  return { startAuthServer, startDealServer }
+}
+
+const commandOf = (server: 'auth' | 'deal', { nodeOptions = [] }: StartOptions = {}): string[] => [
+  process.execPath,
+  ...nodeOptions,
+  join(root, `dist/${server}-server/main.js`),
+]
