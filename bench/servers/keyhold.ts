@@ -49,6 +49,7 @@ export async function build(): Promise<void> {
 /** Starts both servers and creates the user. */
 export async function startKeyhold(environment: Environment): Promise<Keyhold> {
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const variables = await variablesFor(environment, folder)
   const start = startersFor(environment, variables)
   const auth = await startServer({ command: commandOf('auth'), port: Number(variables.AUTH_PORT), variables })
@@ -64,7 +65,6 @@ export async function startKeyhold(environment: Environment): Promise<Keyhold> {
     logIn: () => logIn(authOrigin, user),
     close: async () => {
       await Promise.all([auth.stop(), deal.stop()])
-      rmSync(folder, { recursive: true, force: true })
     },
   }
 }
