@@ -34,7 +34,7 @@ export async function measureKeyRing(bench: Bench, onRound: OnRound): Promise<st
     lasts.push(times.at(-1) ?? Number.NaN)
   }
   return [
-    '### From `keys revoke` to the refusal of a token, by three deal servers',
+    '## From `keys revoke` to the refusal of a token, by three deal servers',
     '',
     `${rounds} rounds, times in ms:`,
     '',

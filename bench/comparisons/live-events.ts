@@ -59,7 +59,7 @@ function reportOf(
   const names = Object.keys(columns) as Measured[]
   const alone = rates.get('no stream') ?? []
   return [
-    '### From a command to its event',
+    '## From a command to its event',
     '',
     `p50 and p99 in ms, medians of ${rounds} rounds of ${seconds} s:`,
     '',

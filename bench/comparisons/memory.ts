@@ -42,7 +42,7 @@ export async function measureMemory(bench: Bench, onRound: OnRound): Promise<str
   }
   const counts = parts.map((part) => (part * settings.requests).toLocaleString('en'))
   return [
-    '### Resident memory in MB, after so many requests',
+    '## Resident memory in MB, after so many requests',
     '',
     `| | ${counts.join(' | ')} |`,
     `|---${'|---:'.repeat(parts.length)}|`,

@@ -54,7 +54,7 @@ async function profileOf(bench: Bench, { by, name, ...work }: Profiled): Promise
     const rows = functionsOf(folder, { fromMs: from, toMs: to }).map(
       ({ name: found, share }) => `| ${(100 * share).toFixed(1)} % | ${found} |`,
     )
-    return [`### Profile: ${name}`, '', '| own time | function |', '|---:|---|', ...rows, ''].join('\n')
+    return [`## Profile: ${name}`, '', '| own time | function |', '|---:|---|', ...rows, ''].join('\n')
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

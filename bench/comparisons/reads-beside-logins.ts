@@ -34,7 +34,7 @@ export async function measureReadsBesideLogins(bench: Bench, onRound: OnRound): 
     rates.push(responses / took)
   }
   return [
-    `### GET of one deal with a Bearer token by ${readers.count} callers, beside logins`,
+    `## GET of one deal with a Bearer token by ${readers.count} callers, beside logins`,
     '',
     `Medians of ${rounds} rounds of ${seconds} s:`,
     '',

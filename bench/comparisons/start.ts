@@ -53,7 +53,7 @@ export async function measureStarts(bench: Bench, onRound: OnRound): Promise<str
   const row = ([name, found]: [string, number[]]) =>
     `| ${name} | ${[median(found), Math.min(...found), Math.max(...found)].map(rounded).join(' | ')} |`
   const head = ['| | median | lowest | highest |', '|---|---:|---:|---:|']
-  return [`### Starts, in ms`, '', `${rounds} rounds:`, '', ...head, ...[...times].map(row), ''].join('\n')
+  return [`## Starts, in ms`, '', `${rounds} rounds:`, '', ...head, ...[...times].map(row), ''].join('\n')
 }
 
 const environmentOf = ({ variables }: Bench['keyhold']) => ({ ...process.env, ...variables })

@@ -71,7 +71,7 @@ export async function measureVerifyingBesideHashes({ seconds }: { readonly secon
     lines.push(`| ${hashes} | ${percentiles(took.own)} | ${percentiles(took.jose)} |`)
   }
   const head = ['| hashes at once | own p50, p99 ms | jose p50, p99 ms |', '|---|---:|---:|']
-  return ['### Verifying one access token beside Argon2id hashes', '', ...head, ...lines, ''].join('\n')
+  return ['## Verifying one access token beside Argon2id hashes', '', ...head, ...lines, ''].join('\n')
 }
 
 async function elapsedMs(work: () => unknown): Promise<number> {

@@ -27,7 +27,7 @@ export function tableOf(comparison: Comparison, measured: readonly Measured[], {
   const ratios = measured.slice(0, floors.length).map(ratioTo)
   const columns = [rate, ...ratios, ...cpuRatio(measured), ...medianColumns(measured)]
   return [
-    `### ${title}`,
+    `## ${title}`,
     '',
     `Medians of ${rounds} rounds of ${seconds} s:`,
     '',
