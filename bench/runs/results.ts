@@ -1,6 +1,6 @@
 /** The head of a file of results: what was measured where. */
 import { execFileSync } from 'node:child_process'
-import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os'
+import { arch, cpus, loadavg, platform, totalmem } from 'node:os'
 import type { Bench } from '../servers/bench.ts'
 import { root } from '../servers/keyhold.ts'
 
@@ -14,7 +14,7 @@ export function headOf(title: string, { settings, environment }: Bench): string 
     ['commit', commit()],
     ['processors', `${processors.length} × ${processors[0]?.model.trim()}`],
     ['memory', `${(totalmem() / 2 ** 30).toFixed(0)} GiB`],
-    ['system', `${platform()} ${release()}, ${arch()}`],
+    ['system', `${platform()}, ${arch()}`],
     ['versions', `Node.js ${process.versions.node}, PostgreSQL ${postgres}, Redis ${redis}`],
     ['load of the machine before the run', loadavg()[0]?.toFixed(1) ?? ''],
     ['run', `${rounds} rounds of ${seconds} s, ${clients} connections, ${deals.toLocaleString('en')} deals`],
