@@ -77,16 +77,23 @@ function markAsUsed(folder) {
   process.on('exit', () => rmSync(mark, { force: true }))
 }
 
+/** Other processes may rename or remove the same folders meanwhile. */
 function removeUnused() {
   for (const name of readdirSync(cache).filter((name) => name.startsWith('compiled-'))) {
     const folder = join(cache, name)
-    if (statSync(folder).mtimeMs < Date.now() - dayMs && !hasUser(folder)) rmSync(folder, { recursive: true })
+    const found = statSync(folder, { throwIfNoEntry: false })
+    if (found && found.mtimeMs < Date.now() - dayMs && !hasUser(folder)) {
+      rmSync(folder, { recursive: true, force: true })
+    }
   }
 }
 
 function hasUser(folder) {
-  const users = join(folder, 'users')
-  return existsSync(users) && readdirSync(users).some((pid) => isRunning(Number(pid)))
+  try {
+    return readdirSync(join(folder, 'users')).some((pid) => isRunning(Number(pid)))
+  } catch {
+    return false
+  }
 }
 
 function isRunning(pid) {

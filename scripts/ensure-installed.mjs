@@ -1,6 +1,5 @@
-// Runs before `npm start` and `npm test`: installs the locked dependencies when they are missing or out of date, so
-// that
-// a fresh clone needs no other command.
+// Runs before `npm start` and `npm test`: installs the locked dependencies when they are missing or out of date. So a
+// fresh clone needs no other command.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

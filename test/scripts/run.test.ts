@@ -98,4 +98,10 @@ describe('a program that is run', () => {
     expect(compiledFolders()).toEqual(expect.arrayContaining(['compiled-new', 'compiled-used']))
     expect(compiledFolders()).not.toContain('compiled-unused')
   })
+
+  it('runs when another process has just removed a compiled form', async () => {
+    mkdirSync(cache(), { recursive: true })
+    symlinkSync(join(cache(), 'nothing'), join(cache(), 'compiled-gone'))
+    expect(await run('start.ts')).toBe('first one')
+  })
 })
