@@ -1,8 +1,8 @@
 /** Reads key material for verification: for the auth server, for deal servers (`/internal`) and for OAuth clients. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import { gather } from '../../shared/platform/concurrency/gather.ts'
-import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import type { AssociatedData, Sealing } from '../store/sealing.ts'
 import { isApiKeyId } from './api-key-rows.ts'
@@ -40,10 +40,7 @@ export type ReadMaterial = (id: string) => Promise<StoredSigningKey | undefined>
 
 /** Creates the function for one process. Concurrent callers share a statement. */
 export function createReadMaterial({ database, clock, sealing }: MaterialPorts): ReadMaterial {
-  const readRow = gather<string, Row | undefined>({
-    maxItems: 64,
-    maxInFlight: 4,
-    isItemError: (error) => error instanceof DatabaseError,
+  const readRow = gatherStatements<string, Row | undefined>({
     run: async (ids) => {
       const rows = await database.query<Row>(readSql, [JSON.stringify([...new Set(ids)]), rfc3339(clock.now())])
       const found = new Map(rows.map((row) => [row.id, row]))

@@ -2,9 +2,9 @@
 import { sql } from 'drizzle-orm'
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import { gather } from '../../shared/platform/concurrency/gather.ts'
-import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
+import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { apiKeys } from '../store/schema.ts'
 import { tokensAliveSince } from '../users/principal-record.ts'
@@ -49,10 +49,7 @@ export type KeepForTokens = (id: string, expiresAt: number) => Promise<boolean>
 
 /** Creates the function for one process. Concurrent callers share a statement. */
 export function createKeepForTokens({ database, clock }: KeyUsePorts): KeepForTokens {
-  const keep = gather<{ id: string; until: number }, boolean>({
-    maxItems: 64,
-    maxInFlight: 4,
-    isItemError: (error) => error instanceof DatabaseError,
+  const keep = gatherStatements<{ id: string; until: number }, boolean>({
     run: async (items) => {
       const latest = new Map<string, number>()
       for (const { id, until } of items) latest.set(id, Math.max(until, latest.get(id) ?? 0))

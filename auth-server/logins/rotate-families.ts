@@ -2,8 +2,8 @@
  * Rotates refresh tokens. One conditional statement finds the families, judges them and stores the successors. The
  * rotations of concurrent callers are gathered into one such statement; it decides about each of them alone.
  */
-import { gather } from '../../shared/platform/concurrency/gather.ts'
-import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { TokenLogin } from './issue-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
 
@@ -52,10 +52,7 @@ const rotateSql = (accepted: string) => `with input as (
 /** Creates the rotation over this database. Two uses of one family never share a statement: the first one decides. */
 export function createRotate(database: Pick<Database, 'query'>, accepted: string): Rotate {
   const sql = rotateSql(accepted)
-  return gather<Rotation, boolean>({
-    maxItems: 64,
-    maxInFlight: 4,
-    isItemError: (error) => error instanceof DatabaseError,
+  return gatherStatements<Rotation, boolean>({
     key: ({ login }) => login.id,
     run: async (rotations) => {
       const rows = await database.query<{ id: string }>(sql, [JSON.stringify(rotations.map(inputOf))])

@@ -4,8 +4,8 @@
  * read after all its callers have asked.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
-import { gather } from '../../shared/platform/concurrency/gather.ts'
-import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
 import { isUsername } from './user.ts'
@@ -16,12 +16,6 @@ export interface PrincipalReader {
   record(username: string): Promise<PrincipalRecord | undefined>
   /** The roles of a user; undefined when there is no such user now. */
   roles(username: string): Promise<readonly string[] | undefined>
-}
-
-const batchRules = {
-  maxItems: 64,
-  maxInFlight: 4,
-  isItemError: (error: unknown) => error instanceof DatabaseError,
 }
 
 /** The names of `$1`, a JSON array, each once. */
@@ -41,8 +35,7 @@ export function createPrincipalReader(ports: {
 }): PrincipalReader {
   const { database, clock } = ports
   const byName = <Value>(read: (names: string) => Promise<Map<string, Value>>) => {
-    const readOne = gather<string, Value | undefined>({
-      ...batchRules,
+    const readOne = gatherStatements<string, Value | undefined>({
       run: async (asked) => {
         const found = await read(JSON.stringify([...new Set(asked)]))
         return asked.map((name) => found.get(name))

@@ -2,8 +2,8 @@
  * The repository of deals in PostgreSQL. Loads and commits of concurrent callers are gathered: one statement for each
  * batch. Knows no HTTP.
  */
-import { gather } from '../../shared/platform/concurrency/gather.ts'
-import { type Database, DatabaseError, violates } from '../../shared/platform/database/database.ts'
+import { type Database, violates } from '../../shared/platform/database/database.ts'
+import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealReader } from '../queries/ports.ts'
@@ -22,12 +22,6 @@ import {
 } from './rows.ts'
 import { commitStatement, keepCommandStatement, loadStatement, readDealsStatement } from './statements.ts'
 
-const batchRules = {
-  maxItems: 64,
-  maxInFlight: 2,
-  isItemError: (error: unknown) => error instanceof DatabaseError,
-}
-
 /** The store of deals, for commands and queries. */
 export interface DealStore extends DealRepository, DealReader {}
 
@@ -36,10 +30,9 @@ export interface DealStore extends DealRepository, DealReader {}
  * batch that wrote events.
  */
 export function createDealRepository(database: Database, onCommit: () => void = () => undefined): DealStore {
-  const readDeal = gather<string, Deal | undefined>({ ...batchRules, run: (ids) => readDeals(database, ids) })
-  const loadOne = gather<LoadItem, Loaded>({ ...batchRules, run: (items) => loadAll(database, items) })
-  const commitOne = gather<DealCommit, CommitResult>({
-    ...batchRules,
+  const readDeal = gatherStatements<string, Deal | undefined>({ run: (ids) => readDeals(database, ids) })
+  const loadOne = gatherStatements<LoadItem, Loaded>({ run: (items) => loadAll(database, items) })
+  const commitOne = gatherStatements<DealCommit, CommitResult>({
     key: ({ deal }) => deal.id,
     run: async (commits) => {
       const results = await commitAll(database, commits)

@@ -1,0 +1,12 @@
+import { type GatherOptions, gather } from '../concurrency/gather.ts'
+import { DatabaseError } from './database.ts'
+
+/**
+ * Gathers the calls of concurrent callers into statements, one for each batch of up to 64. Several statements run at
+ * once, so that one that waits for a lock does not hold back the others. After an error of PostgreSQL, each item runs
+ * by itself and gets its own result.
+ */
+export const gatherStatements = <Item, Result>(
+  options: Pick<GatherOptions<Item, Result>, 'run' | 'key'>,
+): ((item: Item) => Promise<Result>) =>
+  gather({ ...options, maxItems: 64, maxInFlight: 4, isItemError: (error) => error instanceof DatabaseError })
