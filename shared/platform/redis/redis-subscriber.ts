@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { ChannelListeners, Listener } from '../cache/channel-listeners.ts'
 import type { Clock } from '../clock.ts'
-import { withDeadline } from './deadline.ts'
+import { withDeadline } from '../concurrency/deadline.ts'
 import type { RedisConnections } from './redis-connections.ts'
 
 const pingIntervalMs = 100
