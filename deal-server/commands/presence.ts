@@ -3,8 +3,12 @@ import type { Caller } from '../../shared/protocol/authentication/authenticate.t
 import type { Deal } from '../domain/deal.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'
 
+/** A deal, or what is read of it. */
+type Deletable = Pick<Deal, 'deletedAt' | 'purgeAt'>
+
 /** True for a deal that exists and is not deleted. */
-export const isPresent = (deal: Deal | undefined): deal is Deal => deal !== undefined && deal.deletedAt === null
+export const isPresent = <Found extends Deletable>(deal: Found | undefined): deal is Found =>
+  deal !== undefined && deal.deletedAt === null
 
 /** The deal, unless it is deleted. */
 export const presentOf = (deal: Deal | undefined): Deal | undefined => (isPresent(deal) ? deal : undefined)
@@ -13,7 +17,7 @@ export const presentOf = (deal: Deal | undefined): Deal | undefined => (isPresen
 export const seesDeleted = ({ rights }: Pick<Caller, 'rights'>): boolean => rights.has(restoreDeal.right)
 
 /** The refusal for a missing deal. A caller who may restore deals gets the times of a deletion. */
-export function noSuchDeal(deal: Deal | undefined, { dealId, caller }: { dealId: string; caller: Caller }) {
+export function noSuchDeal(deal: Deletable | undefined, { dealId, caller }: { dealId: string; caller: Caller }) {
   const mayKnow = deal !== undefined && seesDeleted(caller)
   const deletion = mayKnow ? { deletedAt: deal.deletedAt, purgeAt: deal.purgeAt } : {}
   const remedy = mayKnow ? 'It was deleted; RestoreDeal brings it back.' : 'CreateDeal makes one.'

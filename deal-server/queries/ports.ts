@@ -59,8 +59,23 @@ export interface Assignee {
   readonly userId: string | undefined
 }
 
+/** A deal as the text of its representation, for responses that show nothing but the deal. */
+export interface DealText {
+  readonly id: string
+  readonly version: number
+  /** RFC 3339; null unless the deal is deleted. */
+  readonly deletedAt: string | null
+  readonly purgeAt: string | null
+  /** The members of a listed deal but `links`, as the text of a JSON object. */
+  readonly members: string
+  /** The tasks as clients read them, as the text of a JSON array; null for a deal without tasks. */
+  readonly tasks: string | null
+}
+
 /** Reads for queries. */
 export interface DealReader extends Pick<DealRepository, 'load'> {
+  /** One deal, also a deleted deal; undefined without such a deal. @throws Unavailable */
+  loadText(dealId: string): Promise<DealText | undefined>
   /**
    * Lists deals that are not deleted, without tasks. A deal that matches during the whole walk over the pages appears
    * exactly once, at its position when the walk began, with its current values.

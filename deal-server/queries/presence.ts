@@ -11,7 +11,10 @@ interface DealRead {
 }
 
 /** @throws ProblemError `not-found`; it shows the deletion to a caller who may restore the deal */
-export function requirePresent(deal: Deal | undefined, read: DealRead): Deal {
+export function requirePresent<Found extends Pick<Deal, 'deletedAt' | 'purgeAt'>>(
+  deal: Found | undefined,
+  read: DealRead,
+): Found {
   if (isPresent(deal)) return deal
   throw noSuchDeal(deal, read)
 }

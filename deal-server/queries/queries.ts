@@ -3,7 +3,7 @@ import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
-import type { AssignedTask, Assignee, DealList, DealReader } from './ports.ts'
+import type { AssignedTask, Assignee, DealList, DealReader, DealText } from './ports.ts'
 
 /** A query, for all styles. A caller needs its `right`. */
 export interface Query<Parameters, Result> {
@@ -21,6 +21,12 @@ export const dealQuery: Query<{ id: string }, Deal | undefined> = {
   summary: 'Read a deal',
   right: readingRight,
   run: async ({ id }, reader) => (await reader.load(id, undefined)).deal,
+}
+
+/** The same deal as the text of its representation. */
+export const dealTextQuery: Query<{ id: string }, DealText | undefined> = {
+  ...dealQuery,
+  run: ({ id }, reader) => reader.loadText(id),
 }
 
 /** A page of deals by filter, in an order. */

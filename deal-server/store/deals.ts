@@ -6,7 +6,8 @@ import { type Database, violates } from '../../shared/platform/database/database
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { DealReader } from '../queries/ports.ts'
+import type { DealReader, DealText } from '../queries/ports.ts'
+import { readTexts } from './deal-text.ts'
 import { listDeals } from './list-deals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
 import {
@@ -31,6 +32,7 @@ export interface DealStore extends DealRepository, DealReader {}
  */
 export function createDealRepository(database: Database, onCommit: () => void = () => undefined): DealStore {
   const readDeal = gatherStatements<string, Deal | undefined>({ run: (ids) => readDeals(database, ids) })
+  const readText = gatherStatements<string, DealText | undefined>({ run: (ids) => readTexts(database, ids) })
   const loadOne = gatherStatements<LoadItem, Loaded>({ run: (items) => loadAll(database, items) })
   const commitOne = gatherStatements<DealCommit, CommitResult>({
     key: ({ deal }) => deal.id,
@@ -50,6 +52,7 @@ export function createDealRepository(database: Database, onCommit: () => void = 
       const rows = await database.query(keepCommandStatement, [JSON.stringify(rowOfCommand(command))])
       return rows.length === 1 ? 'committed' : 'command-taken'
     },
+    loadText: (dealId) => readText(dealId),
     list: (list) => listDeals(database, list),
     listCommands: (dealId, page) => listCommands(database, dealId, page),
     history: (dealId, page) => readHistory(database, dealId, page),

@@ -1,12 +1,18 @@
 import type { Deal } from '../../domain/deal.ts'
 import { decimalText, type MinorUnits, majorUnits } from '../../domain/money.ts'
 import { shownTask } from '../../domain/task.ts'
+import type { DealText } from '../../queries/ports.ts'
 
 /**
  * A deal in responses of all styles: amounts in major units as JSON numbers, times in RFC 3339, one order of members.
  */
 export const representDeal = (deal: Deal) =>
   Object.assign(representListedDeal(deal), { tasks: deal.tasks.map(shownTask) })
+
+/** The JSON of `representDeal`, from the text of its members. */
+export function representText({ id, members, tasks }: DealText): string {
+  return `${members.slice(0, -1)},"links":{"self":"${pathOf({ id })}"},"tasks":${tasks ?? '[]'}}`
+}
 
 /** A deal in lists: without its tasks. */
 export function representListedDeal(deal: Deal) {

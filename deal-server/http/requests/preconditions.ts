@@ -22,6 +22,10 @@ export const preconditionsOf = (request: HttpRequest): Preconditions => ({
   ifNoneMatch: parseTags('If-None-Match', request.header('if-none-match')),
 })
 
+/** True for a request with a precondition. */
+export const isConditional = ({ ifMatch, ifNoneMatch }: Preconditions): boolean =>
+  ifMatch !== undefined || ifNoneMatch !== undefined
+
 /**
  * A weak tag counts as its strong form: proxies weaken tags when they compress. A list may have empty elements
  * (RFC 9110 §5.6.1.2).

@@ -5,7 +5,7 @@ import { noParameters, pageParameters, readQuery } from '../../../shared/platfor
 import type { JsonSchema, Operation } from '../../../shared/platform/http/operation.ts'
 import type { ListRequest, Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
-import { type HttpResponse, jsonResponse } from '../../../shared/platform/http/response.ts'
+import { type HttpResponse, jsonTextResponse } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import type { Page } from '../../../shared/platform/pagination.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
@@ -14,12 +14,12 @@ import { isOwnAccount } from '../../../shared/protocol/authentication/own-accoun
 import type { FindUserId } from '../../commands/find-assignable-users.ts'
 import type { DealFilter, DealReader, DealSort } from '../../queries/ports.ts'
 import { mayReadPast, requirePresent } from '../../queries/presence.ts'
-import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery } from '../../queries/queries.ts'
+import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery, dealTextQuery } from '../../queries/queries.ts'
 import { isSameUser } from '../../use-cases/assignable-users.ts'
 import { username, uuid } from '../../use-cases/parameters.ts'
 import { idOfDeal } from '../openapi/parameters.ts'
 import { describeList, describeRead } from '../openapi/read-operations.ts'
-import { representDeal, representListedDeal } from '../representations/represent-deal.ts'
+import { representListedDeal, representText } from '../representations/represent-deal.ts'
 import { representEvent } from '../representations/represent-event.ts'
 import { etagOf, privateHeaders } from '../representations/responses.ts'
 import { assignedTaskScope, dealListScope, historyScope } from '../requests/deal-lists.ts'
@@ -118,8 +118,8 @@ function deal(request: HttpRequest, parameter: string): ControlledQuery {
   return {
     rights: () => [dealQuery.right],
     answer: async (reader, caller) => {
-      const found = requirePresent(await dealQuery.run({ id }, reader), { dealId: id, caller })
-      return tagged(jsonResponse(200, [representDeal(found)], privateHeaders), etagOf(found))
+      const found = requirePresent(await dealTextQuery.run({ id }, reader), { dealId: id, caller })
+      return tagged(jsonTextResponse(200, `[${representText(found)}]`, privateHeaders), etagOf(found))
     },
   }
 }

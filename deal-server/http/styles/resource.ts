@@ -4,24 +4,24 @@ import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
-import { emptyResponse, jsonResponse } from '../../../shared/platform/http/response.ts'
+import { emptyResponse, jsonResponse, jsonTextResponse } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { allowedTo } from '../../commands/allowed.ts'
 import { noSuchDeal } from '../../commands/presence.ts'
 import { mayReadPast, requirePresent } from '../../queries/presence.ts'
-import { dealHistoryQuery, dealQuery, dealsQuery } from '../../queries/queries.ts'
+import { dealHistoryQuery, dealQuery, dealsQuery, dealTextQuery } from '../../queries/queries.ts'
 import { createDeal } from '../../use-cases/create-deal.ts'
 import { deleteDeal } from '../../use-cases/delete-deal.ts'
 import { describeCommand } from '../openapi/command-operations.ts'
 import { idOfDeal } from '../openapi/parameters.ts'
 import { describeList, describeRead } from '../openapi/read-operations.ts'
-import { representDeal, representListedDeal } from '../representations/represent-deal.ts'
+import { representDeal, representListedDeal, representText } from '../representations/represent-deal.ts'
 import { representEvent } from '../representations/represent-event.ts'
 import { dealHeaders, etagOf, privateHeaders } from '../representations/responses.ts'
 import { dealListParameters, dealListQuery, dealListScope, historyScope } from '../requests/deal-lists.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
-import { isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
+import { isConditional, isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
 import { dealCommand, decodeSubResource } from './deal-command.ts'
 
 const collection = '/rest/v1/deals'
@@ -122,7 +122,12 @@ function decodeRead(request: HttpRequest): Invocation {
     kind: 'query',
     rights: () => [dealQuery.right],
     answer: async (reader, caller) => {
-      const deal = requirePresent(await dealQuery.run({ id }, reader), { dealId: id, caller })
+      const read = { dealId: id, caller }
+      if (!expand && !isConditional(preconditions)) {
+        const text = requirePresent(await dealTextQuery.run({ id }, reader), read)
+        return jsonTextResponse(200, representText(text), dealHeaders(text))
+      }
+      const deal = requirePresent(await dealQuery.run({ id }, reader), read)
       const isKnown = isUnchanged(etagOf(deal), preconditions, deal)
       // The allowed commands depend on the caller too, so this form has no validator.
       if (expand) return jsonResponse(200, { ...representDeal(deal), ...allowedTo(caller, deal) }, privateHeaders)

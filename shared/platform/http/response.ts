@@ -15,10 +15,14 @@ export interface HttpResponse {
 }
 
 /** An answer with a JSON body. */
-export const jsonResponse = (status: number, value: unknown, headers: HttpResponse['headers'] = {}): HttpResponse => ({
+export const jsonResponse = (status: number, value: unknown, headers: HttpResponse['headers'] = {}): HttpResponse =>
+  jsonTextResponse(status, JSON.stringify(value), headers)
+
+/** An answer whose body is JSON text already. */
+export const jsonTextResponse = (status: number, body: string, headers: HttpResponse['headers']): HttpResponse => ({
   status,
   headers: { 'content-type': 'application/json', ...headers },
-  body: JSON.stringify(value),
+  body,
 })
 
 /** An answer without a body. */

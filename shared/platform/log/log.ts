@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { PrettyOptions } from 'pino-pretty'
+import { systemClock } from '../clock.ts'
 import { Unavailable } from '../problems/errors.ts'
 import { createOutput } from './log-output.ts'
 import type { LogSettings } from './log-settings.ts'
@@ -36,13 +37,25 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
   return pino(
     {
       level: settings.level,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: createTimestamp(),
       base: null,
       hooks: { streamWrite: withoutSecrets },
       serializers: { err: serializeError },
     },
     stream,
   )
+}
+
+/** The member `time` of a line. Lines of one millisecond share its text. */
+function createTimestamp(): () => string {
+  let printedAt = Number.NaN
+  let printed = ''
+  return () => {
+    const now = systemClock.now()
+    if (now !== printedAt) printed = `,"time":"${new Date(now).toISOString()}"`
+    printedAt = now
+    return printed
+  }
 }
 
 /** Loads the package where a person reads the log: servers elsewhere do not have it in memory. */

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { currencyExponents } from '../../../deal-server/domain/currency.ts'
+import type { Deal } from '../../../deal-server/domain/deal.ts'
+import type { Task } from '../../../deal-server/domain/task.ts'
+import { representDeal, representText } from '../../../deal-server/http/representations/represent-deal.ts'
+import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
+
+let backend: Backend
+let database: Database
+let store: DealStore
+
+/** PostgreSQL stores no NUL. */
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: 'binary' }).map((any) => any.replaceAll('\0', '')),
+  fc.constantFrom('"\\/\b\f\n\r\t', '\u007f\u0080\u2028\u2029\ufeff', '\u0001\u001f', '</script>', "{},'[]"),
+)
+const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null })
+const time = fc
+  .date({ min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+  .map((date) => date.toISOString())
+const day = time.map((whole) => whole.slice(0, 10))
+const amount = fc.oneof(fc.integer({ min: 0, max: 10_000 }), fc.integer({ min: 0, max: 999_999_999_999_999 }))
+
+const task: fc.Arbitrary<Task> = fc.record({
+  id: fc.uuid(),
+  title: text,
+  dueDate: maybe(day),
+  assigneeId: maybe(text),
+  assigneeUserId: maybe(fc.uuid()),
+  status: fc.constantFrom('open', 'done', 'dropped'),
+  result: maybe(text),
+  createdAt: time,
+  assignedAt: maybe(time),
+  doneAt: maybe(time),
+})
+
+const state = fc.oneof(
+  fc.record({ status: fc.constant('open' as const), held: fc.constant(false) }),
+  fc.record({ status: fc.constant('open' as const), held: fc.constant(true), holdReason: text }),
+  fc.record({ status: fc.constant('completed' as const), held: fc.constant(false) }),
+  fc.record({ status: fc.constant('cancelled' as const), held: fc.constant(false), cancelReason: text }),
+)
+
+/** Any deal that the checks of the table allow. */
+const deal: fc.Arbitrary<Deal> = fc
+  .record({
+    name: text,
+    price: amount,
+    currency: fc.constantFrom(...currencyExponents.keys()),
+    description: maybe(text),
+    completionDate: maybe(day),
+    ownerId: text,
+    holdReasonCode: maybe(text),
+    heldAt: maybe(time),
+    heldBy: maybe(text),
+    priceReason: maybe(text),
+    completionDateReason: maybe(text),
+    completionDatePenalty: maybe(amount),
+    cancelPenalty: maybe(amount),
+    cancelledAt: maybe(time),
+    completion: maybe(
+      fc.record({ completedOn: day, finalPrice: amount, documentNumber: maybe(text), comment: maybe(text) }),
+    ),
+    penaltyTotal: amount,
+    tasks: fc.uniqueArray(task, { maxLength: 4, selector: ({ id }) => id }),
+    version: fc.integer({ min: 1, max: 2_147_483_647 }),
+    sequence: fc.integer({ min: 1, max: 2_147_483_647 }),
+    createdAt: time,
+    createdBy: text,
+    updatedAt: time,
+    updatedBy: text,
+    deletedAt: maybe(time),
+    purgeAt: maybe(time),
+  })
+  .chain((members) =>
+    state.map((ofState) => ({ id: randomUUID(), holdReason: null, cancelReason: null, ...members, ...ofState })),
+  )
+
+const create = (created: Deal) =>
+  store.commit({
+    before: undefined,
+    deal: created,
+    tasks: created.tasks,
+    events: [],
+    context: {
+      ...{ key: undefined, actor: 'alice', actorUserId: randomUUID(), style: 'resource', requestId: randomUUID() },
+      at: created.createdAt,
+    },
+    command: undefined,
+  })
+
+describeBackends('the text of a deal', (openBackend) => {
+  beforeAll(async () => {
+    backend = await openBackend()
+    database = backend.openDatabase()
+    await migrateBoth(database)
+    store = createDealRepository(database)
+  })
+
+  afterAll(async () => {
+    await database.close()
+    await backend.close()
+  })
+
+  it('is, character for character, the representation of the deal that a command loads', async () => {
+    const groups = fc.array(deal, { minLength: 1, maxLength: 40 })
+    await fc.assert(
+      fc.asyncProperty(groups, async (deals) => {
+        expect(await Promise.all(deals.map(create))).toEqual(deals.map(() => 'committed'))
+        const texts = await Promise.all(deals.map(({ id }) => store.loadText(id)))
+        const loaded = await Promise.all(deals.map(({ id }) => store.load(id, undefined)))
+        for (const [index, found] of texts.entries()) {
+          const whole = loaded[index]?.deal
+          if (!found || !whole) throw new Error('a deal that was stored is missing')
+          expect(representText(found)).toBe(JSON.stringify(representDeal(whole)))
+          const { id, version, deletedAt, purgeAt } = whole
+          expect(found).toMatchObject({ id, version, deletedAt, purgeAt })
+        }
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('is missing for an id without a deal, beside ids of deals', async () => {
+    const [stored] = fc.sample(deal, 1)
+    if (!stored) throw new Error('no sample')
+    await create(stored)
+    const [found, missing] = await Promise.all([store.loadText(stored.id), store.loadText(randomUUID())])
+    expect([found?.id, missing]).toEqual([stored.id, undefined])
+  })
+})
