@@ -32,7 +32,7 @@ interface Documented {
 
 /** The routes of this server's OpenAPI document. It does not describe the routes for deal servers. */
 export const authOpenApiRoutes = ({ routes, ...documented }: Documented): Route[] =>
-  openApiRoutes({ routes, paths: ['/openapi.json'], describe: () => describeDocument(documented) })
+  openApiRoutes({ routes, paths: { getOpenApi: '/openapi.json' }, describe: () => describeDocument(documented) })
 
 function describeDocument({ endpoints, problems, origin, schemes }: Omit<Documented, 'routes'>) {
   const security = describeSecurity(schemes)

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
@@ -10,3 +10,7 @@ export const projectFolder = above(import.meta.dirname)
 function above(folder: string): string {
   return existsSync(join(folder, 'package.json')) || dirname(folder) === folder ? folder : above(dirname(folder))
 }
+
+/** The version of the project, by its `package.json`. */
+export const projectVersion = (): string =>
+  (JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as { version: string }).version

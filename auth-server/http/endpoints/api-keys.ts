@@ -124,6 +124,7 @@ const getApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
     method: 'GET',
     id: 'getApiKey',
     summary: 'Read an API key',
+    description: 'Without its secret. Your own keys; those of others need the right `api-key.manage`.',
     status: 200,
     success: { description: 'The key.' },
     response: apiKeyComponent,

@@ -45,6 +45,7 @@ export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
     path: '/.well-known/jwks.json',
     id: 'getJwks',
     summary: 'Read the public keys of access tokens',
+    description: 'A verifier keeps them, and asks again when a token names a key that it does not know (RFC 7517).',
     success: { description: 'A JWK Set.', mediaType: jwkSetType, headers: ['ETag'] },
     response: jwkSet,
     handle: (request) => jwkSetResponse(request, keyRing, 'jwt'),
@@ -54,6 +55,8 @@ export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
     path: '/.well-known/key-signed-keys.json',
     id: 'getKeySignedKeys',
     summary: 'Read the public keys of key-signed tokens',
+    description:
+      'The keys of key-signed tokens are apart from those of access tokens, so neither can stand for the other.',
     success: { description: 'A JWK Set.', mediaType: jwkSetType, headers: ['ETag'] },
     response: jwkSet,
     handle: (request) => jwkSetResponse(request, keyRing, 'key-signed'),
@@ -64,6 +67,7 @@ export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
     documentedPath: '/.well-known/keys/{kid}.pem',
     id: 'getPublicKey',
     summary: 'Read one public key',
+    description: 'By its `kid`. A removed key is not found.',
     success: { description: 'PEM (SPKI).', schema: { type: 'string' }, mediaType: pemType, headers: ['ETag'] },
     problems: ['not-found'],
     handle: async (request) => {

@@ -34,6 +34,7 @@ export const keysEndpoint = ({ keyRing }: { readonly keyRing: Pick<KeyRing, 'sta
     path: '/keys',
     id: 'getKeyStatus',
     summary: 'Read the state of the key ring',
+    description: 'Needs the right `key.read`. Operators change the ring by `npm run ops -- keys`.',
     tag: 'keys',
     caller: 'required',
     query: noParameters,

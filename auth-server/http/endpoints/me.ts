@@ -29,6 +29,7 @@ export const meEndpoint = ({ rolesOf }: MePorts) =>
     path: '/me',
     id: 'getMe',
     summary: 'Read who the caller is',
+    description: 'The name, the rights in force, and by which scheme and credential the caller came.',
     tag: 'users',
     caller: 'required',
     status: 200,

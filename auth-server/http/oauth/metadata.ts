@@ -48,6 +48,7 @@ export function metadataEndpoints(settings: OAuthMetadataSettings): PublicEndpoi
       path,
       id: path === wellKnown ? 'getOAuthMetadata' : 'getOAuthMetadataOfIssuer',
       summary: 'Read what OAuth clients need to know of this server',
+      description: 'The endpoints, grants and algorithms (RFC 8414): a client library configures itself with it.',
       tag: 'tokens',
       ...cacheable,
       status: 200,

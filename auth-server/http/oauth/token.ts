@@ -43,6 +43,7 @@ export const tokenEndpoint = (ports: OAuthTokenPorts) =>
     path: '/oauth/token',
     id: 'oauthToken',
     summary: 'Get an access token, by a refresh token or as an API key',
+    description: 'RFC 6749 §4.4 and §6. An API key is a client: its id and secret by Basic, or in the form.',
     caller: client,
     body: oauthBody({
       grant_type: z.enum(['refresh_token', 'client_credentials']),

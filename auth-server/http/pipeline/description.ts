@@ -32,7 +32,7 @@ export interface Description<Response extends z.ZodType | undefined> {
   /** `operationId`, unique in the document. */
   readonly id: string
   readonly summary: string
-  readonly description?: string
+  readonly description: string
   readonly tag: keyof typeof tags
   /** The path in OpenAPI's syntax, where it differs from the path of the route. */
   readonly documentedPath?: string

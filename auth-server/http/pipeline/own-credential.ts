@@ -25,7 +25,7 @@ export interface OwnCredential<Found> {
   readonly challenges?: Readonly<Record<string, HttpResponse['headers']>>
   /** Writes refusals in another form than problem documents. Undefined: the refusal becomes a problem document. */
   refusal?(request: HttpRequest, error: unknown): HttpResponse | undefined
-  /** Its problem codes, for the documentation. */
+  /** The problem codes that its users should know, for the documentation. */
   readonly problems: readonly string[]
   /** Names of its security schemes, for the documentation. Undefined: the schemes of all callers. */
   readonly security?: readonly string[]
@@ -37,14 +37,12 @@ export const bearerChallenge = { 'www-authenticate': [`Bearer realm="${realm}"`]
 /** The challenge for a token that is not accepted (RFC 6750 §3.1). */
 const invalidTokenChallenge = { 'www-authenticate': [`Bearer realm="${realm}", error="invalid_token"`] }
 
-const commonProblems = ['insecure-transport', 'unavailable', 'body-too-large']
-
 /** User name and password in the body. `handle` checks them. */
 export const password: OwnCredential<undefined> = {
   kind: 'password',
   find: () => undefined,
   challenges: { 'invalid-credentials': bearerChallenge },
-  problems: [...commonProblems, 'invalid-credentials', 'too-many-attempts'],
+  problems: ['invalid-credentials', 'too-many-attempts'],
   security: [],
 }
 
@@ -67,7 +65,7 @@ export const token: OwnCredential<string> = {
   kind: 'token',
   find: bearerTokenOf,
   challenges: { 'invalid-token': invalidTokenChallenge },
-  problems: [...commonProblems, 'unauthenticated', 'several-credentials'],
+  problems: ['unauthenticated', 'several-credentials'],
 }
 
 /**

@@ -4,8 +4,6 @@ import type { Operation } from '../../../shared/platform/http/operation.ts'
 import { type HttpRequest, maxOpenBodyBytes } from '../../../shared/platform/http/request.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { bodyProblems } from '../../../shared/platform/openapi/problem-responses.ts'
-import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import type { Component } from './description.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -34,8 +32,8 @@ export function operationOf(endpoint: Endpoint): Operation {
   return {
     id,
     summary,
-    ...(description !== undefined && { description }),
-    tag,
+    description,
+    tags: [tag],
     ...(documentedPath !== undefined && { path: documentedPath }),
     ...(requestHeaders && { headers: requestHeaders }),
     ...requestOf(endpoint),
@@ -43,7 +41,7 @@ export function operationOf(endpoint: Endpoint): Operation {
       [status]: response ? { ...success, schema: schemaOf(response) } : success,
       ...endpoint.otherResponses,
     },
-    problems: [...problemsOf(endpoint), ...(endpoint.problems ?? [])],
+    problems: [...new Set([...problemsOf(endpoint), ...(endpoint.problems ?? [])])],
     ...(security && { security }),
   }
 }
@@ -68,15 +66,12 @@ const securityOf = ({ security, caller }: Endpoint): readonly string[] | undefin
   return caller === 'required' ? undefined : caller.security
 }
 
-/** The problem codes of all pipeline steps that apply to the endpoint. */
+/** The problem codes of the caller and the right, which a client of this endpoint should know. */
 function problemsOf(endpoint: Endpoint): readonly string[] {
   if (endpoint.caller === 'none') return []
-  const { caller, right, query, body, method } = endpoint
-  if (caller !== 'required' && caller.refusal) return caller.problems
+  const { caller, right } = endpoint
   return [
-    ...(caller === 'required' ? callerProblems : caller.problems),
-    ...(query ? ['invalid-parameter'] : []),
-    ...(body ? bodyProblems : method === 'DELETE' ? ['invalid-body'] : []),
+    ...(caller === 'required' ? [] : caller.problems),
     ...(right === undefined ? [] : [right === 'own-account' ? 'narrowed-credential' : 'missing-right']),
   ]
 }

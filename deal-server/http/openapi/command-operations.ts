@@ -1,11 +1,9 @@
 /** Builds the descriptions of the operations that send commands. Each route has its description beside it. */
 import type { DescribedBody, DescribedResponse, Operation } from '../../../shared/platform/http/operation.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { bodyProblems } from '../../../shared/platform/openapi/problem-responses.ts'
-import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandParameters } from '../requests/command-options.ts'
-import { needsBody, parametersName } from './command-schemas.ts'
+import { needsBody, parametersName, repeatableExampleOf } from './command-schemas.ts'
 import { idOfDeal } from './parameters.ts'
 
 /** The header fields that describe an outcome, in every style. */
@@ -32,24 +30,12 @@ export const withoutBody: DescribedResponse = {
 
 const deleted: DescribedResponse = { description: 'The deal is deleted.', headers: outcomeFields }
 
-/** The problem codes that every command can get. */
-const problemsOfAll = [
-  ...callerProblems,
-  ...bodyProblems,
-  'invalid-parameter',
-  'missing-right',
+/** The problem codes of a command that a client should know: those of its decision, and those of every command. */
+export const commandProblems = (refusals: readonly string[]): readonly string[] => [
+  ...refusals,
   'not-found',
-  'deal-mismatch',
   'precondition-failed',
-  'command-in-progress',
   'command-id-reused',
-  'command-expired',
-]
-
-/** The problem codes of these commands. */
-export const commandProblems = (involved: readonly Command[]): readonly string[] => [
-  ...problemsOfAll,
-  ...involved.flatMap(({ refusals }) => refusals),
 ]
 
 /** The query parameters and header fields that every command reads. */
@@ -65,19 +51,32 @@ export const dealCommandInput = { ...commandInput, headers: [...commandInput.hea
 export interface CommandPath {
   readonly command: Command
   readonly id: string
-  readonly tag: string
-  readonly description?: string
+  /** The style of the path. */
+  readonly style: string
+  /** Added to the description of the use case. */
+  readonly note?: string
+  /** A body to send instead of the example of the parameters. */
+  readonly example?: unknown
+}
+
+/** The description of a use case, for its operation in any style. */
+export const describeUseCase = ({ right, refusals }: Command, note = ''): string => {
+  const refused =
+    refusals.length === 0 ? '' : ` It can be refused: ${refusals.map((code) => `\`${code}\``).join(', ')}.`
+  return `Needs the right \`${right}\`.${refused} A repetition that would change nothing succeeds.${note && ` ${note}`}`
 }
 
 /** Describes a command whose response is the deal. */
-export const describeCommand = ({ command, ...path }: CommandPath): Operation => ({
-  ...path,
+export const describeCommand = ({ command, id, style, note, example }: CommandPath): Operation => ({
   ...dealCommandInput,
+  id,
+  description: describeUseCase(command, note),
+  tags: [style, command.name],
   summary: command.summary,
   pathParameters: { id: idOfDeal },
-  body: parametersBody(command),
+  body: { ...parametersBody(command), ...(example === undefined ? {} : { example }) },
   responses: answersOf(command),
-  problems: commandProblems([command]),
+  problems: commandProblems(command.refusals),
 })
 
 /** Describes a command that adds something to the deal: 201. */
@@ -100,14 +99,8 @@ function answersOf({ name, target }: Command): Operation['responses'] {
 const repeatable = 'A PUT can be repeated: it needs `taskId` or `Idempotency-Key`.'
 
 /** Describes a command in styles 1 and 2: each command has its own path segment. */
-export const describeSubResource = (
-  command: Command,
-  method: string,
-  style: { tag: string; kind: string },
-): Operation =>
-  describeCommand({
-    command,
-    id: `${method.toLowerCase()}${command.name}${style.kind}`,
-    tag: style.tag,
-    ...(command.makes !== undefined && method === 'PUT' ? { description: repeatable } : {}),
-  })
+export function describeSubResource(command: Command, method: string, style: { tag: string; kind: string }): Operation {
+  const path = { command, id: `${method.toLowerCase()}${command.name}${style.kind}`, style: style.tag }
+  if (command.makes === undefined || method !== 'PUT') return describeCommand(path)
+  return describeCommand({ ...path, note: repeatable, example: repeatableExampleOf(command) })
+}

@@ -1,5 +1,5 @@
 /** The schemas of commands in requests: their parameters, and bodies that name a command. */
-import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
+import type { DescribedBody, JsonSchema } from '../../../shared/platform/http/operation.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { holdDeal } from '../../use-cases/hold-deal.ts'
@@ -12,7 +12,6 @@ const repeatedId: JsonSchema = { ...dealId, description: 'The id of the deal in 
 
 /** The name of the component schema for the parameters of a command. */
 export const parametersName = ({ name }: Command): string => `${name}Parameters`
-const actionName = ({ name }: Command): string => `${name}Action`
 
 interface ObjectSchema extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>
@@ -33,6 +32,12 @@ function exampleOf(command: Command): JsonSchema {
   return Object.fromEntries(required.map((name) => [name, firstExample(properties[name])]))
 }
 
+/** The same with the id of what the command makes: a PUT needs it. */
+export function repeatableExampleOf(command: Command): JsonSchema {
+  const { makes = '' } = command
+  return { [makes]: firstExample(parametersOf(command).properties[makes]), ...exampleOf(command) }
+}
+
 /** The first example of a schema. For a schema that also allows null: of its other form. */
 function firstExample(schema: JsonSchema | undefined): unknown {
   const { examples, anyOf } = { ...schema } as { examples?: readonly unknown[]; anyOf?: readonly JsonSchema[] }
@@ -50,81 +55,116 @@ function withRepeatedId(command: Command): JsonSchema {
   }
 }
 
-/** The arguments of a command controller: the parameters, and the id of the deal as `id` or `deal`. */
+/**
+ * The arguments of a command controller: the parameters, and the id of the deal as `id` or `deal`, or as both. Each form
+ * is a whole schema, because generators of clients ignore an `anyOf` of `required` alone.
+ */
 export function controllerArguments(command: Command): JsonSchema {
-  const { properties, ...schema } = parametersOf(command)
-  const named = { ...schema, properties: { id: dealId, deal: dealId, ...properties } }
+  const { properties, required = [], ...schema } = parametersOf(command)
+  const withId = (...ids: readonly string[]) => ({
+    ...schema,
+    properties: { id: dealId, deal: dealId, ...properties },
+    required: [...ids, ...required],
+  })
   const example = exampleOf(command)
-  if (command.target === 'collection') return { ...named, examples: [example] }
-  return {
-    ...named,
-    anyOf: [{ required: ['id'] }, { required: ['deal'] }],
-    examples: [{ id: firstExample(dealId), ...example }],
-  }
+  if (command.target === 'collection') return { ...withId(), examples: [example] }
+  const forms = ['id', 'deal'].map((id) => ({ title: `${command.name} by ${id}`, ...withId(id) }))
+  return { anyOf: forms, examples: [{ id: firstExample(dealId), ...example }] }
 }
 
-const action = (command: Command): JsonSchema => ({
-  title: command.name,
-  description: command.summary,
-  type: 'object',
-  required: ['action', 'params'],
-  properties: { action: { const: command.name }, params: ref(parametersName(command)) },
-})
+/** A kind of body `{action, params}`, with the members that may name the deal beside them. */
+interface ActionBody {
+  /** The name of the union of all use cases, and the end of the name of each branch. */
+  readonly name: string
+  readonly description: string
+  readonly members: Readonly<Record<string, JsonSchema>>
+  /** The members without which the use case has no deal. */
+  requiredMembers(command: Command): readonly string[]
+}
 
-/** A body `{action, params}`, with members that name the deal. */
-const actionBody = (members: Readonly<Record<string, JsonSchema>>, required: readonly string[] = []): JsonSchema => ({
-  type: 'object',
-  required: ['action', 'params', ...required],
-  properties: { action: { type: 'string' }, params: { type: 'object' }, ...members },
-  additionalProperties: false,
-  allOf: [ref('Action')],
-})
+const needsNoMember = (): readonly string[] => []
 
-const needsNoDeal = commands.filter(({ target }) => target === 'collection').map(({ name }) => name)
+const actionBodies: readonly ActionBody[] = [
+  {
+    name: 'Update',
+    description: 'Style 3: a use case by its name, on the deal in the path.',
+    members: { id: repeatedId },
+    requiredMembers: needsNoMember,
+  },
+  {
+    name: 'Command',
+    description: 'Style 6: a command on the deal in the path.',
+    members: { id: repeatedId, deal: repeatedId },
+    requiredMembers: needsNoMember,
+  },
+  {
+    name: 'GlobalCommand',
+    description: 'Style 5: a command, and the deal that it is for.',
+    members: { deal: dealId },
+    requiredMembers: ({ target }) => (target === 'collection' ? [] : ['deal']),
+  },
+]
+
+const branchOf = (command: Command, { name, members, requiredMembers }: ActionBody): [string, JsonSchema] => [
+  `${command.name}${name}`,
+  {
+    title: command.name,
+    description: command.summary,
+    type: 'object',
+    required: ['action', 'params', ...requiredMembers(command)],
+    properties: { action: { const: command.name }, params: ref(parametersName(command)), ...members },
+    additionalProperties: false,
+  },
+]
+
+/** One branch for each use case. Without the mapping, generators take the names of the branches for actions. */
+const unionOf = ({ name, description }: ActionBody): JsonSchema => ({
+  description,
+  oneOf: commands.map((command) => ref(`${command.name}${name}`)),
+  discriminator: {
+    propertyName: 'action',
+    mapping: Object.fromEntries(commands.map((command) => [command.name, ref(`${command.name}${name}`).$ref])),
+  },
+})
 
 /** Style 5: the body names the deal; a creation needs no deal. */
-export const globalCommandBody: JsonSchema = {
-  ...actionBody({ deal: dealId }),
-  anyOf: [{ required: ['deal'] }, { properties: { action: { enum: needsNoDeal } } }],
-  examples: [{ deal: firstExample(dealId), ...actionExample }],
+export const globalCommandBody: DescribedBody = {
+  schema: ref('GlobalCommand'),
+  required: true,
+  example: { deal: firstExample(dealId), ...actionExample },
 }
 
 /** Style 6: the path names the deal. */
-export const dealCommandBody: JsonSchema = {
-  ...actionBody({ id: repeatedId, deal: repeatedId }),
-  examples: [actionExample],
-}
+export const dealCommandBody: DescribedBody = { schema: ref('Command'), required: true, example: actionExample }
 
 /**
  * Styles 3 and 4 on one path. Only style 3 has the member `action`, which is never an attribute
  * (docs/contract.md#styles).
  */
-export const dealUpdateBody: JsonSchema = {
-  oneOf: [
-    { title: 'Single update', ...actionBody({ id: repeatedId }) },
-    {
-      title: 'Attribute update',
-      allOf: [ref('DealAttributes')],
-      required: requiredAttributes,
-      not: { required: ['action'] },
-    },
-  ],
-  examples: [actionExample],
+export const dealUpdateBody: DescribedBody = {
+  schema: { oneOf: [ref('Update'), ref('WholeDeal')] },
+  required: true,
+  example: actionExample,
 }
+
+const attributes = jsonSchemaOf(attributesSchema)
 
 /** The component schemas of requests. */
 export const commandSchemas = (): Record<string, JsonSchema> => ({
-  Action: {
-    description: 'A use case by its name, and its parameters.',
-    oneOf: commands.map((c) => ref(actionName(c))),
-  },
-  ...Object.fromEntries(commands.map((command) => [actionName(command), action(command)])),
+  ...Object.fromEntries(actionBodies.map((body) => [body.name, unionOf(body)])),
+  ...Object.fromEntries(actionBodies.flatMap((body) => commands.map((command) => branchOf(command, body)))),
   ...Object.fromEntries(commands.map((command) => [parametersName(command), withRepeatedId(command)])),
   DealAttributes: {
     description:
       'The attributes of a deal, and the reasons and penalties of their changes. ' +
       'Members that the server sets are accepted and ignored.',
-    ...jsonSchemaOf(attributesSchema),
+    ...attributes,
     examples: [{ held: true, holdReason: 'test' }],
+  },
+  WholeDeal: {
+    description: 'Style 4: the deal as it should become. Other absent members are unchanged.',
+    ...attributes,
+    required: requiredAttributes,
+    examples: [{ name: 'deal123', price: 1234, held: false }],
   },
 })

@@ -4,10 +4,11 @@ import type { ProblemTable } from '../../../shared/platform/problems/problem-doc
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
 import { describeSecurity } from '../../../shared/protocol/openapi/security.ts'
 import { documentationTag } from '../../../shared/protocol/pages/routes.ts'
+import { commands } from '../../use-cases/index.ts'
 import { dealComponents, problemHeaders, responseHeaders } from './components.ts'
 import { requestHeaders } from './parameters.ts'
 
-const tags = {
+const styleTags = {
   resource: 'Deals as a collection: create, read, list and delete.',
   'action-sub-resource': 'A verb below the deal, by PUT or POST.',
   'state-named-sub-resource': 'The wanted state below the deal, by PUT.',
@@ -16,6 +17,12 @@ const tags = {
   'per-deal-command-collection': 'The same, below the deal.',
   'command-controller': 'Each command by its name; the response has no body.',
   'query-controller': 'Records by their kind; the response is a list.',
+}
+
+/** The styles, then the use cases: a reader finds an operation under both. */
+const tags = {
+  ...styleTags,
+  ...Object.fromEntries(commands.map(({ name, summary }) => [name, `${summary}.`])),
   ...documentationTag,
   operation: 'For operators.',
 }
@@ -37,7 +44,7 @@ interface Documented {
 export const dealOpenApiRoutes = ({ routes, problems, origin, schemes }: Documented): Route[] =>
   openApiRoutes({
     routes,
-    paths: ['/openapi.json', '/rest/openapi.json'],
+    paths: { getOpenApi: '/openapi.json', getRestOpenApi: '/rest/openapi.json' },
     describe: () => ({
       problems,
       origin,

@@ -1,7 +1,6 @@
 /** Builds the descriptions of the operations that read. Each route has its description beside it. */
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { DescribedResponse, Operation } from '../../../shared/platform/http/operation.ts'
-import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 
 interface Read extends Omit<Operation, 'responses' | 'problems' | 'headers'> {
   readonly success: DescribedResponse
@@ -11,7 +10,7 @@ interface Read extends Omit<Operation, 'responses' | 'problems' | 'headers'> {
 
 /** Describes an operation that needs a caller and changes nothing. */
 export function describeRead({ success, isTagged, ...operation }: Read): Operation {
-  const problems = [...callerProblems, 'invalid-parameter', 'missing-right', 'not-found']
+  const problems = ['invalid-parameter', 'missing-right', 'not-found']
   if (!isTagged) return { ...operation, responses: { 200: success }, problems }
   const headers = [...(success.headers ?? []), 'ETag']
   return {

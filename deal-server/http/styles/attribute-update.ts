@@ -10,8 +10,7 @@ import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { DealRefusalCode } from '../../domain/refusal.ts'
-import { commands } from '../../use-cases/index.ts'
-import { attributeCommands, bindAttributeUpdate } from '../../use-cases/update-deal/update-deal.ts'
+import { bindAttributeUpdate } from '../../use-cases/update-deal/update-deal.ts'
 import {
   commandProblems,
   created,
@@ -49,9 +48,9 @@ const putOperation: Operation = {
     'A body with the member `action` names a use case. Any other body is the deal as it should become: each ' +
     'difference becomes a use case, and all of them run or none. `name`, `price` and `held` are required; other ' +
     'absent members are unchanged.',
-  tag: 'deal-update',
+  tags: ['deal-update'],
   pathParameters: { id: idOfDeal },
-  body: { schema: dealUpdateBody, required: true },
+  body: dealUpdateBody,
   responses: {
     200: { ...theDeal, headers: updateFields },
     201: created,
@@ -60,13 +59,7 @@ const putOperation: Operation = {
       headers: updateFields,
     },
   },
-  problems: [
-    ...commandProblems(commands),
-    ...updateRefusals,
-    'ambiguous-update',
-    'incomplete-representation',
-    'precondition-required',
-  ],
+  problems: [...updateRefusals, 'ambiguous-update', 'incomplete-representation', 'precondition-failed'],
 }
 
 const patchOperation: Operation = {
@@ -74,7 +67,7 @@ const patchOperation: Operation = {
   id: 'patchDeal',
   summary: 'Change attributes of a deal',
   description: 'Absent members stay as they are (RFC 7396). Each difference becomes a use case; all run or none.',
-  tag: 'deal-update',
+  tags: ['deal-update'],
   pathParameters: { id: idOfDeal },
   body: {
     schema: ref('DealAttributes'),
@@ -85,7 +78,7 @@ const patchOperation: Operation = {
     200: { ...theDeal, headers: updateFields },
     204: { ...withoutBody, headers: updateFields },
   },
-  problems: [...commandProblems(attributeCommands), ...updateRefusals],
+  problems: commandProblems(updateRefusals),
 }
 
 /** The routes of PUT and PATCH. `requirePrecondition` is the setting REQUIRE_PRECONDITION. */

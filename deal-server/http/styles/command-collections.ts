@@ -6,12 +6,11 @@
 import * as z from 'zod'
 import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
-import type { JsonSchema, Operation } from '../../../shared/platform/http/operation.ts'
+import type { DescribedBody, Operation } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { jsonResponse } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import { commands } from '../../use-cases/index.ts'
 import { commandInput, commandProblems, outcomeFields } from '../openapi/command-operations.ts'
 import { dealCommandBody, globalCommandBody } from '../openapi/command-schemas.ts'
 import { idOfCommand, idOfDeal } from '../openapi/parameters.ts'
@@ -33,15 +32,15 @@ const inDeal = '/rest/v1/deals/:id/commands'
 const globalStyle = 'global-command-collection'
 const perDealStyle = 'per-deal-command-collection'
 
-const putOperation = (id: string, tag: string, schema: JsonSchema): Operation => ({
+const putOperation = (id: string, style: string, body: DescribedBody): Operation => ({
   ...commandInput,
   id,
-  tag,
+  tags: [style],
   summary: 'Send a command under an id of your own',
   description:
     'The same request sent again gets the same response, and the command runs once. A refusal is a problem document.',
   pathParameters: { id: idOfDeal, commandId: idOfCommand },
-  body: { schema, required: true },
+  body,
   responses: {
     201: {
       description: 'The command succeeded.',
@@ -49,7 +48,7 @@ const putOperation = (id: string, tag: string, schema: JsonSchema): Operation =>
       headers: [...outcomeFields, 'Location'],
     },
   },
-  problems: commandProblems(commands),
+  problems: ['deal-mismatch', 'command-in-progress', 'command-expired', ...commandProblems([])],
 })
 
 /** The routes: PUT and GET of a command in both collections, and the list of a deal's commands. */

@@ -42,21 +42,23 @@ export interface CommandReadOptions {
 }
 
 /** Describes GET of a command. */
-export const describeCommandRead = (id: string, tag: string): Operation =>
+export const describeCommandRead = (id: string, style: string): Operation =>
   describeRead({
     id,
-    tag,
+    tags: [style],
     summary: 'Read the outcome of a command of your own',
+    description: 'What it asked for, and how it ended. When the outcome is no longer kept, the state is `expired`.',
     pathParameters: { id: idOfDeal, commandId: idOfCommand },
     success: { description: 'The command.', schema: ref('CommandResource') },
   })
 
 /** Describes GET of the commands of a deal. */
-export const describeCommandList = (tag: string): Operation =>
+export const describeCommandList = (style: string): Operation =>
   describeList({
     id: 'listDealCommands',
-    tag,
+    tags: [style],
     summary: 'List the commands of a deal',
+    description: 'The commands that had an id, of all users. Needs the right `deal.history.read`.',
     pathParameters: { id: idOfDeal, commandId: idOfCommand },
     success: { description: 'Commands, the oldest first.', schema: ref('CommandPage') },
   })

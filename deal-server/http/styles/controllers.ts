@@ -12,7 +12,7 @@ import { emptyResponse } from '../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames, commands } from '../../use-cases/index.ts'
-import { commandInput, commandProblems, outcomeFields } from '../openapi/command-operations.ts'
+import { commandInput, commandProblems, describeUseCase, outcomeFields } from '../openapi/command-operations.ts'
 import { controllerArguments, needsBody } from '../openapi/command-schemas.ts'
 import { pathOf } from '../representations/represent-deal.ts'
 import { outcomeHeaders } from '../representations/responses.ts'
@@ -46,13 +46,14 @@ const describeCommandController = (command: Command): Operation => ({
   path: `/command/${command.name}/`,
   id: `invoke${command.name}`,
   summary: command.summary,
-  tag: 'command-controller',
+  description: describeUseCase(command, 'The response has no body.'),
+  tags: ['command-controller', command.name],
   body: {
     schema: controllerArguments(command),
     required: command.target === 'deal' || needsBody(command),
   },
   responses: { 200: { description: 'Done. No body.', headers: [...outcomeFields, 'Location'] } },
-  problems: commandProblems([command]),
+  problems: commandProblems(command.refusals),
 })
 
 async function decodeCommand(request: HttpRequest): Promise<Invocation> {

@@ -4,7 +4,6 @@ import { readQuery } from '../../../shared/platform/http/content/query-parameter
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import { callerProblems } from '../../../shared/protocol/openapi/caller-problems.ts'
 import { dealEventTypes } from '../../domain/events.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
@@ -42,7 +41,7 @@ order in which they were written, which is not the order of positions. A comment
 connection is open. The stream ends when the credential is no longer valid, when the right is removed, and when
 PostgreSQL was restarted. New events are always sent. Of the past events of a deleted deal, a caller without the right
 \`deal.restore\` gets only the deletion.`,
-  tag: 'resource',
+  tags: ['resource'],
   query: parameters,
   headers: ['LastEventId'],
   responses: {
@@ -52,7 +51,7 @@ PostgreSQL was restarted. New events are always sent. Of the past events of a de
       schema: { type: 'string' },
     },
   },
-  problems: [...callerProblems, 'invalid-parameter', 'missing-right', 'too-many-streams'],
+  problems: ['invalid-parameter', 'missing-right', 'too-many-streams'],
 }
 
 /** The route of live events. */

@@ -103,7 +103,9 @@ export function describeQueryController([dtoName, controller]: readonly [string,
     path: `/query/${dtoName}/{${parameter}}`,
     id: `query${dtoName}`,
     summary,
-    tag: 'query-controller',
+    description:
+      'The same records as in the other styles, as a list. Nothing found is 404, because the list is never empty.',
+    tags: ['query-controller'],
     pathParameters: { [parameter]: schema },
     success: {
       description: 'A list, never empty: 404 for an empty result.',

@@ -40,7 +40,7 @@ const listOperation = describeList({
   id: 'listDeals',
   summary: dealsQuery.summary,
   description: walk,
-  tag: style,
+  tags: [style],
   query: dealListParameters,
   success: { description: 'Deals, without their tasks.', schema: ref('DealPage') },
 })
@@ -51,7 +51,8 @@ const readOperation = describeRead({
   isTagged: true,
   id: 'getDeal',
   summary: dealQuery.summary,
-  tag: style,
+  description: 'With its tasks. `expand=allowed` adds what the caller may do with it now, and why not the rest.',
+  tags: [style],
   query: readParameters,
   pathParameters: { id: idOfDeal },
   success: { description: 'The deal; with `expand` it has no `ETag`.', schema: ref('Deal') },
@@ -60,7 +61,8 @@ const readOperation = describeRead({
 const historyOperation = describeList({
   id: 'getHistory',
   summary: dealHistoryQuery.summary,
-  tag: style,
+  description: 'Needs the right `deal.history.read`. The events, folded in their order, are the deal.',
+  tags: [style],
   pathParameters: { id: idOfDeal },
   success: {
     description:
@@ -76,7 +78,7 @@ export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
     style,
     methods: ['POST'],
     path: collection,
-    describe: () => [describeCommand({ command: createDeal, id: 'createDeal', tag: style })],
+    describe: () => [describeCommand({ command: createDeal, id: 'createDeal', style })],
     decode: decodeCreation,
   },
   {
@@ -97,7 +99,7 @@ export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
     style,
     methods: ['DELETE'],
     path: member,
-    describe: () => [describeCommand({ command: deleteDeal, id: 'deleteDeal', tag: style })],
+    describe: () => [describeCommand({ command: deleteDeal, id: 'deleteDeal', style })],
     decode: (request) => decodeSubResource(request, deleteDeal),
   },
   {

@@ -30,7 +30,8 @@ const holdOperation = describeRead({
   isTagged: true,
   id: 'getHold',
   summary: 'Read why, since when and by whom a deal is held',
-  tag: style,
+  description: 'The hold as a resource of its own: PUT makes it, DELETE ends it.',
+  tags: [style],
   pathParameters: { id: idOfDeal },
   success: { description: 'The hold; 404 when the deal is not held.', schema: ref('Hold') },
 })
@@ -53,7 +54,7 @@ export const stateNamedSubResourceRoutes = (commands: readonly Command[]): Style
     style,
     methods: ['POST'],
     path: below('tasks'),
-    describe: () => [describeAddition({ command: addTask, id: 'postTask', tag: style })],
+    describe: () => [describeAddition({ command: addTask, id: 'postTask', style })],
     decode: decodeNewTask,
   },
 ]
@@ -63,7 +64,7 @@ const undoing = (command: Command, { segment, id }: { segment: string; id: strin
   style,
   methods: ['DELETE'],
   path: below(segment),
-  describe: () => [describeCommand({ command, id, tag: style })],
+  describe: () => [describeCommand({ command, id, style })],
   decode: (request) => decodeSubResource(request, command),
 })
 

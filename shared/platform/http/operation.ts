@@ -11,6 +11,8 @@ export interface DescribedBody {
   readonly required: boolean
   /** Only `application/json` when left out. */
   readonly mediaTypes?: readonly string[]
+  /** A body that can be sent as it stands, where the schema's own example cannot. */
+  readonly example?: unknown
   /** Other media types, each with its schema. */
   readonly alternatives?: Readonly<Record<string, JsonSchema>>
 }
@@ -38,8 +40,9 @@ export interface Operation {
   /** Unique in the document. */
   readonly id: string
   readonly summary: string
-  readonly description?: string
-  readonly tag: string
+  readonly description: string
+  /** The groups under which a reader finds it. */
+  readonly tags: readonly string[]
   /** Schemas of path parameters. Parameters without a schema are texts. */
   readonly pathParameters?: Readonly<Record<string, JsonSchema>>
   /** The query parameters. */
@@ -48,7 +51,7 @@ export interface Operation {
   readonly headers?: readonly string[]
   readonly body?: DescribedBody
   readonly responses: Readonly<Record<number, DescribedResponse>>
-  /** The problem codes of the operation, besides those that every request can get. */
+  /** The problem codes that a client of this operation should know: at most eight. Any response can have others. */
   readonly problems: readonly string[]
   /** The security schemes that are accepted; empty if no caller is needed. Those of the document when left out. */
   readonly security?: readonly string[]

@@ -11,8 +11,9 @@ export const metricsRoute = (metrics: Metrics): Route => ({
   describe: () => [
     {
       id: 'getMetrics',
-      tag: 'operation',
+      tags: ['operation'],
       summary: 'Read the metrics of the process',
+      description: 'For Prometheus. No metric has a name of a user or a deal.',
       responses: {
         200: { description: "Prometheus's text format.", schema: { type: 'string' }, mediaType: 'text/plain' },
       },

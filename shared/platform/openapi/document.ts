@@ -2,14 +2,16 @@
 
 import type { DescribedBody, DescribedResponse, JsonSchema, Operation } from '../http/operation.ts'
 import type { Route } from '../http/server/routes.ts'
-import { headerComponents } from './header-components.ts'
+import { headerComponents, headerReferences } from './header-components.ts'
 import { jsonSchemaOf } from './json-schema.ts'
-import { headerReferences, type Problems, problemResponses } from './problem-responses.ts'
+import { type Problems, problemResponses } from './problem-responses.ts'
 
 /** The content of the document of one server. */
 export interface DocumentOptions extends Problems {
   readonly title: string
   readonly description: string
+  /** The version of the package. */
+  readonly version: string
   /** The origin that clients see. */
   readonly origin: string
   /** The description of each tag. */
@@ -42,7 +44,13 @@ export function createDocument(options: DocumentOptions): OpenApiDocument {
   const paths = pathsOf(options, responses)
   return {
     openapi: '3.1.0',
-    info: { title: options.title, version: '1', description: options.description },
+    info: {
+      title: options.title,
+      version: options.version,
+      description: options.description,
+      contact: { name: 'The operators of this server', url: `${options.origin}/docs` },
+      license: { name: 'All rights reserved', url: `${options.origin}/docs` },
+    },
     servers: [{ url: options.origin }],
     security: options.security,
     tags: Object.entries(options.tags).map(([name, description]) => ({ name, description })),
@@ -50,7 +58,7 @@ export function createDocument(options: DocumentOptions): OpenApiDocument {
     components: {
       schemas: options.schemas,
       ...(options.parameters && { parameters: options.parameters }),
-      headers: { ...headerComponents, ...options.headers },
+      headers: headerComponents(options.headers),
       responses,
       securitySchemes: options.securitySchemes,
     },
@@ -86,14 +94,14 @@ function operationObject(
   operation: Operation,
   withProblemsOf: (described: Responses) => Responses,
 ): JsonSchema {
-  const { id, summary, description, tag, body, responses, security } = operation
+  const { id, summary, description, tags, body, responses, security } = operation
   const described = Object.entries(responses).map(([status, answer]) => [status, answerObject(answer)])
   const parameters = parametersOf(path, operation)
   return {
     operationId: id,
     summary,
-    ...(description === undefined ? {} : { description }),
-    tags: [tag],
+    description,
+    tags,
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: bodyObject(body) }),
     responses: withProblemsOf(Object.fromEntries(described)),
@@ -131,9 +139,10 @@ function parametersOf(path: string, { pathParameters = {}, query, headers = [] }
 }
 
 function bodyObject(body: DescribedBody): JsonSchema {
-  const { schema, required, mediaTypes = ['application/json'], alternatives = {} } = body
+  const { schema, required, example, mediaTypes = ['application/json'], alternatives = {} } = body
   const schemas = { ...Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, schema])), ...alternatives }
-  const content = Object.entries(schemas).map(([mediaType, ofType]) => [mediaType, { schema: ofType }])
+  const examples = example === undefined ? {} : { example }
+  const content = Object.entries(schemas).map(([mediaType, ofType]) => [mediaType, { schema: ofType, ...examples }])
   return { required, content: Object.fromEntries(content) }
 }
 

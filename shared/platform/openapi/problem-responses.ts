@@ -2,24 +2,10 @@
 
 import type { JsonSchema } from '../http/operation.ts'
 import type { ProblemTable } from '../problems/problem-document.ts'
+import { headerReferences } from './header-components.ts'
 import { ref } from './json-schema.ts'
 
-/** The problems that every request can get, below the framework and in it. */
-const ofEveryRequest = [
-  'malformed-request',
-  'dot-segment',
-  'contradicting-forwarding-headers',
-  'request-timeout',
-  'expectation-failed',
-  'misdirected-request',
-  'headers-too-large',
-  'internal-error',
-]
-
-/** The problems of bodies. */
-export const bodyProblems: readonly string[] = ['invalid-body', 'unsupported-media-type', 'invalid-value']
-
-/** Names of header components by status. */
+/** Names of header fields by status. */
 export type HeadersByStatus = Readonly<Record<number, readonly string[]>>
 
 /** Header fields of problems on both servers. */
@@ -40,48 +26,61 @@ export interface Problems {
 
 type Responses = Record<string, JsonSchema>
 
+/** What a request without parameters can get. Readers and linters expect an error of the client. */
+const ofEveryRequest = ['malformed-request']
+
+/** More codes than this help no reader of one operation. */
+const maxCodes = 8
+
 /**
- * References to the responses for `codes`, by status. Adds the responses themselves to `components`.
- * @throws TypeError for a code that the table lacks
+ * References to the responses for `codes`, by status, and `default` for all other problems. Adds the responses
+ * themselves to `components`.
+ * @throws TypeError for a code that the table lacks, and for more than eight codes: a mistake in a description
  */
-export function problemResponses(
-  codes: readonly string[],
-  { problems: table, problemHeaders = {} }: Problems,
-  components: Responses,
-): Responses {
-  const byStatus = new Map<number, Set<string>>()
-  for (const code of [...codes, ...ofEveryRequest]) {
+export function problemResponses(codes: readonly string[], described: Problems, components: Responses): Responses {
+  const { problems: table } = described
+  if (codes.length > maxCodes) throw new TypeError(`An operation names ${codes.length} codes: ${codes.join(', ')}`)
+  const byStatus = new Map<number, string[]>()
+  for (const code of codes.length === 0 ? ofEveryRequest : codes) {
     const entry = table[code]
     if (!entry) throw new TypeError(`No problem entry for the code ${code}`)
-    const ofStatus = byStatus.get(entry.status) ?? new Set()
-    byStatus.set(entry.status, ofStatus.add(code))
+    byStatus.set(entry.status, [...(byStatus.get(entry.status) ?? []), code])
   }
   const responses: Responses = {}
   for (const [status, ofStatus] of byStatus) {
-    const sorted = [...ofStatus].sort()
-    const name = `${status}-${sorted.join('.')}`
-    components[name] ??= problemResponse(sorted, table, [
-      ...(sharedHeaders[status] ?? []),
-      ...(problemHeaders[status] ?? []),
-    ])
+    const sorted = ofStatus.toSorted()
+    const name = sorted.map(identifierOf).join('Or')
+    components[name] ??= problemResponse(sorted, described)
     responses[status] = { $ref: `#/components/responses/${name}` }
   }
+  components[otherProblem] ??= anyProblem(described)
+  responses.default = { $ref: `#/components/responses/${otherProblem}` }
   return responses
 }
 
-function problemResponse(codes: readonly string[], table: ProblemTable, headers: readonly string[]): JsonSchema {
-  const status = table[codes[0] ?? '']?.status
-  const schema = { allOf: [ref('Problem')], properties: { status: { const: status }, code: { enum: codes } } }
+const otherProblem = 'OtherProblem'
+
+/** `deal-held` as an identifier: `DealHeld`. */
+const identifierOf = (code: string): string =>
+  code.replace(/(?:^|[-_])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+function problemResponse(codes: readonly string[], { problems: table, problemHeaders = {} }: Problems): JsonSchema {
+  const status = table[codes[0] ?? '']?.status ?? 0
   return {
-    description: codes.map((code) => `\`${code}\`: ${table[code]?.title}.`).join('\n\n'),
-    headers: headerReferences(['X-Request-Id', ...headers]),
-    content: { 'application/problem+json': { schema } },
+    description: [...codes.map((code) => `\`${code}\`: ${table[code]?.title}.`), 'Or another code.'].join('\n\n'),
+    headers: headerReferences(['X-Request-Id', ...(sharedHeaders[status] ?? []), ...(problemHeaders[status] ?? [])]),
+    content: { 'application/problem+json': { schema: ref('Problem') } },
   }
 }
 
-/** References to header components. */
-export const headerReferences = (names: readonly string[]): JsonSchema =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+function anyProblem({ problemHeaders = {} }: Problems): JsonSchema {
+  const fields = [sharedHeaders, problemHeaders].flatMap((byStatus) => Object.values(byStatus).flat())
+  return {
+    description: 'Any other problem. `code` says which one, and `/problems/{code}` explains it.',
+    headers: headerReferences([...new Set(['X-Request-Id', ...fields])]),
+    content: { 'application/problem+json': { schema: ref('Problem') } },
+  }
+}
 
 const text = { type: 'string' } as const
 const texts = { type: 'array', items: text } as const

@@ -100,13 +100,14 @@ ${forms}
   })
 }
 
-const open = { tag: 'documentation', security: [], headers: ['IfNoneMatch'] } as const
+const open = { tags: ['documentation'], security: [], headers: ['IfNoneMatch'] } as const
 const unchanged = { description: 'It is still what `If-None-Match` names.', headers: ['ETag'] } as const
 
 const describePage = ({ id }: Place): Operation => ({
   ...open,
   id: `get${id}`,
   summary: 'Browse this documentation',
+  description: 'The OpenAPI document as a page, from which requests can be sent. It loads nothing from elsewhere.',
   responses: {
     200: { description: 'A page for browsers.', mediaType: htmlType, schema: { type: 'string' }, headers: ['ETag'] },
     304: unchanged,
@@ -118,6 +119,7 @@ const describeAsset = ({ id }: Place): Operation => ({
   ...open,
   id: `get${id}Asset`,
   summary: 'Read a file that pages load',
+  description: 'A style sheet, a script or an image of this server: pages load nothing from elsewhere.',
   responses: {
     200: {
       description: 'A style sheet, a script or an image.',

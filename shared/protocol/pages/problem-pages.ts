@@ -126,7 +126,8 @@ const describeForms = (
   schema: JsonSchema,
 ): Operation => ({
   ...operation,
-  tag: 'documentation',
+  description: 'Needs no caller, so that a client can look up a code when its credential is refused.',
+  tags: ['documentation'],
   security: [],
   headers: ['IfNoneMatch'],
   responses: {

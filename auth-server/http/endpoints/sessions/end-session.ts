@@ -10,7 +10,6 @@ import type { Authenticate, Authentication, Caller } from '../../../../shared/pr
 import type { RefuseCrossSite } from '../../../../shared/protocol/authentication/cross-site.ts'
 import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
 import { isSessionKey, sessionKeyHash } from '../../../../shared/protocol/authentication/session/session-times.ts'
-import { callerProblems } from '../../../../shared/protocol/openapi/caller-problems.ts'
 import type { Audit } from '../../../audit/audit.ts'
 import type { SessionOwner } from '../../../logins/session-store.ts'
 import { requireOwnAccount } from '../../../users/own-account.ts'
@@ -95,7 +94,7 @@ export const endSessionEndpoints = (ports: EndSessionPorts): Endpoint[] => [
 /** The credential: the session key in the path or the cookie, or else the credential of a caller of any scheme. */
 const sessionToEnd = (ports: EndSessionPorts): OwnCredential<Target> => ({
   kind: 'session',
-  problems: callerProblems,
+  problems: ['unauthenticated', 'invalid-session', 'cross-site'],
   find: async (request, authenticate) => {
     const key = request.pathParameters.key ?? ''
     if (isSessionKey(key)) return targetOfKey(request, key, ports)

@@ -84,6 +84,7 @@ export const ownLoginsEndpoint = ({ loginLists, lists }: OwnLoginsPorts) =>
     maxBodyBytes: maxOpenBodyBytes,
     id: 'listOwnLogins',
     summary: "List one's own sessions and token logins",
+    description: 'Each with the time and the address of its last use, so that a user can recognise and end the others.',
     tag,
     caller: 'required',
     query: pageParameters,

@@ -48,12 +48,13 @@ async function checkOne({ name, required, check }: Dependency) {
   }
 }
 
-const open = { tag: 'operation', problems: [], security: [] } as const
+const open = { tags: ['operation'], problems: [], security: [] } as const
 
 const healthOperation: Operation = {
   ...open,
   id: 'getHealth',
   summary: 'Ask whether the process runs',
+  description: 'It asks nobody else: a process that does not answer should be started again.',
   responses: {
     200: {
       description: 'It does.',
@@ -86,6 +87,7 @@ const readinessOperation: Operation = {
   ...open,
   id: 'getReadiness',
   summary: 'Ask whether the server can serve, each dependency named',
+  description: 'For balancers: a server that is not ready, or is about to stop, should get no requests.',
   responses: {
     200: { description: 'It can.', schema: readinessSchema },
     503: { description: 'It cannot.', schema: readinessSchema },
