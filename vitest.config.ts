@@ -5,6 +5,7 @@ import { testFilesWithoutCampaign, testFilesWithoutServices } from './scripts/te
 const selfContained = [
   'test/e2e/{docs-pages,operations,readme,start}.e2e.test.ts',
   'test/auth-server/cli/{offline-process,terminal}.e2e.test.ts',
+  'test/generators/generators.e2e.test.ts',
   'test/shared/platform/embedded/data-lock.test.ts',
 ]
 

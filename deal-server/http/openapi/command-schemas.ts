@@ -56,8 +56,8 @@ function withRepeatedId(command: Command): JsonSchema {
 }
 
 /**
- * The arguments of a command controller: the parameters, and the id of the deal as `id` or `deal`, or as both. Each form
- * is a whole schema, because generators of clients ignore an `anyOf` of `required` alone.
+ * The arguments of a command controller: the parameters, and the id of the deal as `id` or `deal`, or as both. Each
+ * form is a whole schema, because generators of clients ignore an `anyOf` of `required` alone.
  */
 export function controllerArguments(command: Command): JsonSchema {
   const { properties, required = [], ...schema } = parametersOf(command)

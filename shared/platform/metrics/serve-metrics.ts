@@ -13,7 +13,7 @@ export const metricsRoute = (metrics: Metrics): Route => ({
       id: 'getMetrics',
       tags: ['operation'],
       summary: 'Read the metrics of the process',
-      description: 'For Prometheus. No metric has a name of a user or a deal.',
+      description: 'For Prometheus. No label names a user or a resource.',
       responses: {
         200: { description: "Prometheus's text format.", schema: { type: 'string' }, mediaType: 'text/plain' },
       },

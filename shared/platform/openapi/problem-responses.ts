@@ -60,7 +60,7 @@ export function problemResponses(codes: readonly string[], described: Problems, 
 
 const otherProblem = 'OtherProblem'
 
-/** `deal-held` as an identifier: `DealHeld`. */
+/** `not-found` as an identifier: `NotFound`. */
 const identifierOf = (code: string): string =>
   code.replace(/(?:^|[-_])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
