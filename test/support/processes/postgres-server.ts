@@ -1,9 +1,11 @@
-/** A PostgreSQL server of a test's own, to stop, kill and freeze. */
+/** A PostgreSQL server of a test's own, to stop, kill and freeze, to copy as a standby and to promote. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import postgres, { type Row } from 'postgres'
+import { eventually } from '../eventually.ts'
 import { freePort } from './free-port.ts'
 
 /** Whether `PostgresServer.encrypt` can make a certificate here. */
@@ -31,8 +33,8 @@ const output = (command: string, ...args: string[]): string | undefined => {
 
 export class PostgresServer {
   readonly url: string
+  readonly port: number
   readonly #folder: string
-  readonly #port: number
   readonly #binaries: string
   readonly #settings: Readonly<Record<string, string>>
   #server: ChildProcess | undefined
@@ -40,20 +42,49 @@ export class PostgresServer {
   private constructor(binaries: string, port: number, settings: Readonly<Record<string, string>>) {
     this.#binaries = binaries
     this.#settings = settings
-    this.#port = port
+    this.port = port
     this.#folder = mkdtempSync(join(tmpdir(), 'keyhold-postgres-'))
     this.url = `postgres://postgres@127.0.0.1:${port}/postgres`
   }
 
-  /** Makes an empty cluster and starts it, with further settings. `remove` must be called in the end. */
+  /**
+   * Makes an empty cluster and starts it, with further settings. It may have standbys. `remove` must be called in the
+   * end.
+   */
   static async create(binaries: string, settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
     const server = new PostgresServer(binaries, await freePort(), settings)
-    const { uid, gid } = owner()
-    if (uid !== undefined && gid !== undefined) chownSync(server.#folder, uid, gid)
-    const options = ['-D', server.#data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C']
-    execFileSync(join(binaries, 'initdb'), options, { ...owner(), cwd: server.#folder, stdio: 'ignore' })
-    await server.start()
+    await server.#make('initdb', ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C'])
     return server
+  }
+
+  /**
+   * Makes a standby of this server, with further settings of its own, and waits until it streams. `name` is what
+   * `synchronous_standby_names` calls it. It follows the server until `cutOff` or `promote`; both must be removed.
+   */
+  async makeStandby(name = 'standby', settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+    const standby = new PostgresServer(this.#binaries, await freePort(), settings)
+    const source = `host=127.0.0.1 port=${this.port} user=postgres application_name=${name}`
+    await standby.#make('pg_basebackup', ['-d', source, '-R', '-X', 'stream', '-c', 'fast', '--no-sync'])
+    await standby.#follow().catch(async (error) => {
+      await standby.remove()
+      throw error
+    })
+    return standby
+  }
+
+  #follow(): Promise<void> {
+    return eventually(async () => {
+      const receivers = await this.query("select from pg_stat_wal_receiver where status = 'streaming'")
+      if (receivers.length === 0) throw new Error('the standby does not stream')
+    })
+  }
+
+  async #make(program: string, options: readonly string[]): Promise<void> {
+    const { uid, gid } = owner()
+    if (uid !== undefined && gid !== undefined) chownSync(this.#folder, uid, gid)
+    const args = ['-D', this.#data, ...options]
+    execFileSync(join(this.#binaries, program), args, { ...owner(), cwd: this.#folder, stdio: 'ignore' })
+    await this.start()
   }
 
   /**
@@ -72,7 +103,7 @@ export class PostgresServer {
   }
 
   async #startOnce(): Promise<void> {
-    const own = { port: this.#port, listen_addresses: '127.0.0.1', unix_socket_directories: '', fsync: 'off' }
+    const own = { port: String(this.port), listen_addresses: '127.0.0.1', unix_socket_directories: '', fsync: 'off' }
     const args = Object.entries({ ...own, ...this.#settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const server = spawn(join(this.#binaries, 'postgres'), ['-D', this.#data, ...args], {
       ...owner(),
@@ -82,7 +113,7 @@ export class PostgresServer {
     })
     this.#server = server
     await new Promise<void>((resolve, reject) => {
-      server.stderr.on('data', (line) => String(line).includes('ready to accept connections') && resolve())
+      server.stderr.on('data', (line) => /ready to accept (read-only )?connections/.test(line) && resolve())
       server.once('exit', (code) => reject(new Error(`the PostgreSQL server of the test ended with ${code}`)))
     })
   }
@@ -103,6 +134,51 @@ export class PostgresServer {
     ]
     execFileSync('openssl', args, { ...owner(), cwd: this.#data, stdio: 'ignore' })
     appendFileSync(join(this.#data, 'postgresql.conf'), 'ssl = on\n')
+  }
+
+  /** Runs one statement on a connection of its own, as the superuser. */
+  async query(statement: string): Promise<Row[]> {
+    const client = postgres(this.url, { max: 1, onnotice: () => {} })
+    try {
+      return [...(await client.unsafe(statement))]
+    } finally {
+      await client.end()
+    }
+  }
+
+  /** Changes settings that need no new start, and waits until sessions to come have them. */
+  async configure(settings: Readonly<Record<string, string>>): Promise<void> {
+    for (const [name, value] of Object.entries(settings)) await this.query(`alter system set ${name} = '${value}'`)
+    await this.query('select pg_reload_conf()')
+    await eventually(async () => {
+      for (const [name, value] of Object.entries(settings)) {
+        const [row] = await this.query(`select current_setting('${name}') as value`)
+        if (row?.value !== value) throw new Error(`${name} is still ${row?.value}`)
+      }
+    })
+  }
+
+  /** Waits until this standby has what `primary` has written so far. */
+  async catchUpWith(primary: PostgresServer): Promise<void> {
+    const [written] = await primary.query('select pg_current_wal_lsn()::text as lsn')
+    await eventually(async () => {
+      const [row] = await this.query(`select pg_last_wal_replay_lsn() >= '${written?.lsn}' as done`)
+      if (row?.done !== true) throw new Error('the standby is behind')
+    })
+  }
+
+  /** What the primary writes from now on does not reach this standby. */
+  async cutOff(): Promise<void> {
+    await this.configure({ primary_conninfo: '' })
+    await eventually(async () => {
+      const receivers = await this.query('select from pg_stat_wal_receiver')
+      if (receivers.length > 0) throw new Error('the standby still streams')
+    })
+  }
+
+  /** Makes this standby a primary, with a timeline of its own, and waits until it takes writes. */
+  async promote(): Promise<void> {
+    await this.query('select pg_promote(true, 60)')
   }
 
   /** Shuts down as an administrator would: sessions are ended with 57P01. */
