@@ -180,12 +180,13 @@ function internalRoutesOf(
   { serviceSecrets: secrets, database, cache, clock, keyRing }: AuthResources,
   { publisher, apiKeys, digestSecrets, logins, loginThrottle, hashing, audit }: Parts,
 ): Route[] {
+  const instanceId = () => publisher.instanceId()
   const useNonce = createInternalNonces({ cache: redisUrl === undefined ? undefined : cache, clock })
   return createInternalRoutes(
-    { secrets, clock, useNonce, publishedKeys: () => keyRing.publishedKeys() },
+    { secrets, clock, useNonce, publishedKeys: () => keyRing.publishedKeys(), instanceId },
     {
       principal: (username) => publisher.fill(username),
-      instanceId: () => publisher.instanceId(),
+      instanceId,
       apiKeys,
       digestSecrets,
       sessions: logins.sessions,

@@ -166,9 +166,13 @@ function followAuthServer(
 ) {
   const { cache, clock, ids, log, serviceSecret: secret, fetch = globalThis.fetch } = resources
   const onPublishedKeys = (published: string) => keys.onPublishedKeys(published)
-  const authClient = createAuthClient({ authUrl, secret, clock, ids, fetch, onPublishedKeys })
+  const authClient = createAuthClient({
+    ...{ authUrl, secret, clock, ids, fetch, onPublishedKeys },
+    followed: () => feed.instanceId(),
+    onInstance: (instanceId, before) => feed.observeInstance(instanceId, before),
+  })
   const keys: KeyStores = createKeyStores({ authClient, schemes, clock, log })
-  const feed = createPrincipalFeed({ cache, authClient, clock, log })
+  const feed: PrincipalFeed = createPrincipalFeed({ cache, authClient, clock, log })
   feed.onPublishedKeys(onPublishedKeys)
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs })
   const apiKeys = createApiKeyStore({ authClient, principals, clock, log, secret })

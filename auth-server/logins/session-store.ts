@@ -3,7 +3,9 @@
  * callers, and times come from the caller's clock, as for refresh token families.
  */
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import { requireTimeline } from '../../shared/platform/database/timeline.ts'
 import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
+import { instanceIdSql } from '../users/change-counter.ts'
 import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
 /** A new session. Times in milliseconds. */
@@ -19,15 +21,21 @@ export interface NewSession {
   readonly userAgent: string | undefined
 }
 
+/** A session, and the instance that it was read from: in another one it may not exist. */
+export interface OfInstance<Session> {
+  readonly instanceId: string
+  readonly session: Session
+}
+
 /** The store of sessions. Every method throws Unavailable when the database does not answer. */
 export interface SessionStore {
   /**
    * Starts a session with the user's current generation. Undefined when the user was disabled or deleted, or got
    * another password hash, since the password was checked.
    */
-  start(session: NewSession): Promise<Pick<KnownSession, 'version' | 'generation'> | undefined>
+  start(session: NewSession): Promise<OfInstance<Pick<KnownSession, 'version' | 'generation'>> | undefined>
   /** The session of this key, unless it is revoked. The caller checks whether it has expired. */
-  find(keyHash: string): Promise<KnownSession | undefined>
+  find(keyHash: string): Promise<OfInstance<KnownSession> | undefined>
   /**
    * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.
    */
@@ -50,14 +58,17 @@ const startSql = `with started as (
     from auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id
     where u.id = $3::text::uuid and u.password_hash = $4::text and u.enabled
     returning username_folded, generation)
-  select json_build_object('generation', s.generation, 'version', p.change_number) as session
-  from started s join auth.principals p on p.username_folded = s.username_folded`
+  select json_build_object('generation', s.generation, 'version', p.change_number) as session,
+    ${instanceIdSql} as "instanceId"
+  from started s join auth.principals p on p.username_folded = s.username_folded
+    cross join auth.principal_change_counter c`
 
 const findSql = `select json_build_object('id', s.id, 'username', u.username, 'userId', s.user_id,
     'version', p.change_number, 'generation', s.generation, 'lastUsedAt', ${milliseconds('s.last_used_at')},
-    'expiresAt', ${milliseconds('s.expires_at')}) as session
+    'expiresAt', ${milliseconds('s.expires_at')}) as session, ${instanceIdSql} as "instanceId"
   from auth.sessions s join auth.users u on u.id = s.user_id
     join auth.principals p on p.username_folded = s.username_folded and p.user_id = s.user_id
+    cross join auth.principal_change_counter c
   where s.key_hash = $1 and s.ended_at is null`
 
 const moveSql = `update auth.sessions set last_used_at = greatest(last_used_at, $2::text::timestamptz)
@@ -72,7 +83,7 @@ const ownerSql = `select s.id::text as id, u.username from auth.sessions s join 
 export const createSessionStore = (database: Pick<Database, 'query'>): SessionStore => ({
   async start(session) {
     try {
-      const rows = await database.query<{ session: { version: number; generation: number } }>(startSql, [
+      const rows = await database.query<FoundSession<{ version: number; generation: number }>>(startSql, [
         session.id,
         session.keyHash,
         session.userId,
@@ -82,15 +93,15 @@ export const createSessionStore = (database: Pick<Database, 'query'>): SessionSt
         session.clientAddress,
         session.userAgent ?? null,
       ])
-      return rows[0]?.session
+      return ofInstance(rows[0])
     } catch (error) {
       if (error instanceof DatabaseError && error.sqlState === foreignKeyViolation) return undefined
       throw error
     }
   },
   async find(keyHash) {
-    const rows = await database.query<{ session: KnownSession }>(findSql, [keyHash])
-    return rows[0]?.session
+    const rows = await database.query<FoundSession<KnownSession>>(findSql, [keyHash])
+    return ofInstance(rows[0])
   },
   async move(keyHash, { now, idleSince }) {
     const rows = await database.query(moveSql, [keyHash, timestamp(now), timestamp(idleSince)])
@@ -101,5 +112,14 @@ export const createSessionStore = (database: Pick<Database, 'query'>): SessionSt
     return rows[0]
   },
 })
+
+interface FoundSession<Session> {
+  readonly session: Session
+  /** Null on a standby. */
+  readonly instanceId: string | null
+}
+
+const ofInstance = <Session>(found: FoundSession<Session> | undefined): OfInstance<Session> | undefined =>
+  found && { session: found.session, instanceId: requireTimeline(found.instanceId) }
 
 const timestamp = (ms: number) => new Date(ms).toISOString()

@@ -67,7 +67,7 @@ async function start(
   const [id, key, createdAt] = [ids.uuid(), ids.secret(sessionKeyBytes), clock.now()]
   const keyHash = sessionKeyHash(key)
   const expiresAt = createdAt + sessionMaxTtlSeconds * 1000
-  const started = await sessionStore.start({
+  const begun = await sessionStore.start({
     id,
     keyHash,
     userId,
@@ -77,8 +77,10 @@ async function start(
     clientAddress,
     userAgent: storedUserAgent(userAgent),
   })
-  if (!started) return undefined
-  await sessions.remember(keyHash, { id, username, userId, ...started, lastUsedAt: createdAt, expiresAt })
+  if (!begun) return undefined
+  const { session: started, instanceId } = begun
+  const session = { id, username, userId, ...started, lastUsedAt: createdAt, expiresAt }
+  await sessions.remember(keyHash, { session, instanceId })
   const replaced: SessionOwner[] = []
   for (const former of replacedKeys.filter(isSessionKey).slice(0, maxReplaced)) {
     replaced.push(...(await replace(ports, former)))

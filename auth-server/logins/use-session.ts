@@ -8,13 +8,12 @@ import {
   type KnownSession,
   sessionCacheKey,
 } from '../../shared/protocol/authentication/session/session-times.ts'
-import type { SessionStore } from './session-store.ts'
+import type { OfInstance, SessionStore } from './session-store.ts'
 
 /** The systems and the setting that sessions use. */
 export interface UseSessionPorts {
   readonly sessionStore: SessionStore
   readonly cache: Pick<Cache, 'putVersioned'>
-  readonly publisher: { instanceId(): Promise<string> }
   readonly clock: Clock
   /** SESSION_IDLE_TTL. */
   readonly sessionIdleTtlSeconds: number
@@ -22,43 +21,52 @@ export interface UseSessionPorts {
 
 /** Sessions in the database. Only this code moves the last-action time. */
 export interface StoredSessions extends Sessions {
-  /** Puts the session into the cache for deal servers. Does nothing while the cache is away. */
-  remember(keyHash: string, session: KnownSession): Promise<void>
+  /** Puts the session into the cache for deal servers of its instance. Does nothing while the cache is away. */
+  remember(keyHash: string, found: OfInstance<KnownSession>): Promise<void>
+  /** The session, for an action or without one, which is then in the cache too. @throws Unavailable */
+  share(keyHash: string, isAction: boolean): Promise<KnownSession | undefined>
 }
 
 /** Creates the sessions over these ports. */
 export function createStoredSessions(ports: UseSessionPorts): StoredSessions {
-  const { sessionStore, cache, publisher, clock } = ports
+  const { sessionStore, cache, clock } = ports
   const idleTtlMs = ports.sessionIdleTtlSeconds * 1000
 
-  const look = async (keyHash: string): Promise<KnownSession | undefined> => {
-    const session = await sessionStore.find(keyHash)
-    return session && !isOver(session, clock.now(), idleTtlMs) ? session : undefined
+  const find = async (keyHash: string): Promise<OfInstance<KnownSession> | undefined> => {
+    const found = await sessionStore.find(keyHash)
+    return found && !isOver(found.session, clock.now(), idleTtlMs) ? found : undefined
   }
 
-  const remember = async (keyHash: string, session: KnownSession): Promise<void> => {
+  const remember = async (keyHash: string, { session, instanceId }: OfInstance<KnownSession>): Promise<void> => {
     const endsAt = Math.min(session.expiresAt, session.lastUsedAt + idleTtlMs)
     const ttlSeconds = Math.ceil((endsAt - clock.now()) / 1000)
     if (ttlSeconds <= 0) return
     try {
-      const key = sessionCacheKey(await publisher.instanceId(), keyHash)
+      const key = sessionCacheKey(instanceId, keyHash)
       await cache.putVersioned(key, { version: session.version, value: JSON.stringify(session) }, { ttlSeconds })
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
     }
   }
 
+  const use = async (keyHash: string): Promise<OfInstance<KnownSession> | undefined> => {
+    const found = await find(keyHash)
+    const now = clock.now()
+    if (!found || !isStepDue(found.session, now, idleTtlMs)) return found
+    if (!(await sessionStore.move(keyHash, { now, idleSince: now - idleTtlMs }))) return find(keyHash)
+    const moved = { ...found, session: { ...found.session, lastUsedAt: now } }
+    await remember(keyHash, moved)
+    return moved
+  }
+
   return {
-    look,
     remember,
-    use: async (keyHash) => {
-      const session = await look(keyHash)
-      const now = clock.now()
-      if (!session || !isStepDue(session, now, idleTtlMs)) return session
-      if (!(await sessionStore.move(keyHash, { now, idleSince: now - idleTtlMs }))) return look(keyHash)
-      const moved = { ...session, lastUsedAt: now }
-      await remember(keyHash, moved)
-      return moved
+    look: async (keyHash) => (await find(keyHash))?.session,
+    use: async (keyHash) => (await use(keyHash))?.session,
+    share: async (keyHash, isAction) => {
+      const found = await (isAction ? use(keyHash) : find(keyHash))
+      if (found) await remember(keyHash, found)
+      return found?.session
     },
   }
 }

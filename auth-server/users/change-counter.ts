@@ -1,34 +1,42 @@
-/** The row that counts the changes of principals and holds the instance id. */
+/** The row that counts the changes of principals and names the instance. */
 import type { Database } from '../../shared/platform/database/database.ts'
+import { requireTimeline, timelineSql } from '../../shared/platform/database/timeline.ts'
 
 /** The error message when the row is missing. */
 export const noCounter = 'auth.principal_change_counter has no row: the migrations have not all been applied'
 
 /** The contents of the row. */
 export interface ChangeCounter {
-  /** The instance id of the database. */
+  /** The instance id of the database, see `instanceIdSql`. */
   readonly instanceId: string
   /** The latest principal version. */
   readonly value: number
 }
 
-/** The database was replaced by another one while this process ran. */
+/** The database was replaced by another one, or another server took over, while this process ran. */
 export class OtherInstance extends Error {
   override readonly name = 'OtherInstance'
 }
 
-const counterSql =
-  'select value::text as value, installation_id::text as "instanceId" from auth.principal_change_counter'
+/**
+ * SQL for the instance id, in a statement over `auth.principal_change_counter c`: a UUID made of the installation id in
+ * that row and of the timeline (version 8, RFC 9562 §5.8). A version number means one change within one instance only,
+ * so whatever reads version numbers reads this with the same statement. Null on a standby.
+ */
+export const instanceIdSql = `(select overlay(overlay(left(digest, 32) placing '8' from 13) placing '8' from 17)::uuid::text
+    from encode(sha256(convert_to(c.installation_id || ' ' || ${timelineSql}, 'UTF8')), 'hex') digest)`
+
+const counterSql = `select c.value::text as value, ${instanceIdSql} as "instanceId" from auth.principal_change_counter c`
 
 /** Reads the row. @throws Unavailable */
 export async function readChangeCounter(database: Pick<Database, 'query'>): Promise<ChangeCounter> {
-  const [row] = await database.query<{ value: string; instanceId: string }>(counterSql)
+  const [row] = await database.query<{ value: string; instanceId: string | null }>(counterSql)
   if (!row) throw new TypeError(noCounter)
-  return { instanceId: row.instanceId, value: Number(row.value) }
+  return { instanceId: requireTimeline(row.instanceId), value: Number(row.value) }
 }
 
 /** Checks that data come from the expected instance. @throws OtherInstance */
 export function assertSameInstance(found: { readonly instanceId: string }, expected: string): void {
   if (found.instanceId === expected) return
-  throw new OtherInstance(`the database was replaced: it is instance ${found.instanceId} now`)
+  throw new OtherInstance(`another database or server took over: it is instance ${found.instanceId} now`)
 }

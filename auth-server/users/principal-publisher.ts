@@ -58,7 +58,10 @@ export interface PrincipalPublisher {
   reloaded(username: string): Promise<void>
   /** The record from the database. Puts it into the cache for the next reader, if there is one. @throws Unavailable */
   fill(username: string): Promise<InstancePrincipal>
-  /** The id of the instance, read from the database once. @throws Unavailable */
+  /**
+   * The id of the instance. It is read from the database once, and compared at every publication and every `fill`: it
+   * may name the former instance for a moment after another server took over. @throws Unavailable
+   */
   instanceId(): Promise<string>
   health(): PublisherHealth
 }
@@ -148,6 +151,7 @@ class Publisher implements PrincipalPublisher {
     const { instanceId, record } = await readPrincipal(this.#ports, username)
     if (record && fillable?.instanceId === instanceId)
       await putRecord(this.#ports.cache, { instanceId, record }, fillable.since).catch(() => false)
+    if (this.#instanceId !== undefined && this.#instanceId !== instanceId) this.#startAnew()
     return { instanceId, record }
   }
 
@@ -189,7 +193,10 @@ class Publisher implements PrincipalPublisher {
     try {
       const instanceId = await this.instanceId()
       const start = { instanceId, cursor: this.#cursor, reloads: [...reloads] }
-      this.#cursor = await publishPrincipals(this.#ports, start)
+      const upTo = await publishPrincipals(this.#ports, start)
+      // Meanwhile `fill` may have read from another instance, in which that version means another change.
+      if (this.#instanceId !== instanceId) throw new OtherInstance('another instance was read from meanwhile')
+      this.#cursor = upTo
       this.#publishedAt = this.#ports.clock.monotonic()
       this.#report(undefined)
       return true

@@ -5,10 +5,11 @@
 
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { requireTimeline } from '../../shared/platform/database/timeline.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
-import { noCounter } from './change-counter.ts'
+import { instanceIdSql, noCounter } from './change-counter.ts'
 import { effectiveRights } from './rights.ts'
 import { isUsername } from './user.ts'
 
@@ -53,7 +54,7 @@ export const principalFactsSql = (aliveSince: string): string => `(select json_b
     where t.user_id = p.user_id and t.expires_at > ${aliveSince}) e), '[]'))
   from (select 1) one left join auth.users u on u.id = p.user_id)`
 
-const readSql = `select c.installation_id::text as "instanceId",
+const readSql = `select ${instanceIdSql} as "instanceId",
   (select ${principalFactsSql('$2::text::timestamptz')} from auth.principals p where p.username_folded = $1) as facts
   from auth.principal_change_counter c`
 
@@ -85,7 +86,8 @@ export async function readPrincipal(
   // No user has the empty name.
   const name = isUsername(username) ? foldUsername(username) : ''
   const parameters = [name, tokensAliveSince(clock)]
-  const [row] = await database.query<{ instanceId: string; facts: PrincipalFacts | null }>(readSql, parameters)
+  const [row] = await database.query<{ instanceId: string | null; facts: PrincipalFacts | null }>(readSql, parameters)
   if (!row) throw new TypeError(noCounter)
-  return { instanceId: row.instanceId, record: row.facts ? toPrincipalRecord(row.facts) : undefined }
+  const instanceId = requireTimeline(row.instanceId)
+  return { instanceId, record: row.facts ? toPrincipalRecord(row.facts) : undefined }
 }

@@ -10,6 +10,7 @@
 import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { requireTimeline } from '../../shared/platform/database/timeline.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import {
   type FeedMessage,
@@ -19,7 +20,7 @@ import {
 } from '../../shared/protocol/principal/change-feed.ts'
 import { instanceKey } from '../../shared/protocol/principal/instance-id.ts'
 import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/protocol/principal/record.ts'
-import { assertSameInstance, noCounter, readChangeCounter } from './change-counter.ts'
+import { assertSameInstance, instanceIdSql, noCounter, readChangeCounter } from './change-counter.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
 
 /** The cache key of the published version. */
@@ -59,14 +60,15 @@ export class DatabaseBehindCache extends Error {
 }
 
 interface Batch {
-  readonly instanceId: string
+  /** Null on a standby. */
+  readonly instanceId: string | null
   readonly counter: number
   readonly tail: readonly PrincipalFacts[]
   readonly reloaded: readonly PrincipalFacts[]
 }
 
 const batchSql = `select json_build_object(
-  'instanceId', c.installation_id, 'counter', c.value,
+  'instanceId', ${instanceIdSql}, 'counter', c.value,
   'tail', coalesce((select json_agg(t.facts order by t.change_number) from (
     select p.change_number, ${principalFactsSql('$2::text::timestamptz')} as facts from auth.principals p
     where p.change_number > $1::text::bigint order by p.change_number limit ${batchSize}) t), '[]'),
@@ -146,7 +148,7 @@ async function readBatch({ database, clock }: PublishPorts, after: number, start
   const parameters = [String(after), tokensAliveSince(clock), JSON.stringify(start.reloads)]
   const [row] = await database.query<{ batch: Batch }>(batchSql, parameters)
   if (!row) throw new TypeError(noCounter)
-  assertSameInstance(row.batch, start.instanceId)
+  assertSameInstance({ instanceId: requireTimeline(row.batch.instanceId) }, start.instanceId)
   return row.batch
 }
 

@@ -72,6 +72,13 @@ export interface AuthClientPorts {
   readonly fetch: typeof globalThis.fetch
   /** Called with the published keys in every response (`shared/protocol/internal-api/published-keys.ts`). */
   readonly onPublishedKeys?: (keys: string) => void
+  /** The instance that is followed now. */
+  readonly followed?: () => string | undefined
+  /**
+   * Called with the instance that a response is true of, and the one that was followed when its request was made: what
+   * the response says is of no use while another one is followed.
+   */
+  readonly onInstance?: (instanceId: string, before: string | undefined) => void
 }
 
 /** The deadline of a response of an auth server that is not frozen, in milliseconds. */
@@ -118,11 +125,14 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
   const [request, requestDocument] = [failFast(questions.ask), failFast(documents.ask)]
   const ask = async (question: InternalQuestion): Promise<InternalResponse> => {
     const asked = requestOf(question)
+    const before = ports.followed?.()
     const answer = await request(asked)
     requireProved(answer, { secret, nonce: asked.nonce })
     const { status, headers, text } = answer
     const keys = headers.get(keySetHeader)
     if (keys !== null) ports.onPublishedKeys?.(keys)
+    const instance = instanceIdSchema.safeParse(headers.get(instanceHeader))
+    if (instance.success) ports.onInstance?.(instance.data, before)
     return { status, headers, body: text === '' ? undefined : parseJson(text) }
   }
   return {

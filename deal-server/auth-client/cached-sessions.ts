@@ -67,14 +67,12 @@ export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
     traceContext?: Traced,
   ): Promise<KnownSession | undefined> => {
     try {
-      const moved = await askAuthServer(ports, { keyHash, isAction: true }, traceContext)
-      if (moved) held.set(keyHash, moved)
-      else held.delete(keyHash)
-      return moved
+      const ask = () => askAuthServer(ports, { keyHash, isAction: true }, traceContext)
+      return await held.renew(keyHash, ask, traceContext)
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
       const moved = { ...session, lastUsedAt: clock.now() }
-      held.set(keyHash, moved)
+      held.replace(keyHash, session, moved)
       return moved
     }
   }

@@ -5,8 +5,8 @@
  * and the connection answers. Complete: each message began where those before it ended. A gap begins a new epoch;
  * records loaded in an earlier epoch are not believed.
  *
- * The auth server says which instance to follow. When its database is replaced, everything known of the former instance
- * is dropped.
+ * The auth server says which instance to follow. When its database is replaced, or another PostgreSQL server has taken
+ * over, everything known of the former instance is dropped.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
@@ -68,7 +68,7 @@ export interface PrincipalFeedPorts {
 
 /** How long a minimum version is kept, in milliseconds: much longer than any load takes. */
 const minVersionKeptMs = 60_000
-/** Pause before the auth server is asked again for its instance, in milliseconds. */
+/** Pause before the auth server is asked again for its instance, while the feed is not current, in milliseconds. */
 const retryMs = 500
 
 /** The feed of one deal server; not current before it is started. */
@@ -96,8 +96,8 @@ class FollowedFeed implements PrincipalFeed {
   async start(): Promise<void> {
     await this.#ask().catch((err: unknown) => {
       this.#ports.log.warn({ err }, 'The auth server did not name its instance; asking again')
-      void this.#keepAsking()
     })
+    void this.#keepAsking()
     await this.#subscription
   }
 
@@ -155,11 +155,12 @@ class FollowedFeed implements PrincipalFeed {
     this.observeInstance(await this.#ports.authClient.instanceId(), before)
   }
 
+  /** While the feed is not current, another instance may have taken the place of the one that is followed. */
   async #keepAsking(): Promise<void> {
     const { signal } = this.#stopping
-    while (!signal.aborted && this.#instanceId === undefined) {
+    while (!signal.aborted) {
       await sleep(retryMs, undefined, { signal, ref: false }).catch(() => undefined)
-      if (!signal.aborted && this.#instanceId === undefined) await this.#ask().catch(() => undefined)
+      if (!signal.aborted && !this.isCurrent()) await this.#ask().catch(() => undefined)
     }
   }
 

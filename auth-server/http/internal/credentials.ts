@@ -75,7 +75,5 @@ const passwordEndpoint = ({ verifyBasic, secrets }: CredentialEndpointPorts) =>
 /** Stores the session in the cache too, where all deal servers find it. */
 const sessionEndpoint = ({ sessions }: CredentialEndpointPorts) =>
   defineInternalEndpoint(sessionExchange, async ({ body: { keyHash, isAction } }) => {
-    const session = await (isAction ? sessions.use(keyHash) : sessions.look(keyHash))
-    if (session) await sessions.remember(keyHash, session)
-    return { body: { session: session ?? null } }
+    return { body: { session: (await sessions.share(keyHash, isAction)) ?? null } }
   })

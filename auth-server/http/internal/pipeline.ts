@@ -17,6 +17,7 @@ import {
   internalSchemeName,
 } from '../../../shared/protocol/internal-api/requests.ts'
 import {
+  instanceHeader,
   internalMacHeader,
   keySetHeader,
   macOfInternalResponse,
@@ -32,6 +33,8 @@ export interface InternalPorts {
   readonly useNonce: UseInternalNonce
   /** The published keys of the moment. Every response carries them in a header field. */
   publishedKeys(): string
+  /** The instance id of the database. Every success carries it in a header field. @throws Unavailable */
+  instanceId(): Promise<string>
 }
 
 /** Makes the routes of these endpoints. */
@@ -48,8 +51,10 @@ export function internalRoutes(ports: InternalPorts, endpoints: readonly Interna
       const { requestBody, responseBody } = exchange
       const body = requestBody && (await readBodyAs(request, requestBody)) // parse and schema: 400, 415, 422
       const input = { path: request.pathParameters, query: request.query, body, secret: caller.secret }
+      // Read before the work: when another server takes over meanwhile, the answer bears the former id.
+      const instance = { [instanceHeader]: await ports.instanceId() }
       const reply = await handle(input) // existence: 404; the checked credential: 401, 429
-      const headers = { ...noStore, ...reply.headers }
+      const headers = { ...noStore, ...instance, ...reply.headers }
       return responseBody ? jsonResponse(200, reply.body, headers) : emptyResponse(204, headers)
     },
     // The MAC covers the response as it goes out, also a refusal, when the request proved a service secret.

@@ -2,8 +2,8 @@
  * Cache of credentials that the auth server has checked (API keys, Digest secrets, sessions, right passwords), in
  * memory only. An entry is valid while the version of its user's principal record has not grown: every change of a
  * credential is a change of its principal, so the change feed keeps the entries fresh, too. Versions cannot be compared
- * across databases: when the auth database is replaced, for example by an older one from a backup, the cache is
- * cleared.
+ * across instances: when the auth database is replaced, for example by an older one from a backup or by a promoted
+ * standby, the cache is cleared.
  */
 import { type BoundedCache, createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -31,8 +31,8 @@ export interface CredentialCache<Value extends OfUser> {
   get(key: string, load: () => Promise<Value | undefined>, traceContext?: Traced): Promise<Value | undefined>
   /** Loads and caches the value, even if one is cached. @throws errors of `load`; Unavailable */
   renew(key: string, load: () => Promise<Value | undefined>, traceContext?: Traced): Promise<Value | undefined>
-  /** Replaces the cached value. */
-  set(key: string, value: Value): void
+  /** Replaces exactly this cached value; does nothing when another one is cached, or none any more. */
+  replace(key: string, former: Value, value: Value): void
   delete(key: string): void
 }
 
@@ -100,9 +100,8 @@ class CredentialsInMemory<Value extends OfUser> implements CredentialCache<Value
     return this.#loadOnce(key, load)
   }
 
-  set(key: string, value: Value): void {
-    this.#unknown?.delete(key)
-    this.#values.set(key, value)
+  replace(key: string, former: Value, value: Value): void {
+    if (this.#values.get(key) === former) this.#values.set(key, value)
   }
 
   delete(key: string): void {
@@ -122,7 +121,10 @@ class CredentialsInMemory<Value extends OfUser> implements CredentialCache<Value
       .then((value) => {
         if (then !== this.#instances) return value
         if (value) this.#values.set(key, value)
-        else this.#unknown?.set(key, true)
+        else {
+          this.#values.delete(key)
+          this.#unknown?.set(key, true)
+        }
         return value
       })
       .finally(() => this.#loading.get(key) === started && this.#loading.delete(key))

@@ -13,7 +13,7 @@ export const internalMacHeader = 'keyhold-internal-mac'
 /** The header field of every answer that says which keys are published (`tokens/key-set.ts`). */
 export const keySetHeader = 'keyhold-keys'
 
-/** The header field of answers about a principal that says which instance they are true of. */
+/** The header field of answers that says which instance they are true of. */
 export const instanceHeader = 'keyhold-installation'
 
 /** The parts of a response that the MAC covers. */

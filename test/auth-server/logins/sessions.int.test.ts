@@ -96,9 +96,9 @@ describeOnDatabases('sessions in the database', (open) => {
     const now = clock.now() + 10 * minute
     expect(await world.sessionStore.move(hash, { now, idleSince: 0 })).toBe(true)
     expect(await world.sessionStore.move(hash, { now: now - minute, idleSince: 0 })).toBe(true)
-    expect((await world.sessionStore.find(hash))?.lastUsedAt).toBe(now)
+    expect((await world.sessionStore.find(hash))?.session.lastUsedAt).toBe(now)
     expect(await world.sessionStore.move(hash, { now: now + hour, idleSince: now })).toBe(false)
-    expect((await world.sessionStore.find(hash))?.lastUsedAt).toBe(now)
+    expect((await world.sessionStore.find(hash))?.session.lastUsedAt).toBe(now)
   })
 
   it('that were idle for too long are not brought back by an action', async () => {

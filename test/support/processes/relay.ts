@@ -15,11 +15,17 @@ export interface RelayRules {
   fromServer(data: Buffer, peer: Socket): void
 }
 
-/** Starts a relay to `targetPort` on the loopback interface. */
-export async function startRelay(targetPort: number, { fromClient, fromServer }: RelayRules): Promise<Relay> {
+/**
+ * Starts a relay to `targetPort` on the loopback interface. A function is asked at each connection: the server may
+ * move.
+ */
+export async function startRelay(
+  targetPort: number | (() => number),
+  { fromClient, fromServer }: RelayRules,
+): Promise<Relay> {
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
-    const target = connect(targetPort, '127.0.0.1')
+    const target = connect(typeof targetPort === 'number' ? targetPort : targetPort(), '127.0.0.1')
     for (const [socket, peer] of [[client, target] as const, [target, client] as const]) {
       sockets.add(socket)
       socket.on('error', () => undefined)

@@ -1,0 +1,103 @@
+/**
+ * A standby that lacks the last changes becomes the primary, and numbers of changes are assigned a second time: no
+ * server honours what only the lost branch has known.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { campaign } from '../support/campaign.ts'
+import { openSender, type SendWith } from '../support/clients/scheme-clients/send-with.ts'
+import { sessionClient } from '../support/clients/scheme-clients/session.ts'
+import { signedRequestClient } from '../support/clients/scheme-clients/signed-request.ts'
+import { eventually } from '../support/eventually.ts'
+import { findPostgresBinaries } from '../support/processes/postgres-server.ts'
+import { type PromotablePostgres, startPromotablePostgres } from '../support/processes/promotable-postgres.ts'
+import { redisServerInstalled } from '../support/processes/redis-server.ts'
+import { openPostgresAndRedis } from '../support/stores/backends.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
+
+const binaries = findPostgresBinaries()
+const canRun = binaries !== undefined && redisServerInstalled
+const rounds = campaign({ short: 1, long: 10 })
+
+describe.skipIf(!canRun)('after a promotion that lost changes', () => {
+  let postgres: PromotablePostgres
+  let stack: Stack
+  let admin: string
+  const tokens = new Map<string, string>()
+
+  beforeAll(async () => {
+    postgres = await startPromotablePostgres(binaries ?? '')
+    stack = await openStack(() => openPostgresAndRedis(postgres.url), { dealServers: 2 })
+    admin = (await stack.logIn('admin')).access
+  })
+  afterAll(async () => {
+    await stack?.close()
+    await postgres?.remove()
+  })
+
+  const change = async (username: string, json: object) => {
+    const { status, text } = await stack.auth.send(`/users/${username}`, { method: 'PATCH', token: admin, json })
+    if (status !== 200) throw new Error(`the change of ${username} was answered ${status}: ${text}`)
+  }
+  const read = { path: '/rest/v1/deals', sent: {} }
+  const create = { path: '/rest/v1/deals/', sent: { json: { name: 'deal', price: 1 } } }
+  const bearer =
+    (username: string): SendWith =>
+    (server, { path, sent }) =>
+      server.send(path, { ...sent, token: String(tokens.get(username)) })
+  /** What each deal server answers. */
+  const statuses = async (send: SendWith, request: typeof read | typeof create) => {
+    const replies = await Promise.all(stack.deals.map((server) => send(server, request)))
+    return replies.map(({ status }) => status)
+  }
+
+  it.each(Array.from({ length: rounds }, (_, round) => round + 1))(
+    'no server honours a right, a disabling, a session, a key or a user of the lost branch (round %i)',
+    async (round) => {
+      if (round > 1) await postgres.renewStandby()
+      admin = (await stack.logIn('admin')).access
+      for (const username of ['bob', 'carol']) tokens.set(username, (await stack.logIn(username)).access)
+      const [bob, carol] = [bearer('bob'), bearer('carol')]
+      expect(await statuses(bob, create)).toEqual([403, 403])
+      expect(await statuses(carol, read)).toEqual([200, 200])
+
+      await postgres.cutStandbyOff()
+      const lostUser = `lost-${round}`
+      const password = 'a long enough passphrase'
+      const { status } = await stack.auth.send('/users', {
+        token: admin,
+        json: { username: lostUser, password, roles: ['viewer'] },
+      })
+      expect(status).toBe(201)
+      tokens.set(lostUser, (await stack.logIn(lostUser, password)).access)
+      const session = await openSender(sessionClient, stack, 'bob')
+      const key = await openSender(signedRequestClient, stack, 'bob')
+      await change('bob', { roles: ['admin'] })
+      await change('carol', { enabled: false })
+      const lost = { session, key, lostUser: bearer(lostUser) }
+      for (const send of Object.values(lost)) expect(await statuses(send, read)).toEqual([200, 200])
+      expect(await statuses(bob, create)).toEqual([201, 201])
+      expect(await statuses(carol, read)).toEqual([401, 401])
+
+      await postgres.promote()
+      // As many changes of others as the lost branch had, and more: their numbers are used again.
+      await eventually(() => change('dave', { roles: [] }))
+      for (let count = 0; count < 4; count += 1) {
+        for (const roles of [['viewer'], []]) await change('dave', { roles })
+      }
+      // What deal servers read before the promotion serves for the second that every change may take.
+      await eventually(async () => expect(await statuses(bob, create)).toEqual([403, 403]))
+      await eventually(async () => {
+        const feed = { name: 'principal-feed', status: 'ok', required: false }
+        for (const { send } of stack.deals) expect((await send('/readyz')).body.dependencies).toContainEqual(feed)
+      })
+
+      expect(await statuses(bob, create)).toEqual([403, 403])
+      expect(await statuses(carol, read)).toEqual([200, 200])
+      for (const [name, send] of Object.entries(lost)) {
+        expect({ name, statuses: await statuses(send, read) }).toEqual({ name, statuses: [401, 401] })
+      }
+      const { body } = await stack.auth.send('/users/bob', { token: admin })
+      expect(body.roles).toEqual(['viewer'])
+    },
+  )
+})
