@@ -129,10 +129,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     const answer = await request(asked)
     requireProved(answer, { secret, nonce: asked.nonce })
     const { status, headers, text } = answer
-    const keys = headers.get(keySetHeader)
-    if (keys !== null) ports.onPublishedKeys?.(keys)
-    const instance = instanceIdSchema.safeParse(headers.get(instanceHeader))
-    if (instance.success) ports.onInstance?.(instance.data, before)
+    handOn(headers, before, ports)
     return { status, headers, body: text === '' ? undefined : parseJson(text) }
   }
   return {
@@ -160,6 +157,18 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       throw new Unavailable('auth-server', { cause: new Error(`${path} answered ${status}`) })
     },
   }
+}
+
+/** What every response says besides its answer. `before` was followed when its request was made. */
+function handOn(
+  headers: Headers,
+  before: string | undefined,
+  { onPublishedKeys, onInstance }: Pick<AuthClientPorts, 'onPublishedKeys' | 'onInstance'>,
+): void {
+  const keys = headers.get(keySetHeader)
+  if (keys !== null) onPublishedKeys?.(keys)
+  const instance = instanceIdSchema.safeParse(headers.get(instanceHeader))
+  if (instance.success) onInstance?.(instance.data, before)
 }
 
 /** @throws Unavailable without a response before the deadline or the abort */

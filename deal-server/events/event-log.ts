@@ -3,10 +3,19 @@
  * position. An event becomes visible when all transactions older than its own have ended. So no event ever appears
  * before an event that was visible earlier (docs/deal-model.md#event-order). `store/event-log.ts` implements it.
  */
+import { timelineMark } from '../../shared/platform/database/timeline.ts'
+
+/**
+ * The id of the timeline (`shared/platform/database/timeline.ts`). When it changes, another server took over, and
+ * positions and numbers of transactions may stand for other events than before.
+ */
+export type TimelineId = string
 
 /** An event as it was stored. Amounts in `data` are minor units of `currency`. */
 export interface StoredEvent {
   readonly position: number
+  /** The timeline that it was read from. */
+  readonly timeline: TimelineId
   readonly id: string
   readonly dealId: string
   readonly sequence: number
@@ -24,6 +33,13 @@ export interface StoredEvent {
   readonly correlationId: string
   readonly schemaVersion: number
 }
+
+/**
+ * A position as clients see it: the number, a hyphen, and a mark of the timeline, without which the number may stand
+ * for another event.
+ */
+export const markedPosition = ({ position, timeline }: Pick<StoredEvent, 'position' | 'timeline'>): string =>
+  `${position}-${timelineMark(timeline)}`
 
 /** A place in the order of the log. Position 0 is before all events of its transaction. */
 export interface Place {
@@ -75,6 +91,7 @@ export interface EventPage {
   /** With `isLast`: all events of transactions below this one were read, and none can follow in this run. */
   readonly horizon: number
   readonly runId: RunId
+  readonly timeline: TimelineId
   /** True when no more events are visible now. */
   readonly isLast: boolean
   /** The transaction of the first event that is written but not visible yet. */
@@ -106,6 +123,7 @@ export interface ReadOptions {
 export interface LogSnapshot {
   readonly snapshot: Snapshot
   readonly runId: RunId
+  readonly timeline: TimelineId
   /** The last visible event; the beginning when there is none. */
   readonly last: Place
   /** The place of the event at the given position; undefined without such an event. */

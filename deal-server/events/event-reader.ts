@@ -6,7 +6,7 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import type { EventLag } from './event-lag.ts'
-import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place } from './event-log.ts'
+import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place, type TimelineId } from './event-log.ts'
 
 /** An event and its text on a stream. */
 export interface EncodedEvent {
@@ -24,8 +24,8 @@ export interface EncodedPage {
 export interface Follower {
   /** Gets the next page; pages come in order and without gaps. */
   onPage(page: EncodedPage): void
-  /** The database was restarted or replaced: the follower must begin again. */
-  onRestart(): void
+  /** The database was restarted, or another one took over: the follower is none any more, and must begin again. */
+  onRestart(timeline: TimelineId): void
 }
 
 /** The parts that a reader uses. */
@@ -72,13 +72,16 @@ export class EventReader {
 
   /**
    * Adds a follower that has read the whole log, with `page` as its last page. It gets every later page; a page may
-   * repeat events that the follower read itself. Returns false when the reader is ahead of the follower: then
-   * the follower must continue to read by itself.
+   * repeat events that the follower read itself. Returns false when the reader is ahead of the follower, or has not
+   * read the follower's run of the database: then the follower must continue to read by itself.
    */
   join(follower: Follower, { end, horizon, runId }: EventPage): boolean {
     if (this.#followers.size === 0) {
       this.#place = { ...end }
       this.#runId = runId
+    } else if (runId !== this.#runId) {
+      this.wakeUp()
+      return false
     } else if (isBefore({ xid: horizon, position: 0 }, this.#place)) return false
     this.#followers.add(follower)
     if (!this.#isRunning) void this.#run()
@@ -120,7 +123,10 @@ export class EventReader {
       lag.observe(page)
       if (page.runId !== this.#runId) return this.#onRestart(page)
       this.#place = page.end
-      const encoded = { events: page.events.map((event) => ({ event, text: encode(event) })), end: page.end }
+      const encoded = {
+        events: page.events.map((event) => ({ event, text: encode(event) })),
+        end: page.end,
+      }
       for (const follower of [...this.#followers]) follower.onPage(encoded)
       return page
     } catch (err) {
@@ -129,14 +135,12 @@ export class EventReader {
     }
   }
 
-  /**
-   * Ends all streams after a crash, or after a failover that lost events. Clients reconnect and name their last event.
-   */
+  /** Lets all streams go: after a crash they end, after a failover they begin again. */
   #onRestart(page: EventPage): EventPage {
-    this.#ports.logger.warn('The database was restarted or replaced: all event streams are ended')
+    this.#ports.logger.warn('The database was restarted, or another server took over: all event streams begin again')
     const followers = [...this.#followers]
     this.#followers.clear()
-    for (const follower of followers) follower.onRestart()
+    for (const follower of followers) follower.onRestart(page.timeline)
     return page
   }
 

@@ -7,7 +7,15 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
-import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place, type RunId } from './event-log.ts'
+import {
+  type EventLog,
+  type EventPage,
+  isBefore,
+  type LoggedEvent,
+  type Place,
+  type RunId,
+  type TimelineId,
+} from './event-log.ts'
 import type { EncodedPage, EventReader, Follower } from './event-reader.ts'
 import type { StreamStart } from './stream-request.ts'
 
@@ -16,6 +24,8 @@ export interface StreamPorts {
   readonly log: EventLog
   readonly reader: EventReader
   readonly encode: (event: LoggedEvent) => Uint8Array
+  /** The text that says: what the client knows is outdated, and the stream goes on after this place. */
+  readonly encodeReset: (place: Place, timeline: TimelineId) => Uint8Array
   readonly clock: Clock
   readonly logger: Pick<Log, 'warn' | 'debug'>
 }
@@ -43,6 +53,8 @@ export interface OpenedStream {
   readonly start: StreamStart
   /** Set for a stream of one deal: reads of the log are limited to it. */
   readonly dealId: string | undefined
+  /** True for an event that the client asked for. */
+  isWanted(event: LoggedEvent): boolean
   /** Checks the caller's right again. @throws ProblemError without the right; Unavailable when it cannot be checked */
   mayRead(): Promise<Visibility>
 }
@@ -55,6 +67,8 @@ interface Batch {
 
 /** Pause before the next attempt to read the database, in milliseconds. */
 const retryMs = 500
+/** Pause of a stream that the shared reader cannot take over yet, in milliseconds. */
+const shortPauseMs = 5
 /** The begin of every stream: the time after which a client reconnects, in milliseconds. */
 const preamble = 'retry: 1000\n\n'
 const heartbeat = ':\n\n'
@@ -67,8 +81,13 @@ export class EventStream implements Follower {
   readonly #body: BodyStream
   /** All wanted events up to this place were sent. */
   #place: Place
+  #includes: (event: LoggedEvent) => boolean
   /** The run of the database; known after the first read. */
   #runId: RunId | undefined
+  /** The timeline of the place; known after the first read. */
+  #timeline: TimelineId | undefined
+  /** Another server took over: what was sent may not exist there. */
+  #isOutdated = false
   #queue: Batch[] = []
   #waitingBytes = 0
   #isBehind = false
@@ -82,8 +101,11 @@ export class EventStream implements Follower {
     this.#options = options
     this.#opened = of.opened
     this.#body = of.body
-    this.#place = of.opened.start.place
-    this.#runId = of.opened.start.runId
+    const { place, runId, timeline, includes } = of.opened.start
+    this.#place = place
+    this.#runId = runId
+    this.#timeline = timeline
+    this.#includes = includes
     this.#lastWrite = ports.clock.monotonic()
   }
 
@@ -96,6 +118,7 @@ export class EventStream implements Follower {
     try {
       this.#write(preamble)
       while (!this.#hasEnded()) {
+        if (this.#isOutdated) await this.#reset()
         await this.#catchUp()
         await this.#follow()
       }
@@ -117,8 +140,13 @@ export class EventStream implements Follower {
     this.#wake()
   }
 
-  onRestart(): void {
-    this.#end('The database was restarted or replaced.')
+  onRestart(timeline: TimelineId): void {
+    if (timeline === this.#timeline) this.#end('The database was restarted.')
+    else {
+      this.#isOutdated = true
+      this.#fallBehind()
+      this.#wake()
+    }
   }
 
   #hasEnded(): boolean {
@@ -145,14 +173,30 @@ export class EventStream implements Follower {
   }
 
   #isWanted(event: LoggedEvent): boolean {
-    return isBefore(this.#place, event) && this.#opened.start.includes(event)
+    return isBefore(this.#place, event) && this.#includes(event)
+  }
+
+  /**
+   * Tells the client that another server took over, and goes on with the events after the last one there. The client
+   * reads the deals again, so it misses nothing.
+   */
+  async #reset(): Promise<void> {
+    const snapshot = await this.#read(() => this.#ports.log.takeSnapshot())
+    if (!snapshot) return
+    const { last, runId, timeline } = snapshot
+    this.#place = last
+    this.#runId = runId
+    this.#timeline = timeline
+    this.#includes = this.#opened.isWanted
+    this.#isOutdated = false
+    await this.#send([this.#ports.encodeReset(last, timeline)])
   }
 
   /** Reads and sends one page after another until the shared reader takes over. */
   async #catchUp(): Promise<void> {
     const { encode, reader } = this.#ports
     this.#isBehind = false
-    while (!this.#hasEnded()) {
+    while (!this.#hasEnded() && !this.#isOutdated) {
       await this.#body.drained()
       const { seesDeleted } = await this.#opened.mayRead()
       const page = await this.#readPage({ hidesDeleted: !seesDeleted })
@@ -160,22 +204,32 @@ export class EventStream implements Follower {
       const events = page.events.filter((event) => !event.isHidden && this.#isWanted(event))
       await this.#send(events.map(encode))
       this.#place = page.end
-      if (page.isLast && reader.join(this, page)) return
+      if (!page.isLast) continue
+      if (reader.join(this, page)) return
+      await pause(shortPauseMs, this.#body.ended)
     }
   }
 
   /** The next page; undefined when the log cannot be read now, or when the database was restarted. */
   async #readPage(options: { hidesDeleted: boolean }): Promise<EventPage | undefined> {
-    const { log, logger } = this.#ports
     const { pageSize: limit } = this.#options
+    const page = await this.#read(() =>
+      this.#ports.log.read(this.#place, { limit, dealId: this.#opened.dealId, ...options }),
+    )
+    if (!page) return undefined
+    this.#timeline ??= page.timeline
+    if (page.timeline === this.#timeline) this.#runId ??= page.runId
+    if (page.runId === this.#runId) return page
+    this.onRestart(page.timeline)
+    return undefined
+  }
+
+  /** What a read of the log finds; undefined, after a pause, when the log cannot be read now. */
+  async #read<Found>(read: () => Promise<Found>): Promise<Found | undefined> {
     try {
-      const page = await log.read(this.#place, { limit, dealId: this.#opened.dealId, ...options })
-      this.#runId ??= page.runId
-      if (page.runId === this.#runId) return page
-      this.onRestart()
-      return undefined
+      return await read()
     } catch (err) {
-      if (!(err instanceof Unavailable)) logger.warn({ err }, 'The events could not be read')
+      if (!(err instanceof Unavailable)) this.#ports.logger.warn({ err }, 'The events could not be read')
       await pause(retryMs, this.#body.ended)
       return undefined
     }

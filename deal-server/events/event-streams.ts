@@ -7,11 +7,11 @@ import type { StreamBody } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { EventLag } from './event-lag.ts'
-import type { EventLog, LoggedEvent } from './event-log.ts'
+import { type EventLog, type LoggedEvent, markedPosition, type Place, type TimelineId } from './event-log.ts'
 import { EventReader } from './event-reader.ts'
 import { EventStream, type StreamOptions, type Visibility } from './event-stream.ts'
 import { StreamLimits, type StreamLimitsOptions } from './stream-limits.ts'
-import { findStart, type StreamRequest } from './stream-request.ts'
+import { findStart, isWantedBy, type StreamRequest } from './stream-request.ts'
 
 /** The parts that event streams use. */
 export interface EventStreamsPorts {
@@ -52,10 +52,10 @@ export interface EventStreams {
   /**
    * Opens a stream. Returns undefined when no event has the position of the request. The stream counts as open until
    * its body ended, so the body must be run.
-   * @throws ProblemError `too-many-streams`, Unavailable
+   * @throws ProblemError `too-many-streams`, `outdated-cursor`; Unavailable
    */
   open(request: StreamRequest, client: StreamClient): Promise<StreamBody | undefined>
-  /** True when such a stream could begin. @throws Unavailable */
+  /** True when such a stream could begin. @throws ProblemError `outdated-cursor`; Unavailable */
   canBegin(request: StreamRequest): Promise<boolean>
   /** Wakes the reader: there may be new events. */
   wakeUp(): void
@@ -100,8 +100,8 @@ export function createEventStreams(
         throw error
       })
       if (!start) return void release()
-      const opened = { start, dealId: request.dealId, mayRead }
-      const ports = { log, reader, encode, clock, logger }
+      const opened = { start, dealId: request.dealId, isWanted: isWantedBy(request), mayRead }
+      const ports = { log, reader, encode, encodeReset, clock, logger }
       return (body) => new EventStream(ports, options, { opened, body }).run().finally(release)
     },
     canBegin: async (request) => (await findStart(log, request)) !== undefined,
@@ -117,5 +117,10 @@ export function createEventStreams(
 }
 
 /** Encodes an event (WHATWG HTML §9.2.6). JSON text has no line breaks, so the envelope is one `data` line. */
-const encodeEvent = ({ position, type }: LoggedEvent, envelope: object): Uint8Array =>
-  Buffer.from(`id: ${position}\nevent: ${type}\ndata: ${JSON.stringify(envelope)}\n\n`)
+const encodeEvent = (event: Pick<LoggedEvent, 'position' | 'timeline' | 'type'>, envelope: object): Uint8Array =>
+  Buffer.from(`id: ${markedPosition(event)}\nevent: ${event.type}\ndata: ${JSON.stringify(envelope)}\n\n`)
+
+function encodeReset({ position }: Place, timeline: TimelineId): Uint8Array {
+  const reset = { position, timeline, type: 'reset' }
+  return encodeEvent(reset, { position: markedPosition(reset) })
+}

@@ -14,6 +14,7 @@ type DealProblemCode =
   | 'command-id-reused'
   | 'command-in-progress'
   | 'deal-mismatch'
+  | 'outdated-cursor'
   | 'precondition-failed'
   | 'too-many-streams'
   | 'unknown-version'

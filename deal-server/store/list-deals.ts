@@ -7,11 +7,12 @@
  */
 import { and, eq, inArray, isNull, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Database, Parameter } from '../../shared/platform/database/database.ts'
-import { type Page, type Position, pageOfRows } from '../../shared/platform/pagination.ts'
+import type { Page, Position } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEventType } from '../domain/events.ts'
 import type { DealFilter, DealList, DealSort, DealSortKey } from '../queries/ports.ts'
 import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
+import { readMarkedPage, type TimelineRow, timelineColumn } from './marked-pages.ts'
 import { type DealRow, dealOfRow } from './rows.ts'
 import { deals, events } from './schema.ts'
 
@@ -69,7 +70,7 @@ const sortKeys: Readonly<Record<DealSortKey, SortKey>> = {
   },
 }
 
-interface ListedRow {
+interface ListedRow extends TimelineRow {
   readonly deal: DealRow
   readonly key: string | number | null
   readonly snapshot: string | null
@@ -79,7 +80,17 @@ interface ListedRow {
  * Reads a page of deals, see `DealReader.list`. A position has the sort key, the deal's id and, for a key that can
  * change, the snapshot of the walk.
  */
-export async function listDeals(database: Database, { filter, sort, page }: DealList): Promise<Page<Deal>> {
+export function listDeals(database: Database, list: DealList): Promise<Page<Deal>> {
+  const { changes } = sortKeys[list.sort.by]
+  return readMarkedPage(database, list.page, {
+    read: (after) => readDeals(database, { ...list, page: { ...list.page, after } }),
+    item: ({ deal }) => dealOfRow(deal),
+    position: (row) => [row.key, row.deal.id, ...(changes ? [row.snapshot] : [])],
+  })
+}
+
+/** The rows of a page. Those of a walk carry the snapshot of its first page. */
+async function readDeals(database: Database, { filter, sort, page }: DealList): Promise<ListedRow[]> {
   const { limit, after } = page
   const { changes } = sortKeys[sort.by]
   const snapshot = changes && (after?.[2] ?? undefined)
@@ -90,15 +101,13 @@ export async function listDeals(database: Database, { filter, sort, page }: Deal
       snapshot: sql<string | null>`${sql.raw(changes && !snapshot ? 'pg_current_snapshot()::text' : 'null')}`.as(
         'snapshot',
       ),
+      timeline: timelineColumn,
     })
     .from(sql`(${listed({ filter, sort, page }, snapshot)}) listed`)
     .orderBy(orderOf(keysetOf(sort, { key: sql`listed.key`, id: sql`listed.id` })))
     .limit(limit + 1)
   const rows: ListedRow[] = isFrequent({ filter, sort }) ? await runPrepared(database, statement) : await statement
-  return pageOfRows(rows, limit, {
-    item: ({ deal }) => dealOfRow(deal),
-    position: (row): Position => [row.key, row.deal.id, ...(changes ? [snapshot ?? row.snapshot] : [])],
-  })
+  return snapshot === undefined ? rows : rows.map((row) => ({ ...row, snapshot: String(snapshot) }))
 }
 
 /**

@@ -1,12 +1,14 @@
 /** Lists of commands, events and tasks, by Drizzle. They block no writes. */
-import { and, asc, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableColumns, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { requireTimeline } from '../../shared/platform/database/timeline.ts'
 import { timeOfId } from '../../shared/platform/ids.ts'
-import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
+import type { Page, PageRequest, Position } from '../../shared/platform/pagination.ts'
 import type { CommandRecord } from '../commands/ports.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 import type { AssignedTask, Assignee } from '../queries/ports.ts'
 import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
+import { readMarkedPage, timelineColumn } from './marked-pages.ts'
 import { type CommandRow, commandOfRow } from './rows.ts'
 import { commands, deals, events, tasks } from './schema.ts'
 
@@ -21,40 +23,37 @@ const commandOrder: Keyset = {
 }
 
 /** The commands of a deal that have an id, oldest first. */
-export async function listCommands(
-  { drizzle }: Database,
-  dealId: string,
-  { limit, after }: PageRequest,
-): Promise<Page<CommandRecord>> {
-  const [range] = rangesOf(commandOrder, after)
-  const rows = await drizzle
-    .select({ command: sql<CommandRow>`to_json(commands)` })
-    .from(commands)
-    .where(and(eq(commands.dealId, dealId), range?.condition))
-    .orderBy(orderOf(commandOrder))
-    .limit(limit + 1)
-  return pageOfRows(rows, limit, {
+export function listCommands(database: Database, dealId: string, page: PageRequest): Promise<Page<CommandRecord>> {
+  const read = async (after: Position | undefined) => {
+    const [range] = rangesOf(commandOrder, after)
+    return database.drizzle
+      .select({ command: sql<CommandRow>`to_json(commands)`, timeline: timelineColumn })
+      .from(commands)
+      .where(and(eq(commands.dealId, dealId), range?.condition))
+      .orderBy(orderOf(commandOrder))
+      .limit(page.limit + 1)
+  }
+  return readMarkedPage(database, page, {
+    read,
     item: ({ command }) => commandOfRow(command),
     position: ({ command }) => [command.requested_at, command.command_id, command.principal_id],
   })
 }
 
 /** The events of a deal, oldest first. */
-export async function readHistory(
-  { drizzle }: Database,
-  dealId: string,
-  { limit, after }: PageRequest,
-): Promise<Page<StoredEvent>> {
-  const behind = after && sql`${events.sequence} > ${String(after[0])}::text::int`
-  const rows = await drizzle
-    .select()
-    .from(events)
-    .where(and(eq(events.dealId, dealId), behind))
-    .orderBy(asc(events.sequence))
-    .limit(limit + 1)
-  return pageOfRows(rows, limit, {
-    item: ({ data, occurredAt, ...row }) => ({
+export function readHistory(database: Database, dealId: string, page: PageRequest): Promise<Page<StoredEvent>> {
+  const read = async (after: Position | undefined) =>
+    database.drizzle
+      .select({ ...getTableColumns(events), timeline: timelineColumn })
+      .from(events)
+      .where(and(eq(events.dealId, dealId), after && sql`${events.sequence} > ${String(after[0])}::text::int`))
+      .orderBy(asc(events.sequence))
+      .limit(page.limit + 1)
+  return readMarkedPage(database, page, {
+    read,
+    item: ({ data, occurredAt, timeline, ...row }) => ({
       ...row,
+      timeline: requireTimeline(timeline),
       data: data as Record<string, unknown>,
       occurredAt: new Date(occurredAt).toISOString(),
     }),
@@ -84,11 +83,19 @@ function belongsTo({ userId }: Assignee): SQL | undefined {
 }
 
 /** The open tasks of a user on deals that are not deleted: the most urgent first, tasks without a date last. */
-export async function listAssignedTasks(
-  { drizzle }: Database,
+export function listAssignedTasks(
+  database: Database,
   assignee: Assignee,
-  { limit, after }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<AssignedTask>> {
+  return readMarkedPage(database, page, {
+    read: (after) => readAssignedTasks(database, assignee, { ...page, after }),
+    item: ({ task }) => ({ ...task, assignedAt: new Date(task.assignedAt ?? 0).toISOString() }),
+    position: ({ task }) => [task.dueDate, task.taskId, task.dealId],
+  })
+}
+
+async function readAssignedTasks({ drizzle }: Database, assignee: Assignee, { limit, after }: PageRequest) {
   const assigned = and(
     eq(sql`lower(${tasks.assigneeId} collate "C")`, assignee.username.toLowerCase()),
     belongsTo(assignee),
@@ -106,13 +113,9 @@ export async function listAssignedTasks(
     conditions: [assigned],
   })
   const inList = taskOrder({ dueDate: sql`listed.due_date`, id: sql`listed.id`, dealId: sql`listed.deal_id` })
-  const rows = await drizzle
-    .select({ task: sql<AssignedTask>`listed.task` })
+  return drizzle
+    .select({ task: sql<AssignedTask>`listed.task`, timeline: timelineColumn })
     .from(sql`${listed} listed`)
     .orderBy(orderOf(inList))
     .limit(limit + 1)
-  return pageOfRows(rows, limit, {
-    item: ({ task }) => ({ ...task, assignedAt: new Date(task.assignedAt ?? 0).toISOString() }),
-    position: ({ task }) => [task.dueDate, task.taskId, task.dealId],
-  })
 }

@@ -29,5 +29,5 @@ type ReadList = Omit<Read, 'query'> & { readonly query?: NonNullable<Operation['
 /** Describes a list in pages. Without `query` it has only the parameters of pages. */
 export function describeList({ query = pageParameters, success, ...list }: ReadList): Operation {
   const described = describeRead({ ...list, query, success: { ...success, headers: ['Link'] } })
-  return { ...described, problems: [...described.problems, 'invalid-cursor'] }
+  return { ...described, problems: [...described.problems, 'invalid-cursor', 'outdated-cursor'] }
 }

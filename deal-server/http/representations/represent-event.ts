@@ -1,6 +1,6 @@
 import { type DealEventType, eventAmounts } from '../../domain/events.ts'
 import { majorUnits } from '../../domain/money.ts'
-import type { StoredEvent } from '../../events/event-log.ts'
+import { markedPosition, type StoredEvent } from '../../events/event-log.ts'
 
 /** An event in responses: CloudEvents 1.0, with additional members (docs/deal-model.md#event-envelope). */
 export const representEvent = (event: StoredEvent) => ({
@@ -14,7 +14,7 @@ export const representEvent = (event: StoredEvent) => ({
   schemaversion: event.schemaVersion,
   sequence: event.sequence,
   dealVersion: event.dealVersion,
-  position: String(event.position),
+  position: markedPosition(event),
   commandid: event.commandId,
   correlationid: event.correlationId,
   actor: event.actor,

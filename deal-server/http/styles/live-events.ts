@@ -11,7 +11,8 @@ import { dealHistoryQuery } from '../../queries/queries.ts'
 import { uuid } from '../../use-cases/parameters.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 
-const positionPattern = /^(0|[1-9]\d{0,14})$/
+/** A position. The mark of the timeline may be left out: then the number stands for the present one. */
+const positionPattern = /^(0|[1-9]\d{0,14})(?:-([0-9a-f]{12}))?$/
 
 const parameters = z.strictObject({
   after: z
@@ -36,6 +37,8 @@ const operation: Operation = {
   id: 'streamEvents',
   summary: 'Follow the events of deals as they happen',
   description: `Each event has its position as \`id\`, its type as \`event\`, and an \`Event\` in one line as \`data\`.
+A position is a number, a hyphen and a mark of the database's timeline. The event \`reset\` says that another PostgreSQL server has taken
+over: deals that the client knows may be outdated, so it reads them again; all events after \`position\` in \`data\` follow.
 Without a position the stream begins now. Events of one deal come in their order. Events of different deals come in the
 order in which they were written, which is not the order of positions. A comment every 15 seconds shows that the
 connection is open. The stream ends when the credential is no longer valid, when the right is removed, and when
@@ -51,7 +54,7 @@ PostgreSQL was restarted. New events are always sent. Of the past events of a de
       schema: { type: 'string' },
     },
   },
-  problems: ['invalid-parameter', 'missing-right', 'too-many-streams'],
+  problems: ['invalid-parameter', 'outdated-cursor', 'missing-right', 'too-many-streams'],
 }
 
 /** The route of live events. */
@@ -78,7 +81,7 @@ function decodeEvents(request: HttpRequest): Invocation {
   // A browser that reconnects uses the first URL again, and adds the header.
   const [name, text] =
     lastEventId === undefined ? (['after', after] as const) : (['Last-Event-ID', lastEventId] as const)
-  const wanted: StreamRequest = { after: positionOf(name, text), dealId: deal, types: type }
+  const wanted: StreamRequest = { ...placeOf(name, text), dealId: deal, types: type }
   return {
     kind: 'stream',
     rights: [dealHistoryQuery.right],
@@ -94,9 +97,10 @@ function decodeEvents(request: HttpRequest): Invocation {
 const headOf = async (events: Pick<EventStreams, 'canBegin'>, request: StreamRequest) =>
   (await events.canBegin(request)) ? async () => undefined : undefined
 
-function positionOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (positionPattern.test(text)) return Number(text)
+function placeOf(name: string, text: string | undefined): Pick<StreamRequest, 'after' | 'mark'> {
+  if (text === undefined) return { after: undefined }
+  const [, position, mark] = positionPattern.exec(text) ?? []
+  if (position !== undefined) return { after: Number(position), mark }
   throw invalidPosition(name, 'Expected the position of an event, or 0 for the beginning.')
 }
 

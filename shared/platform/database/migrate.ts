@@ -4,6 +4,7 @@ import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { type Database, DatabaseError } from './database.ts'
 import { translateDriverError } from './driver-errors.ts'
 import { applyMigrations } from './drizzle-internals.ts'
+import { readTimeline } from './timeline.ts'
 
 /** The migrations of one server. */
 export interface MigrateOptions {
@@ -19,11 +20,13 @@ export interface MigrateOptions {
  * Applies the migrations that `database` does not have yet, in one transaction. Instances that start together take
  * turns, so that each migration is applied once.
  *
- * @throws DatabaseError when PostgreSQL refuses a migration, Unavailable when the database is away or another instance
- * takes too long
+ * @throws DatabaseError when PostgreSQL refuses a migration or to name its timeline, Unavailable when the database is
+ * away or a standby, or another instance takes too long
  */
 export async function migrateDatabase(database: Database, options: MigrateOptions): Promise<void> {
   const { migrationsFolder, schema, waitTimeoutMs = 60_000 } = options
+  // Servers read it with all that they cache: a role that may not is refused now.
+  await readTimeline(database)
   if (await hasAllMigrations(database, options)) return
   const migrations = readMigrationFiles({ migrationsFolder }).map(withoutSchemaConflict)
   const migrate = async (drizzle: Database['drizzle']): Promise<void> => {

@@ -6,6 +6,7 @@
  */
 import { hash } from 'node:crypto'
 import { Unavailable } from '../problems/errors.ts'
+import type { Database } from './database.ts'
 
 /**
  * SQL for the id of the timeline: the system identifier of the cluster, and the timeline as the names of WAL files
@@ -21,6 +22,30 @@ export const timelineSql = `(case when not pg_is_in_recovery() then (pg_control_
 export function requireTimeline(found: string | null | undefined): string {
   if (found != null) return found
   throw new Unavailable('database', { cause: new Error('the PostgreSQL server is a standby') })
+}
+
+/** Reads the id of the timeline. @throws Unavailable also on a standby; DatabaseError when the role may not read it */
+export async function readTimeline(database: Pick<Database, 'query'>): Promise<string> {
+  const [row] = await database.query<{ timeline: string | null }>(`select ${timelineSql} as timeline`)
+  return requireTimeline(row?.timeline)
+}
+
+/** The timeline as far as this process knows it; another server may have taken over since. */
+export interface KnownTimeline {
+  /** Undefined until it was read. */
+  present(): string | undefined
+  /** Takes note of a timeline that was just read. */
+  observe(timeline: string): void
+}
+
+/** Reads the timeline once in the background. */
+export function createKnownTimeline(database: Pick<Database, 'query'>): KnownTimeline {
+  let known: string | undefined
+  const observe = (timeline: string) => {
+    known = timeline
+  }
+  readTimeline(database).then(observe, () => undefined)
+  return { present: () => known, observe }
 }
 
 /** A short mark of a timeline, for what clients bring back: 12 hexadecimal digits. */

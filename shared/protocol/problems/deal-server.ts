@@ -31,6 +31,14 @@ const callProblems = {
     meaning: 'The path behind /query/ does not begin with a kind of record that can be asked for.',
     remedy: 'Use one of the kinds that detail lists, with capitals as there.',
   },
+  'outdated-cursor': {
+    status: 400,
+    title: 'Another PostgreSQL server has taken over since the cursor was made',
+    meaning:
+      'A cursor of a list and the id of an event belong to one timeline of the database. After a failover the same ' +
+      'numbers may stand for other deals and events.',
+    remedy: 'Begin the list again without a cursor. Read the deals again, and open the stream without Last-Event-ID.',
+  },
   'too-many-streams': {
     status: 429,
     title: 'Too many live streams are open',

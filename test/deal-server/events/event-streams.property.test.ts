@@ -9,7 +9,7 @@ import { SimulatedLog } from './simulated-log.ts'
 const clock = { now: () => Date.now(), monotonic: () => Date.now() }
 const logger = { warn: () => undefined, debug: () => undefined }
 /** What may wait for a client, beside a page and what every stream begins with. */
-const mostBytes = 150 + 3 * 60 + 20
+const mostBytes = 150 + 3 * 75 + 20
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 const leave = async (client: SimulatedClient): Promise<void> => {

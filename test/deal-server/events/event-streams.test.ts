@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
+import { timelineMark } from '../../../shared/platform/database/timeline.ts'
 import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
@@ -43,7 +44,9 @@ describe('event streams', () => {
     const client = await follow()
     happen()
     await pass(10)
-    expect(client.received).toBe('retry: 1000\n\nid: 1\nevent: deal.held\ndata: {"position":1,"text":"a\\nb\\r"}\n\n')
+    const id = `1-${timelineMark(log.timeline())}`
+    const event = `id: ${id}\nevent: deal.held\ndata: {"position":1,"text":"a\\nb\\r"}\n\n`
+    expect(client.received).toBe(`retry: 1000\n\n${event}`)
   })
 
   it('do not read the log without a stream, and read it at an interval with one', async () => {
@@ -157,18 +160,45 @@ describe('event streams', () => {
     await expect(streams.check()).rejects.toThrow(Unavailable)
   })
 
-  it('end when a standby with missing events takes over, and begin again from there', async () => {
-    const client = await follow()
-    const last = [1, 2, 3].map(() => happen()).at(-1)
+  it('go on after a reset when a standby with missing events takes over: its events, and none of the lost', async () => {
+    const [client, fromNow] = [await follow(), await follow(fromNowOn)]
+    for (const _ of [1, 2, 3]) happen()
     await pass(10)
+    const mark = client.lastMark()
     log.fallBackTo(11)
     await pass(1_000)
-    expect(client.isOpen()).toBe(false)
-    expect(await new SimulatedClient().open(streams, { ...fromTheBeginning, after: last })).toBe(false)
-    const next = await follow({ ...fromTheBeginning, after: 1 })
+    const written = [happen(), happen()]
+    await pass(10)
+    for (const each of [client, fromNow]) {
+      expect(each.isOpen()).toBe(true)
+      expect(each.resets()).toEqual([1])
+      expect(each.positions()).toEqual([1, 2, 3, ...written])
+      expect(each.lastMark()).toBe(timelineMark(log.timeline()))
+    }
+    const returning = { ...fromTheBeginning, after: 1 }
+    const refusal = { code: 'outdated-cursor' }
+    await expect(new SimulatedClient().open(streams, { ...returning, mark })).rejects.toMatchObject(refusal)
+    const next = await follow({ ...returning, mark: client.lastMark() })
+    expect(next.positions()).toEqual(written)
+  })
+
+  it('are told of another server although its transactions are past the lost ones, and while they catch up', async () => {
+    for (let count = 0; count < 150; count += 1) happen()
+    const waits = [0, 0, 50, 50]
+    log.delay = () => new Promise((resolve) => setTimeout(resolve, waits.shift() ?? 0))
+    const client = new SimulatedClient()
+    await client.open(streams, fromTheBeginning)
+    await pass(10)
+    log.fallBackTo(130)
+    for (let count = 0; count < 60; count += 1) happen()
+    await pass(1_000)
+    const [last] = client.resets()
+    expect(client.resets()).toEqual([log.inOrder().at(-1)?.position])
+    expect(client.positions()).toHaveLength(100)
     const position = happen()
     await pass(10)
-    expect(next.positions()).toEqual([position])
+    expect(client.positions().slice(100)).toEqual([position])
+    expect(last).toBeLessThan(position)
   })
 
   it('lose nothing when a crashed server assigns numbers of rolled-back transactions again', async () => {

@@ -36,8 +36,24 @@ export class SimulatedClient {
     return body !== undefined
   }
 
+  /** The positions of the events, without those that a reset tells of. */
   positions(): number[] {
-    return [...this.received.matchAll(/^id: (\d+)$/gm)].map(([, position]) => Number(position))
+    return this.#places().flatMap(({ position, type }) => (type === 'reset' ? [] : [position]))
+  }
+
+  /** The positions after which the stream went on after another server took over. */
+  resets(): number[] {
+    return this.#places().flatMap(({ position, type }) => (type === 'reset' ? [position] : []))
+  }
+
+  /** The mark of the timeline in the last id. */
+  lastMark(): string | undefined {
+    return this.#places().at(-1)?.mark
+  }
+
+  #places() {
+    const ids = this.received.matchAll(/^id: (\d+)-([0-9a-f]{12})\nevent: (.+)$/gm)
+    return [...ids].map(([, position, mark, type]) => ({ position: Number(position), mark, type }))
   }
 
   isOpen(): boolean {

@@ -30,6 +30,7 @@ export class SimulatedLog implements EventLog {
   #nextXid = 10
   #nextPosition = 1
   #runId = 1
+  #timeline = 1
 
   begin(): number {
     const xid = this.#nextXid
@@ -70,7 +71,12 @@ export class SimulatedLog implements EventLog {
     this.#nextXid = xid
     this.#running.clear()
     this.#runId += 1
+    this.#timeline += 1
     this.committed.splice(0, this.committed.length, ...this.committed.filter((event) => event.xid < xid))
+  }
+
+  timeline(): string {
+    return `simulated.${this.#timeline}`
   }
 
   /** All that was committed, in the order in which it is to be read. */
@@ -83,9 +89,9 @@ export class SimulatedLog implements EventLog {
     const snapshot = { xmin: this.#horizon(), xmax: this.#nextXid, running: new Set(this.#running.keys()) }
     const place = this.committed.find((event) => event.position === position)
     const last = this.inOrder().findLast(({ xid }) => xid < snapshot.xmin) ?? beginning
-    const runId = String(this.#runId)
+    const [runId, timeline] = [String(this.#runId), this.timeline()]
     await this.delay()
-    return { snapshot, runId, last, place: place && { xid: place.xid, position: place.position } }
+    return { snapshot, runId, timeline, last, place: place && { xid: place.xid, position: place.position } }
   }
 
   async read(after: Place, { limit, dealId, hidesDeleted = false }: ReadOptions): Promise<EventPage> {
@@ -95,13 +101,14 @@ export class SimulatedLog implements EventLog {
     const events = this.inOrder()
       .filter((event) => isBefore(after, event) && event.xid < horizon && (!dealId || event.dealId === dealId))
       .slice(0, limit)
+      .map((event) => ({ ...event, timeline: this.timeline() }))
       .map((event) => (hidesDeleted && this.deleted.has(event.dealId) ? { ...event, isHidden: true } : event))
     const isLast = events.length < limit
     const lastShown = this.inOrder().findLast(({ xid }) => xid < horizon) ?? beginning
     const end = isLast && isBefore(after, lastShown) ? lastShown : (events.at(-1) ?? after)
-    const [heldBack, runId] = [this.#heldBack(), String(this.#runId)]
+    const [heldBack, runId, timeline] = [this.#heldBack(), String(this.#runId), this.timeline()]
     await this.delay()
-    return { events, isLast, end, horizon, heldBack, runId }
+    return { events, isLast, end, horizon, heldBack, runId, timeline }
   }
 
   async state(): Promise<LogState> {
@@ -125,6 +132,7 @@ export class SimulatedLog implements EventLog {
 
 const simulatedEvent = (place: Place, dealId: string): LoggedEvent => ({
   ...place,
+  timeline: '',
   id: String(place.position),
   dealId,
   sequence: 1,
