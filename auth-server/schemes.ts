@@ -1,6 +1,7 @@
 /** Authentication of callers by the auth server: the six schemes on its own database, and the cross-site rule. */
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
+import { createKnownTimeline } from '../shared/platform/database/timeline.ts'
 import type { IdSource } from '../shared/platform/ids.ts'
 import type { Log } from '../shared/platform/log/log.ts'
 import type { Metrics } from '../shared/platform/metrics/metrics.ts'
@@ -40,6 +41,8 @@ import type { DigestSecrets } from './users/digest-secrets.ts'
 export interface AuthSchemePorts extends VerifyBasicPorts {
   readonly clock: Clock
   readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
+  /** Tells when the database became another instance. */
+  readonly publisher: { onOtherInstance(listener: () => void): void }
   readonly logins: { readonly sessions: Sessions }
   readonly tokens: Pick<Tokens, 'verifyAccessToken'>
   readonly keyRing: Pick<KeyRing, 'verificationKeys' | 'reload'>
@@ -92,7 +95,7 @@ const basic = (ports: AuthSchemePorts): Scheme => {
   return createBasicScheme(
     cachePasswords({
       ...ports,
-      principals: { get: ports.principal },
+      principals: { get: ports.principal, onOtherInstance: (listener) => ports.publisher.onOtherInstance(listener) },
       loginThrottle,
       verify: (presented) => verifyBasic(ports, presented),
     }),
@@ -121,11 +124,12 @@ const signedRequest = (config: AuthConfig, ports: AuthSchemePorts): Scheme =>
   })
 
 function digest(config: AuthConfig, ports: AuthSchemePorts): Scheme {
+  const timeline = createKnownTimeline(ports.database)
   return createDigestScheme({
     ...ports,
     find: ports.digestSecrets.find,
-    nonces: createDigestNonces({ ...ports, secrets: ports.serviceSecrets }),
-    counts: createDigestCounts({ ...ports, schema: 'auth' }),
+    nonces: createDigestNonces({ ...ports, secrets: ports.serviceSecrets, timeline }),
+    counts: createDigestCounts({ ...ports, schema: 'auth', timeline }),
     loginThrottle: notingRefusals(ports.loginThrottle, 'digest', recordRefusals(ports.audit)),
     origin: config.publicOrigin,
   })

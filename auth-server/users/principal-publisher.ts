@@ -63,6 +63,8 @@ export interface PrincipalPublisher {
    * may name the former instance for a moment after another server took over. @throws Unavailable
    */
   instanceId(): Promise<string>
+  /** From now on calls `listener` whenever the database became another instance: nothing known before is of use. */
+  onOtherInstance(listener: () => void): void
   health(): PublisherHealth
 }
 
@@ -93,6 +95,7 @@ export function createPrincipalPublisher(ports: PrincipalPublisherPorts): Princi
 
 class Publisher implements PrincipalPublisher {
   readonly #ports: PrincipalPublisherPorts
+  readonly #instanceListeners: (() => void)[] = []
   #reloads = new Set<string>()
   #instanceId: string | undefined
   #cursor: number | undefined
@@ -151,13 +154,17 @@ class Publisher implements PrincipalPublisher {
     const { instanceId, record } = await readPrincipal(this.#ports, username)
     if (record && fillable?.instanceId === instanceId)
       await putRecord(this.#ports.cache, { instanceId, record }, fillable.since).catch(() => false)
-    if (this.#instanceId !== undefined && this.#instanceId !== instanceId) this.#startAnew()
+    this.#compareWith(instanceId)
     return { instanceId, record }
   }
 
   async instanceId(): Promise<string> {
     this.#instanceId ??= (await readChangeCounter(this.#ports.database)).instanceId
     return this.#instanceId
+  }
+
+  onOtherInstance(listener: () => void): void {
+    this.#instanceListeners.push(listener)
   }
 
   health(): PublisherHealth {
@@ -202,16 +209,28 @@ class Publisher implements PrincipalPublisher {
       return true
     } catch (error) {
       if (error instanceof OtherInstance) this.#startAnew()
+      else await this.#compareInstance()
       for (const username of reloads) this.#reloads.add(username)
       this.#report(error)
       return false
     }
   }
 
+  /** A publication may fail before it reads the database: without the cache, another instance is noticed here. */
+  async #compareInstance(): Promise<void> {
+    const read = await readChangeCounter(this.#ports.database).catch(() => undefined)
+    if (read) this.#compareWith(read.instanceId)
+  }
+
+  #compareWith(instanceId: string): void {
+    if (this.#instanceId !== undefined && this.#instanceId !== instanceId) this.#startAnew()
+  }
+
   /** Forgets the former database. */
   #startAnew(): void {
     this.#instanceId = undefined
     this.#cursor = undefined
+    for (const listener of this.#instanceListeners) listener()
   }
 
   /** Logs only when the state changes: there are five attempts a second. */

@@ -51,7 +51,7 @@ describe.skipIf(!canRun)('after a promotion that lost changes', () => {
   }
 
   it.each(Array.from({ length: rounds }, (_, round) => round + 1))(
-    'no server honours a right, a disabling, a session, a key or a user of the lost branch (round %i)',
+    'no server honours a right, a disabling, a session, a key, a password or a user of the lost branch (round %i)',
     async (round) => {
       if (round > 1) await postgres.renewStandby()
       admin = (await stack.logIn('admin')).access
@@ -73,7 +73,18 @@ describe.skipIf(!canRun)('after a promotion that lost changes', () => {
       const key = await openSender(signedRequestClient, stack, 'bob')
       await change('bob', { roles: ['admin'] })
       await change('carol', { enabled: false })
-      const lost = { session, key, lostUser: bearer(lostUser) }
+      const renewed = await stack.auth.send('/users/alice/password', {
+        method: 'PUT',
+        token: admin,
+        json: { newPassword: password },
+      })
+      expect(renewed.status).toBe(204)
+      const basic: SendWith = (server, { path, sent }) => {
+        const authorization = `Basic ${Buffer.from(`alice:${password}`).toString('base64')}`
+        return server.send(path, { ...sent, headers: { authorization } })
+      }
+      expect((await basic(stack.auth, { path: '/me', sent: {} })).status).toBe(200)
+      const lost = { session, key, basic, lostUser: bearer(lostUser) }
       for (const send of Object.values(lost)) expect(await statuses(send, read)).toEqual([200, 200])
       expect(await statuses(bob, create)).toEqual([201, 201])
       expect(await statuses(carol, read)).toEqual([401, 401])
@@ -96,6 +107,8 @@ describe.skipIf(!canRun)('after a promotion that lost changes', () => {
       for (const [name, send] of Object.entries(lost)) {
         expect({ name, statuses: await statuses(send, read) }).toEqual({ name, statuses: [401, 401] })
       }
+      expect((await basic(stack.auth, { path: '/me', sent: {} })).status).toBe(401)
+      expect((await stack.logIn('alice')).access).toBeDefined()
       const { body } = await stack.auth.send('/users/bob', { token: admin })
       expect(body.roles).toEqual(['viewer'])
     },

@@ -1,12 +1,14 @@
 /**
- * Digest nonces (RFC 7616 §3.3, §5.4): the time of issue and random bytes under a MAC. Every server with SERVICE_SECRET
- * recognises them without storing them. `digest-counts.ts` keeps the used counts of a nonce.
+ * Digest nonces (RFC 7616 §3.3, §5.4): the time of issue, random bytes and a mark of the database's timeline, under a
+ * MAC. Every server with SERVICE_SECRET recognises them without storing them. `digest-counts.ts` keeps the used counts of
+ * a nonce in that timeline: another one may have lost them.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { deriveKey } from '../../../platform/crypto/derive-key.ts'
+import { type KnownTimeline, timelineMark } from '../../../platform/database/timeline.ts'
 import type { IdSource } from '../../../platform/ids.ts'
 import { clockToleranceSeconds } from '../../clock-tolerance.ts'
 
@@ -16,7 +18,12 @@ export interface DigestNonce {
   /** Milliseconds since the epoch. */
   readonly issuedAt: number
   readonly expiresAt: number
+  /** The mark of the timeline that the issuing server knew, see `nonceMark`. */
+  readonly mark: string
 }
+
+/** The mark of a timeline in nonces: 8 hexadecimal digits. */
+export const nonceMark = (timeline: string): string => timelineMark(timeline).slice(0, 2 * markBytes)
 
 /** Issues and reads nonces. */
 export interface DigestNonces {
@@ -35,37 +42,44 @@ export interface DigestNonceOptions {
   readonly secrets: readonly string[]
   readonly clock: Clock
   readonly ids: IdSource
+  readonly timeline: Pick<KnownTimeline, 'present'>
 }
 
 /** The lifetime of a nonce, in milliseconds. */
 export const nonceLifeMs = 300_000
 
 const timeBytes = 6
-const randomBytes = 12
+const randomBytes = 8
+const markBytes = 4
 const macBytes = 16
 
 /** Bounds of the cache of nonces with a right MAC. */
 const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** The nonces under these secrets. */
-export function createDigestNonces({ secrets, clock, ids }: DigestNonceOptions): DigestNonces {
+export function createDigestNonces({ secrets, clock, ids, timeline }: DigestNonceOptions): DigestNonces {
   const keys = secrets.map((secret) => deriveKey(secret, 'digest nonces'))
   const macOf = (content: Buffer, key: Buffer) =>
     createHmac('sha256', key).update(content).digest().subarray(0, macBytes)
   const right = createBoundedCache<DigestNonce>(remembered)
   const readAnew = (text: string): DigestNonce | undefined => {
     const bytes = Buffer.from(text, 'base64url')
-    if (bytes.length !== timeBytes + randomBytes + macBytes || bytes.toString('base64url') !== text) return undefined
+    if (bytes.length !== timeBytes + randomBytes + markBytes + macBytes || bytes.toString('base64url') !== text)
+      return undefined
     const content = bytes.subarray(0, -macBytes)
     if (!keys.some((key) => timingSafeEqual(macOf(content, key), bytes.subarray(-macBytes)))) return undefined
     const issuedAt = bytes.readUIntBE(0, timeBytes)
-    return { text, issuedAt, expiresAt: issuedAt + nonceLifeMs }
+    const mark = content.subarray(-markBytes).toString('hex')
+    return { text, issuedAt, expiresAt: issuedAt + nonceLifeMs, mark }
   }
   return {
     issue: () => {
       const time = Buffer.alloc(timeBytes)
       time.writeUIntBE(Math.max(0, Math.floor(clock.now())), 0, timeBytes)
-      const content = Buffer.concat([time, Buffer.from(ids.secret(randomBytes), 'base64url')])
+      // Without a timeline, the nonce is stale at its first use.
+      const mark = nonceMark(timeline.present() ?? '')
+      const random = Buffer.from(ids.secret(randomBytes), 'base64url')
+      const content = Buffer.concat([time, random, Buffer.from(mark, 'hex')])
       const [key] = keys
       if (!key) throw new TypeError('there is at least one service secret')
       return Buffer.concat([content, macOf(content, key)]).toString('base64url')

@@ -6,20 +6,26 @@ import type { Cache } from '../../../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../../../shared/platform/clock.ts'
 import { createHousekeeping } from '../../../../../shared/platform/database/housekeeping.ts'
+import { readTimeline } from '../../../../../shared/platform/database/timeline.ts'
 import { Unavailable } from '../../../../../shared/platform/problems/errors.ts'
 import { createDigestCountExpiry } from '../../../../../shared/protocol/authentication/credential-expiry.ts'
 import { createDigestCounts, rememberedMs } from '../../../../../shared/protocol/authentication/digest/digest-counts.ts'
-import type { DigestNonce } from '../../../../../shared/protocol/authentication/digest/digest-nonce.ts'
+import { type DigestNonce, nonceMark } from '../../../../../shared/protocol/authentication/digest/digest-nonce.ts'
 import { describeOnDatabases, type TestDatabase } from '../../../../auth-server/support/auth-database.ts'
 import { campaign } from '../../../../support/campaign.ts'
 import { eventually } from '../../../../support/eventually.ts'
 import { redisServerInstalled, startRedisServer } from '../../../../support/processes/redis-server.ts'
 import { openTestCache } from '../../../../support/stores/redis-cache.ts'
 
+/** The timeline of the database under test. */
+let timeline = ''
+const observed = { observe: () => undefined }
+
 const newNonce = (issuedAt = Date.now()): DigestNonce => ({
   text: randomUUID(),
   issuedAt,
   expiresAt: issuedAt + 300_000,
+  mark: nonceMark(timeline),
 })
 
 /** A cache that can be away, lose what it holds, and lose answers. */
@@ -50,14 +56,34 @@ describeOnDatabases('counts of Digest nonces', (open) => {
   let opened: TestDatabase
   beforeAll(async () => {
     opened = await open()
+    timeline = await readTimeline(opened.database)
   })
   afterAll(() => opened.dispose())
 
   const setUp = () => {
     const frail = createFrailCache()
-    const counts = createDigestCounts({ cache: frail.cache, database: opened.database, schema: 'auth' })
+    const counts = createDigestCounts({
+      cache: frail.cache,
+      database: opened.database,
+      schema: 'auth',
+      timeline: observed,
+    })
     return { ...frail, counts, nonce: newNonce() }
   }
+
+  it('are not known of a nonce of another timeline, which may have lost the counts that were used', async () => {
+    const { cache, state } = createFrailCache()
+    const known: string[] = []
+    const observing = { observe: (found: string) => void known.push(found) }
+    const options = { cache, database: opened.database, schema: 'auth', timeline: observing } as const
+    const counts = createDigestCounts(options)
+    const former = { ...newNonce(), mark: nonceMark('another one') }
+    expect(await counts.use(former, 1)).toBe('stale')
+    state.isAway = true
+    expect(await counts.use(former, 1)).toBe('stale')
+    expect(known).toEqual([timeline, timeline])
+    expect(await counts.use(newNonce(), 1)).toBe('used')
+  })
 
   it('are good once, in the cache alone from the second on', async () => {
     const { counts, nonce } = setUp()
@@ -134,7 +160,9 @@ describeOnDatabases('counts of Digest nonces', (open) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
         const { cache, state, lose } = createFrailCache()
-        const servers = [0, 1].map(() => createDigestCounts({ cache, database: opened.database, schema: 'auth' }))
+        const servers = [0, 1].map(() =>
+          createDigestCounts({ cache, database: opened.database, schema: 'auth', timeline: observed }),
+        )
         const nonces = [newNonce(), newNonce()]
         const used = new Set<string>()
         for (const current of steps) {
@@ -174,7 +202,7 @@ describeOnDatabases('counts of Digest nonces', (open) => {
         const redis = await startRedisServer()
         const cache = openTestCache(redis.url, { commandTimeoutMs: 5000 })
         try {
-          const counts = createDigestCounts({ cache, database: opened.database, schema: 'auth' })
+          const counts = createDigestCounts({ cache, database: opened.database, schema: 'auth', timeline: observed })
           await eventually(() => cache.ping())
           const [dumped, flushed] = [newNonce(), newNonce()]
           expect(await counts.use(dumped, 1)).toBe('used')
