@@ -100,6 +100,7 @@ const cache = openCache({
   secrets: serviceSecrets,
   onListenerError: (err) => log.error({ err }),
   onForgery: forgeries.note,
+  onAdvice: (sentence) => log.warn(`REDIS_URL: ${sentence}`),
 })
 
 const needsEngine = auth.config.databaseUrl === undefined || deal.config.databaseUrl === undefined

@@ -46,6 +46,7 @@ const cache = openCache({
   secrets: serviceSecrets,
   onListenerError: (err) => log.error({ err }),
   onForgery: forgeries.note,
+  onAdvice: (sentence) => log.warn(`REDIS_URL: ${sentence}`),
 })
 await prepareDatabase('AUTH_DATABASE_URL', async () => {
   await migrateDatabase(database, {

@@ -1,5 +1,6 @@
 /** The settings of the deal server, with their defaults. Only this file of the server reads the environment. */
 
+import { noRedis } from '../shared/platform/redis/redis-url.ts'
 import { flag, integer, readSettings, type SettingProblem, text, url } from '../shared/platform/settings/settings.ts'
 import {
   commonSettings,
@@ -70,6 +71,8 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     publicOrigin: shared.publicOrigins.deal,
     authUrl,
     databaseUrl: DEAL_DATABASE_URL,
+    // Without Redis, only an auth server of the same process announces changes.
+    hasFeed: mode === 'together' || REDIS_URL !== noRedis,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
     eventStreams: { maxOfPrincipal: values.EVENT_STREAMS_PER_USER, maxInAll: values.EVENT_STREAMS },
     requirePrecondition: values.REQUIRE_PRECONDITION,

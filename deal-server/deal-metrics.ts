@@ -6,7 +6,8 @@ import type { EventStreams } from './events/event-streams.ts'
 /** The parts that the metrics of the deal server read. */
 export interface DealMetricsParts {
   readonly keys: KeyStores
-  readonly feed: Pick<PrincipalFeed, 'ageMs'>
+  /** Undefined where no feed can be heard. */
+  readonly feed: Pick<PrincipalFeed, 'ageMs'> | undefined
   readonly events: Pick<EventStreams, 'health'>
 }
 
@@ -27,7 +28,7 @@ export function observeDealServer(metrics: Metrics, { keys, feed, events }: Deal
   metrics.gauge(
     { name: 'principal_feed_age_seconds', help: 'Age of the principal feed, in seconds since its last heartbeat.' },
     'deal',
-    () => [{ value: feed.ageMs() / 1000 }],
+    () => (feed ? [{ value: feed.ageMs() / 1000 }] : []),
   )
   metrics.gauge({ name: 'event_streams', help: 'Streams of events that are open.' }, 'deal', () => [
     { value: events.health().streams },

@@ -80,9 +80,10 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   })
   const { events, wakeUps } = createLiveEvents(config, resources, feed)
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
-  const dependencies = dependenciesOf(resources, { keys, feed, events })
+  const heard = config.hasFeed ? feed : undefined
+  const dependencies = dependenciesOf(resources, { keys, feed: heard, events })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
-  observeDealServer(metrics, { keys, feed, events })
+  observeDealServer(metrics, { keys, feed: heard, events })
   const repository = createDealRepository(database, () => wakeUps.send())
   const findAssignableUsers = createFindAssignableUsers(principals)
   const { defaultCurrency } = config
@@ -181,16 +182,18 @@ function followAuthServer(
 
 function dependenciesOf(
   { database, cache }: Pick<DealResources, 'database' | 'cache'>,
-  { keys, feed, events }: { keys: KeyStores; feed: PrincipalFeed; events: EventStreams },
+  { keys, feed, events }: { keys: KeyStores; feed: PrincipalFeed | undefined; events: EventStreams },
 ): Dependency[] {
   return [
     { name: 'database', required: true, check: () => database.ping() },
     { name: 'cache', required: false, check: () => cache.ping() },
     { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
-    { name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') },
+    ...(feed ? [{ name: 'principal-feed', required: false, check: () => requireCurrent(feed) }] : []),
     { name: 'events', required: false, check: events.check },
   ]
 }
+
+const requireCurrent = (feed: PrincipalFeed): void => requireThat(feed.isCurrent(), 'principal-feed')
 
 function requireThat(condition: boolean, dependency: string): void {
   if (!condition) throw new Unavailable(dependency)

@@ -1,12 +1,14 @@
 import type { Cache } from '../cache/cache.ts'
 import { createMemoryCache } from '../cache/memory-cache.ts'
 import type { Forgery } from '../cache/report-forgeries.ts'
+import { createUnsharedCache } from '../cache/unshared-cache.ts'
 import type { Clock } from '../clock.ts'
 import { openRedisCache } from './redis-cache.ts'
+import { noRedis } from './redis-url.ts'
 
 /** The place, the clock and the secrets of a cache. */
 export interface OpenCacheOptions {
-  /** `REDIS_URL`; undefined for a cache in this process. */
+  /** `REDIS_URL`; undefined for a cache in this process, which is the only one; `none` for processes without a cache. */
   readonly redisUrl: string | undefined
   readonly clock: Clock
   /**
@@ -18,6 +20,8 @@ export interface OpenCacheOptions {
   readonly onListenerError?: (error: unknown) => void
   /** Called for data in Redis that is not ours and is ignored. */
   readonly onForgery?: (forgery: Forgery) => void
+  /** Called with a sentence for the operator, when Redis cannot be used as `redisUrl` names it. */
+  readonly onAdvice?: (sentence: string) => void
 }
 
 /**
@@ -25,5 +29,7 @@ export interface OpenCacheOptions {
  * Redis
  */
 export function openCache({ redisUrl, ...options }: OpenCacheOptions): Cache {
-  return redisUrl === undefined ? createMemoryCache(options.clock, options) : openRedisCache(redisUrl, options)
+  if (redisUrl === undefined) return createMemoryCache(options.clock, options)
+  if (redisUrl === noRedis) return createUnsharedCache(options.clock, options)
+  return openRedisCache(redisUrl, options)
 }

@@ -18,6 +18,7 @@ import { Availability } from '../concurrency/availability.ts'
 import { DeadlinePassed, withDeadline } from '../concurrency/deadline.ts'
 import { gather } from '../concurrency/gather.ts'
 import { Unavailable } from '../problems/errors.ts'
+import { type Advice, createAdvice } from './redis-advice.ts'
 import { connectRedis, type RedisConnections } from './redis-connections.ts'
 import type { CacheScripts } from './redis-scripts.ts'
 import { RedisSubscriber } from './redis-subscriber.ts'
@@ -37,6 +38,8 @@ export interface RedisCacheOptions {
   readonly onListenerError?: (error: unknown) => void
   /** Called for data that was not written with these secrets and is ignored. */
   readonly onForgery?: (forgery: Forgery) => void
+  /** Called with a sentence that says what to do about the address, when Redis cannot be used as it is named. */
+  readonly onAdvice?: (sentence: string) => void
 }
 
 /** Pause between two probes of a Redis that does not answer, in milliseconds. */
@@ -46,8 +49,8 @@ const probeIntervalMs = 100
 const keyholdNode = '{keyhold}:moment'
 
 /**
- * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`), or a Redis Cluster if several nodes are given,
- * separated by commas. Opening returns at once. While Redis is away, calls fail, at first within `commandTimeoutMs`,
+ * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`), a Redis Cluster if several nodes are given,
+ * separated by commas, or the master that Sentinels name (`redis+sentinel://`). Opening returns at once. While Redis is away, calls fail, at first within `commandTimeoutMs`,
  * then at once; the same object works again when Redis is back. In a Cluster, keys and channels must begin with
  * `{keyhold}`, so that one node holds them all.
  * @throws Error when `url` is not an address of Redis
@@ -68,6 +71,7 @@ class RedisCache implements Cache {
   readonly #availability: Availability
   readonly #timeoutMs: number
   readonly #onForgery: (forgery: Forgery) => void
+  readonly #advice: Advice
   /** Uses of numbers are gathered: a script for each of them would cost Redis more than the uses. */
   readonly #useOneNumber = gather<UseOfKey, number>({
     run: (uses) => this.#useNumbers(uses),
@@ -79,14 +83,17 @@ class RedisCache implements Cache {
   #connectionError: Error | undefined
 
   constructor(url: string, options: RedisCacheOptions) {
+    const advice = createAdvice(options.onAdvice ?? (() => undefined))
+    this.#advice = advice
     const onError = (error: Error): void => {
       this.#connectionError = error
+      advice.giveFor(error)
     }
     this.#timeoutMs = options.commandTimeoutMs ?? 300
     this.#seals = createCacheSeals(options)
     this.#onForgery = options.onForgery ?? (() => undefined)
     this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
-    this.#connections = connectRedis(url, onError)
+    this.#connections = connectRedis(url, { onError, advice })
     this.#subscriber = new RedisSubscriber({
       connections: this.#connections,
       listeners: new ChannelListeners(options.onListenerError ?? (() => undefined)),
@@ -189,9 +196,13 @@ class RedisCache implements Cache {
   async #ask<T>(command: (redis: CacheScripts) => Promise<T>): Promise<T> {
     this.#availability.check()
     try {
-      return await withDeadline(command(this.#connections.commands), this.#timeoutMs)
+      const answer = await withDeadline(command(this.#connections.commands), this.#timeoutMs)
+      this.#advice.wellAgain()
+      return answer
     } catch (error) {
-      const reason = new Unavailable('cache', { cause: this.#explain(error) })
+      const cause = this.#explain(error)
+      this.#advice.giveFor(cause)
+      const reason = new Unavailable('cache', { cause })
       if (error instanceof DeadlinePassed) this.#availability.suspend(reason)
       throw reason
     }

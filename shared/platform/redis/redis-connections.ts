@@ -1,10 +1,11 @@
 /**
- * Connects the Redis cache: options that make ioredis fail fast instead of queueing, and the choice between one server
- * and a Cluster.
+ * Connects the Redis cache: options that make ioredis fail fast instead of queueing, and the choice between one server,
+ * a Cluster and a master that Sentinels watch.
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { type Advice, isSentinel, oneNodeOfCluster, sentinelLogin, unknownMaster } from './redis-advice.ts'
 import { type CacheScripts, cacheScripts } from './redis-scripts.ts'
-import { parseRedisUrl, type RedisAddress, type RedisNode } from './redis-url.ts'
+import { parseRedisUrl, type RedisAddress, type RedisNode, type WatchedMaster } from './redis-url.ts'
 
 /** The connections of a Redis cache. */
 export interface RedisConnections {
@@ -47,32 +48,108 @@ const failFast = {
   reconnectOnError: (error) => error.message.startsWith('READONLY'),
 } as const satisfies RedisOptions
 
-/**
- * Starts to connect and returns at once, also without Redis. `onError` gets the errors of connections.
- * @throws Error when `url` is not an address of Redis
- */
-export function connectRedis(url: string, onError: (error: Error) => void): RedisConnections {
-  const address = parseRedisUrl(url)
-  return address.cluster ? connectCluster(address, onError) : connectServer(address.nodes[0], onError)
+/** Learns what goes wrong with connections. */
+export interface ConnectionObserver {
+  onError(error: Error): void
+  readonly advice: Advice
 }
 
-function connectServer(node: RedisNode, onError: (error: Error) => void): RedisConnections {
+/**
+ * Starts to connect and returns at once, also without Redis.
+ * @throws Error when `url` is not an address of Redis
+ */
+export function connectRedis(url: string, observer: ConnectionObserver): RedisConnections {
+  const address = parseRedisUrl(url)
+  if (address.master !== undefined) return connectMaster(address, address.master, observer)
+  return address.cluster ? connectCluster(address, observer) : connectServer(address.nodes[0], observer)
+}
+
+/** Connects to one server. When it is a node of a Cluster, the connections become those of the Cluster. */
+function connectServer(node: RedisNode, { onError, advice }: ConnectionObserver): RedisConnections {
   const options = { ...failFast, ...login(node), host: node.host, port: node.port, db: node.db }
   const commands = new Redis({ ...options, scripts: cacheScripts, retryStrategy: retryDelayMs })
+  let cluster: RedisConnections | undefined
   commands.on('error', (error) => {
     if (isOfSelect(error)) commands.disconnect(true)
     // Commands that follow fail because of the first error: their errors say nothing new.
     if (!error.message.includes('enableOfflineQueue')) onError(error)
+  })
+  commands.on('ready', async () => {
+    const mode = await modeOf(commands)
+    if (mode === 'sentinel') advice.give(isSentinel)
+    if (mode !== 'cluster' || cluster !== undefined) return
+    advice.give(oneNodeOfCluster)
+    cluster = connectCluster({ cluster: true, nodes: [node] }, { onError, advice })
+    commands.disconnect()
+  })
+  return {
+    get commands() {
+      if (cluster !== undefined) return cluster.commands
+      gatherWrites(commands.stream)
+      return withScripts(commands)
+    },
+    openSubscriber: () =>
+      cluster === undefined ? new Redis({ ...options, retryStrategy: null }) : cluster.openSubscriber(),
+    isCurrent: (subscriber) => cluster?.isCurrent(subscriber) ?? true,
+  }
+}
+
+/** `standalone`, `cluster` or `sentinel`; undefined when the server does not say. */
+async function modeOf(server: Redis): Promise<string | undefined> {
+  const info = await server.info('server').catch(() => '')
+  return /^redis_mode:(\w+)/m.exec(info)?.[1]
+}
+
+/** Connects to the master that the Sentinels name. When it fails, they are asked again. */
+function connectMaster(
+  { nodes: [first, ...others] }: RedisAddress,
+  { name, sentinelUsername, sentinelPassword }: WatchedMaster,
+  { onError, advice }: ConnectionObserver,
+): RedisConnections {
+  const options = {
+    ...failFast,
+    ...login(first),
+    db: first.db,
+    sentinels: [first, ...others].map(({ host, port }) => ({ host, port })),
+    name,
+    ...(sentinelUsername !== undefined && { sentinelUsername }),
+    ...(sentinelPassword !== undefined && { sentinelPassword }),
+    // Each Sentinel that does not answer takes this time.
+    connectTimeout: 500,
+    sentinelCommandTimeout: 500,
+    ...(first.tls && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
+  }
+  const commands = new Redis({
+    ...options,
+    scripts: cacheScripts,
+    retryStrategy: retryDelayMs,
+    sentinelRetryStrategy: retryDelayMs,
+  })
+  let isUnknown = false
+  commands.on('sentinelError', ({ message }: Error) => {
+    isUnknown ||= /No such master|got an invalid reply: null$/.test(message)
+    if (/NOAUTH|WRONGPASS/.test(message)) advice.give(sentinelLogin)
+  })
+  commands.on('error', (error: Error) => {
+    if (isOfSelect(error)) commands.disconnect(true)
+    const isAboutAll = error.message.startsWith('All sentinels are unreachable')
+    if (isAboutAll && isUnknown) advice.give(unknownMaster(name))
+    if (isAboutAll) onError(isUnknown ? new Error(unknownMaster(name)) : error)
+    else if (!error.message.includes('enableOfflineQueue')) onError(error)
+    if (isAboutAll) isUnknown = false
   })
   return {
     get commands() {
       gatherWrites(commands.stream)
       return withScripts(commands)
     },
-    openSubscriber: () => new Redis({ ...options, retryStrategy: null }),
-    isCurrent: () => true,
+    openSubscriber: () => new Redis({ ...options, retryStrategy: null, sentinelRetryStrategy: () => null }),
+    // A former master that is now a replica would pass messages on late.
+    isCurrent: (subscriber) => commands.status !== 'ready' || addressOf(subscriber) === addressOf(commands),
   }
 }
+
+const addressOf = ({ stream }: Redis): string => `${stream?.remoteAddress}:${stream?.remotePort}`
 
 /**
  * True if Redis refused the database of the address. ioredis would go on with number 0, which may belong to another
@@ -88,7 +165,7 @@ function gatherWrites(socket: Redis['stream'] | undefined): void {
   setImmediate(() => socket.uncork())
 }
 
-function connectCluster(address: RedisAddress, onError: (error: Error) => void): RedisConnections {
+function connectCluster(address: RedisAddress, { onError }: ConnectionObserver): RedisConnections {
   const { enableOfflineQueue, ...nodeOptions } = failFast
   const [first] = address.nodes
   const commands = new Cluster([...address.nodes.map(({ host, port }) => ({ host, port }))], {
@@ -97,6 +174,9 @@ function connectCluster(address: RedisAddress, onError: (error: Error) => void):
     enableOfflineQueue,
     clusterRetryStrategy: retryDelayMs,
     maxRedirections: 4,
+    // A Cluster that is down refuses commands: its words say more than a Cluster that is not ready.
+    enableReadyCheck: false,
+    retryDelayOnClusterDown: 0,
     slotsRefreshTimeout: 500,
     slotsRefreshInterval: 2000,
     // Certificates contain names: keep names instead of resolving them.

@@ -5,7 +5,7 @@ import { parseTrustedProxies, type TrustedProxies } from '../../platform/http/tr
 import { logLevels } from '../../platform/log/log-settings.ts'
 import { isDatabaseUrl } from '../../platform/postgres/postgres-client.ts'
 import { sslModes } from '../../platform/postgres/postgres-socket.ts'
-import { isRedisUrl } from '../../platform/redis/redis-url.ts'
+import { isRedisUrl, noRedis, redisUrlForms } from '../../platform/redis/redis-url.ts'
 import {
   flag,
   integer,
@@ -51,10 +51,12 @@ export const commonSettings = {
   ISSUER: text('the claim iss of access tokens; by default the public origin of the auth server', undefined),
   AUDIENCE: text('the claim aud of access tokens', 'deals'),
   DATA_DIR: text('where the embedded database, generated secrets and demo data are kept', './data'),
-  REDIS_URL: text('the cache: one Redis, or comma-separated nodes of a Redis Cluster', undefined, {
-    expected: 'redis://host:port or rediss://host:port, several with commas between',
-    test: isRedisUrl,
-  }),
+  REDIS_URL: text(
+    'the cache: one Redis, comma-separated nodes of a Redis Cluster, or a master that Sentinels watch; none: no Redis ' +
+      'on purpose, deal servers ask the auth server',
+    undefined,
+    { expected: `${redisUrlForms}, or none`, test: (url) => url === noRedis || isRedisUrl(url) },
+  ),
   SERVICE_SECRET: secrets(
     "authenticates the deal server at the auth server's /internal, and what servers write to Redis",
     {

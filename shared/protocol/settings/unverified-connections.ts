@@ -2,7 +2,7 @@
 
 import type { Log } from '../../platform/log/log.ts'
 import { isVerifiedDatabaseUrl } from '../../platform/postgres/postgres-client.ts'
-import { isVerifiedRedisUrl } from '../../platform/redis/redis-url.ts'
+import { isVerifiedRedisUrl, noRedis } from '../../platform/redis/redis-url.ts'
 
 /** Valid URLs by the name of their setting; undefined for a dependency inside this process. */
 export interface Ways {
@@ -18,7 +18,8 @@ export function warnOfUnverifiedWays(log: Pick<Log, 'warn'>, { databases, redisU
   for (const [setting, url] of Object.entries(databases)) {
     if (url !== undefined && !isVerifiedDatabaseUrl(url)) log.warn(`${setting}: ${sentence} sslmode=verify-full`)
   }
-  if (redisUrl !== undefined && !isVerifiedRedisUrl(redisUrl)) log.warn(`REDIS_URL: ${sentence} rediss://`)
+  if (redisUrl !== undefined && redisUrl !== noRedis && !isVerifiedRedisUrl(redisUrl))
+    log.warn(`REDIS_URL: ${sentence} rediss://`)
 }
 
 const sentence =

@@ -1,0 +1,55 @@
+/** What an operator must do about a Redis that cannot be used as REDIS_URL names it. One sentence for each case. */
+
+/** Calls with each sentence, once until another one or `wellAgain`. */
+export interface Advice {
+  give(sentence: string): void
+  /** Gives the sentence about an error of Redis, if there is one. */
+  giveFor(error: Error): void
+  /** From now on the same sentence is given again. */
+  wellAgain(): void
+}
+
+/** Passes sentences on to `onAdvice` without repeating them: the same error comes with every attempt to connect. */
+export function createAdvice(onAdvice: (sentence: string) => void): Advice {
+  let last: string | undefined
+  const give = (sentence: string): void => {
+    if (sentence === last) return
+    last = sentence
+    onAdvice(sentence)
+  }
+  return {
+    give,
+    giveFor: ({ message }) => {
+      const [, sentence] = sentences.find(([pattern]) => pattern.test(message)) ?? []
+      if (sentence !== undefined) give(sentence)
+    },
+    wellAgain: () => {
+      last = undefined
+    },
+  }
+}
+
+const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
+  [
+    /^CLUSTERDOWN/,
+    'the Redis Cluster is down, because a slot has no node or most masters are away: ' +
+      'redis-cli --cluster check HOST:PORT says which, redis-cli --cluster fix HOST:PORT covers slots',
+  ],
+  [/SELECT is not allowed in cluster mode/, 'a Redis Cluster has no database but 0: leave the number out'],
+]
+
+/** For an address that is one node of a Cluster. */
+export const oneNodeOfCluster =
+  'this is one node of a Redis Cluster, and the whole Cluster is used: name several nodes with commas between, ' +
+  'so that a start does not depend on this one'
+
+/** For an address that is a Sentinel's. */
+export const isSentinel = 'this is a Sentinel: write redis+sentinel://host:port,host:port/MASTER'
+
+/** For Sentinels that watch no master of this name. */
+export const unknownMaster = (name: string): string =>
+  `no Sentinel knows the master "${name}": correct the name behind the hosts, or run SENTINEL MONITOR ${name} there`
+
+/** For Sentinels that want a login. */
+export const sentinelLogin =
+  'the Sentinels want a login: add ?sentinelPassword=PASSWORD, and &sentinelUsername=NAME if they have users'
