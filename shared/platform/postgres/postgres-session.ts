@@ -5,14 +5,17 @@
  * next connection.
  */
 import type { Socket } from 'node:net'
+import { withDeadline } from '../concurrency/deadline.ts'
 import { sqlStateOf, translateDriverError, unavailable } from '../database/driver-errors.ts'
 import type { Unavailable } from '../problems/errors.ts'
-import { addressOf, createClient, type PostgresClient } from './postgres-client.ts'
-import { openSocket, sslModeOf } from './postgres-socket.ts'
+import { createClient, type PostgresClient } from './postgres-client.ts'
+import { dialTimeoutMs, type PostgresServers } from './postgres-servers.ts'
+import { openSocket, type ServerAddress } from './postgres-socket.ts'
+import { nameOf } from './postgres-url.ts'
 
 /** The address, the limits and the observers of a session. */
 export interface PostgresSessionOptions {
-  readonly url: string
+  readonly servers: PostgresServers
   /** A session that waits for answers is closed after this time without any answer; milliseconds. */
   readonly responseTimeoutMs: number
   /** Adapts the new client, such as its parsers. */
@@ -40,6 +43,8 @@ export class PostgresSession {
   readonly #underWay = new Set<(reason: Unavailable) => void>()
   readonly #timer: NodeJS.Timeout
   #socket: Socket | undefined
+  /** The server that the session is connected to, or tries to. */
+  #server: ServerAddress | undefined
   #lost: Unavailable | undefined
   #established = false
   #answered = false
@@ -48,10 +53,11 @@ export class PostgresSession {
 
   constructor(options: PostgresSessionOptions) {
     this.#options = options
-    this.#client = createClient(options.url, {
+    this.#client = createClient(options.servers.address, {
       responseTimeoutMs: options.responseTimeoutMs,
       openSocket: () => this.#openSocket(),
       onClose: () => this.#lose(unavailable('the connection was closed')),
+      onReport: (setting, value) => this.#judge(options.servers.refusalOf(setting, value)),
     })
     options.prepare(this.#client)
     this.#timer = setInterval(() => this.#tick(), options.responseTimeoutMs / ticks).unref()
@@ -106,6 +112,7 @@ export class PostgresSession {
     while (this.#underWay.size > 0 && !this.lost) await new Promise((resolve) => setTimeout(resolve, 5))
     if (this.lost) return
     this.#established = true
+    this.#server = undefined
     await this.#client.end({ timeout: 1 })
     this.#lose(unavailable('closed'))
   }
@@ -113,6 +120,7 @@ export class PostgresSession {
   /** Ends the session now. Running statements reject with Unavailable. */
   discard(): void {
     this.#established = true
+    this.#server = undefined
     this.#lose(unavailable('the session was given up'))
   }
 
@@ -128,6 +136,15 @@ export class PostgresSession {
     const translated = translateDriverError(error)
     this.#answer(reject, sqlState !== undefined && sqlState !== '57P03')
     reject(translated)
+    // Behind an address that moves, or a pooler, another server may answer by now.
+    if (sqlState === '25006') this.#judge(this.#options.servers.refusalOf('in_hot_standby', 'on'))
+  }
+
+  /** Ends the session with a server that cannot be used. */
+  #judge(refusal: string | undefined): void {
+    if (refusal === undefined) return
+    const server = this.#server === undefined ? 'the server' : nameOf(this.#server)
+    this.#lose(unavailable(`${server} ${refusal}: name the primary in the URL, or all hosts with commas between`))
   }
 
   #tick(): void {
@@ -142,6 +159,7 @@ export class PostgresSession {
   #lose(reason: Unavailable): void {
     if (this.#lost !== undefined) return
     this.#lost = reason
+    if (this.#server !== undefined) this.#options.servers.forget(this.#server)
     clearInterval(this.#timer)
     this.#socket?.destroy()
     this.#client.end({ timeout: 0 }).catch(() => {})
@@ -157,12 +175,15 @@ export class PostgresSession {
   async #openSocket(): Promise<Socket> {
     if (this.#socket !== undefined) this.#lose(unavailable('the connection was closed before the server was ready'))
     if (this.#lost !== undefined) throw this.#lost
+    const { servers } = this.#options
     try {
-      const address = addressOf(this.#client, sslModeOf(this.#options.url))
-      return await openSocket(address, (socket) => {
+      const server = await servers.find()
+      this.#server = server
+      const opened = openSocket(server, (socket) => {
         this.#socket = socket
         if (this.lost) socket.destroy()
       })
+      return await (servers.areSeveral ? withDeadline(opened, dialTimeoutMs) : opened)
     } catch (error) {
       this.#lose(unavailable(error))
       throw error

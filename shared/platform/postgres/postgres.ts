@@ -8,11 +8,13 @@ import { frozenAfterMs, Liveness } from '../concurrency/liveness.ts'
 import { type Database, type Drizzle, type Parameter, parameterText } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
-import { checkUrl, type PostgresClient } from './postgres-client.ts'
+import type { PostgresClient } from './postgres-client.ts'
 import { adaptToDrizzle, drizzleOver } from './postgres-drizzle.ts'
 import { runExclusively, runExclusivelyIfFree } from './postgres-exclusive.ts'
+import { PostgresServers } from './postgres-servers.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { SessionPool } from './postgres-session-pool.ts'
+import { parseDatabaseUrl } from './postgres-url.ts'
 
 /** The sessions and the limits of a database. */
 export interface PostgresOptions {
@@ -33,11 +35,10 @@ export interface PostgresOptions {
  * Opens the database at `url`. It connects at its first use and never fails because the server is away; use `ping` to
  * check that.
  *
- * @throws TypeError when `url` is not the address of a PostgreSQL server
+ * @throws TypeError when `url` is not the address of one PostgreSQL server, or of several of which one is the primary
  */
 export function openPostgres(url: string, options: PostgresOptions = {}): Database {
-  checkUrl(url)
-  return new PostgresDatabase(url, options)
+  return new PostgresDatabase(new PostgresServers(parseDatabaseUrl(url)), options)
 }
 
 const probeIntervalMs = 250
@@ -51,7 +52,7 @@ const prepared = { prepare: true, simple: false }
 class PostgresDatabase implements Database {
   readonly concurrentSessions = true
   readonly drizzle: Drizzle
-  readonly #url: string
+  readonly #servers: PostgresServers
   readonly #responseTimeoutMs: number
   readonly #availability: Availability
   readonly #pipelines: (PostgresSession | undefined)[]
@@ -62,8 +63,8 @@ class PostgresDatabase implements Database {
   #probeSession: PostgresSession | undefined
   #next = 0
 
-  constructor(url: string, { pipelines = 4, sessions = 8, responseTimeoutMs = 5000 }: PostgresOptions) {
-    this.#url = url
+  constructor(servers: PostgresServers, { pipelines = 4, sessions = 8, responseTimeoutMs = 5000 }: PostgresOptions) {
+    this.#servers = servers
     this.#responseTimeoutMs = responseTimeoutMs
     this.#pipelines = new Array(pipelines).fill(undefined)
     this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
@@ -141,7 +142,7 @@ class PostgresDatabase implements Database {
 
   #open(prepare: (client: PostgresClient) => void): PostgresSession {
     const session: PostgresSession = new PostgresSession({
-      url: this.#url,
+      servers: this.#servers,
       responseTimeoutMs: this.#responseTimeoutMs,
       prepare,
       onUnreachable: (reason) => this.#availability.suspend(reason),

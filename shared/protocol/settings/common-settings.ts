@@ -3,8 +3,7 @@ import { availableParallelism } from 'node:os'
 import * as z from 'zod'
 import { parseTrustedProxies, type TrustedProxies } from '../../platform/http/transport.ts'
 import { logLevels } from '../../platform/log/log-settings.ts'
-import { isDatabaseUrl } from '../../platform/postgres/postgres-client.ts'
-import { sslModes } from '../../platform/postgres/postgres-socket.ts'
+import { databaseUrlForms, isDatabaseUrl } from '../../platform/postgres/postgres-url.ts'
 import { isRedisUrl, noRedis, redisUrlForms } from '../../platform/redis/redis-url.ts'
 import {
   flag,
@@ -37,7 +36,7 @@ const isListenHost = (host: string) => /^[A-Za-z0-9.:-]{1,253}$/.test(host)
 /** The setting with the database of a server. */
 export const databaseUrl = (meaning: string) =>
   text(meaning, undefined, {
-    expected: `a URL beginning with postgres:// or postgresql://, its sslmode, if any, one of ${sslModes.join(', ')}`,
+    expected: databaseUrlForms,
     test: isDatabaseUrl,
   })
 

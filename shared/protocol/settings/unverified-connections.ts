@@ -1,7 +1,7 @@
 /** Connections to PostgreSQL and Redis that others could read, or whose other end they could impersonate. */
 
 import type { Log } from '../../platform/log/log.ts'
-import { isVerifiedDatabaseUrl } from '../../platform/postgres/postgres-client.ts'
+import { isVerifiedDatabaseUrl } from '../../platform/postgres/postgres-url.ts'
 import { isVerifiedRedisUrl, noRedis } from '../../platform/redis/redis-url.ts'
 
 /** Valid URLs by the name of their setting; undefined for a dependency inside this process. */

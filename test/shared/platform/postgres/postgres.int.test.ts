@@ -8,13 +8,13 @@ import { createScratchDatabase, type ScratchDatabase } from '../../../support/st
 describe('openPostgres', () => {
   it.each([
     'postgres//user:secret@host/db',
-    'postgres://user:secret@one:1,two:2/db',
+    'postgres://user:secret@one:1,two:x/db',
     'mysql://user:secret@host/db',
     'postgres://user:secret@host/db?sslmode=allow',
     'postgres://user:secret@host/db?sslmode=verify-full&sslmode=disable',
     'postgres://user:secret@host/db?ssl=true',
     'postgres://user:secret@host/db?sslmode=verify-full&sslrootcert=ca.pem',
-  ])('refuses what is not the address of one PostgreSQL server, without repeating it: %s', (url) => {
+  ])('refuses what is not an address of PostgreSQL servers, without repeating it: %s', (url) => {
     const open = () => openPostgres(url)
     expect(open).toThrow(TypeError)
     expect(open).not.toThrow(/secret/)
