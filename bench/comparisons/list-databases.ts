@@ -53,6 +53,7 @@ async function openOne(
   const database = openPostgres(scratch.url)
   await migrateDatabase(database, { migrationsFolder, schema: 'deals' })
   await fill(database, size)
+  await settle(scratch.url)
   await database.close()
   return { database: { ...size, url: scratch.url, plan: (read) => planOf(scratch.url, read) }, close: scratch.drop }
 }
@@ -72,10 +73,19 @@ const fill = (database: Database, { deals: count, users }: { deals: number; user
     await drizzle.execute(`
       insert into deals.tasks (deal_id, id, ordinal, title, due_date, assignee_id, status, created_at, assigned_at)
       select id, gen_random_uuid(), 1, 'Call the customer', completion_date, owner_id, 'open', created_at, created_at from deals.deals`)
-    await drizzle.execute('vacuum analyze deals.deals')
-    await drizzle.execute('vacuum analyze deals.tasks')
-    await drizzle.execute('checkpoint')
   })
+
+/** Outside of transactions. */
+async function settle(url: string): Promise<void> {
+  const client = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    for (const statement of ['vacuum analyze deals.deals', 'vacuum analyze deals.tasks', 'checkpoint']) {
+      await client.unsafe(statement)
+    }
+  } finally {
+    await client.end()
+  }
+}
 
 async function planOf(url: string, read: ReadList): Promise<string> {
   const { text, parameters } = await recordStatement(read)

@@ -30,6 +30,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/embedded/embedded.ts': 'names of jobs',
   'shared/platform/postgres/postgres.ts': 'open connections',
   'shared/platform/concurrency/permits.ts': 'under way',
+  'shared/platform/postgres/postgres-servers.ts': 'the servers in a URL',
   'shared/platform/postgres/postgres-session-pool.ts': 'under way',
   'shared/platform/postgres/postgres-session.ts': 'under way',
   'shared/platform/http/server/drain.ts': 'open connections',

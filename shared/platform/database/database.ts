@@ -36,8 +36,8 @@ export interface Database {
   transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result>
 
   /**
-   * Runs `work` while no other instance runs work of the same name on this database: migrations, maintenance. `work`
-   * gets a session of its own without time limits. It opens its transactions itself, and nothing is retried.
+   * Runs `work` while no other instance runs work of the same name on this database: migrations. On PostgreSQL all of
+   * `work` is one transaction, on a session of its own without time limits. Nothing is retried.
    *
    * @throws Unavailable when another instance takes longer than `waitTimeoutMs` milliseconds (60,000)
    */
@@ -48,8 +48,8 @@ export interface Database {
   ): Promise<Result>
 
   /**
-   * Like `exclusively` if no other instance runs work of this name. Otherwise answers false at once, and `work` does
-   * not run.
+   * For maintenance: runs `work` if no other instance runs work of this name. Otherwise answers false at once, and
+   * `work` does not run. Each statement of `work` is a transaction of its own, without time limits.
    *
    * @throws Unavailable when the database cannot be reached
    */
@@ -57,6 +57,9 @@ export interface Database {
 
   /** Resolves when the database answers. @throws Unavailable when it does not */
   ping(): Promise<void>
+
+  /** Resolves when transactions work on the way to the database. @throws Unavailable that says what to set otherwise */
+  requireSuitable(): Promise<void>
 
   /** False on an engine with a single session (the embedded one): a second transaction waits for the first. */
   readonly concurrentSessions: boolean

@@ -26,7 +26,9 @@ const messageWithoutValues = /^(23|25|28|3D|40|55|57|42501)/
 interface PostgresFields {
   readonly message: string
   readonly code: string
-  readonly severity: string
+  readonly severity?: string
+  /** postgres.js. PgBouncer sends this one alone. */
+  readonly severity_local?: string
   readonly position?: unknown
   /** postgres.js */
   readonly constraint_name?: string
@@ -34,11 +36,12 @@ interface PostgresFields {
   readonly constraint?: string
 }
 
-/** True for an error that PostgreSQL itself answered, from either driver. */
-const isPostgresAnswer = (error: unknown): error is PostgresFields =>
-  error instanceof Error &&
-  typeof (error as Partial<PostgresFields>).severity === 'string' &&
-  typeof (error as Partial<PostgresFields>).code === 'string'
+/** True for an error that PostgreSQL itself answered, from either driver, or a pooler in its name. */
+const isPostgresAnswer = (error: unknown): error is PostgresFields => {
+  if (!(error instanceof Error)) return false
+  const { severity, severity_local: ofPooler, code } = error as Partial<PostgresFields>
+  return typeof (severity ?? ofPooler) === 'string' && typeof code === 'string'
+}
 
 /** The SQLSTATE of a driver's error; undefined when the error does not come from PostgreSQL. */
 export const sqlStateOf = (error: unknown): string | undefined => (isPostgresAnswer(error) ? error.code : undefined)
@@ -64,11 +67,17 @@ export function unavailable(reason: unknown): Unavailable {
 }
 
 function fromPostgres(error: PostgresFields): Error {
-  if (outOfService.test(error.code)) return unavailable(`${error.code} ${error.message}`)
+  if (outOfService.test(error.code)) return unavailable(`${error.code} ${error.message}${adviceFor(error.message)}`)
   const quotesNoValue = messageWithoutValues.test(error.code) || typeof error.position === 'string'
   const message = quotesNoValue ? error.message : 'PostgreSQL refused the statement'
   return new DatabaseError(error.code, `${message} (${error.code})`, error.constraint_name ?? error.constraint)
 }
+
+/** What to do about a refusal of PgBouncer. */
+const adviceFor = (message: string): string =>
+  message.startsWith('unsupported startup parameter')
+    ? ': a pooler answers; add pgbouncer=true to the parameters of the URL'
+    : ''
 
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : ''

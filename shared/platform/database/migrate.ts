@@ -25,6 +25,7 @@ export interface MigrateOptions {
  */
 export async function migrateDatabase(database: Database, options: MigrateOptions): Promise<void> {
   const { migrationsFolder, schema, waitTimeoutMs = 60_000 } = options
+  await database.requireSuitable()
   // Servers read it with all that they cache: a role that may not is refused now.
   await readTimeline(database)
   if (await hasAllMigrations(database, options)) return

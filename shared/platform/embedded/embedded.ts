@@ -95,6 +95,10 @@ class EmbeddedDatabase implements Database {
     await this.query('select 1')
   }
 
+  async requireSuitable(): Promise<void> {
+    this.#check()
+  }
+
   async exclusively<Result>(name: string, work: (drizzle: Drizzle) => Promise<Result>): Promise<Result> {
     this.#check()
     const before = this.#exclusive.get(name) ?? Promise.resolve()

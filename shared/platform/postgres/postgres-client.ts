@@ -39,6 +39,8 @@ export function createClient(
     onnotice: () => {},
     onparameter: onReport,
     fetch_types: false,
+    // Behind a pooler, the next transaction may run in another session, which lacks the named statements of this one.
+    prepare: !isPooled,
     connect_timeout: 0,
     idle_timeout: 0,
     max_lifetime: null,

@@ -19,11 +19,35 @@ type Work<Result> = (client: unknown) => Promise<Result>
  * A query builder whose statements and transactions run on borrowed sessions and reject with the errors of the port.
  */
 export function drizzleOver(lend: Lend): Drizzle {
-  const client = {
-    options: { parsers: {}, serializers: {} },
-    unsafe: (...statement: Arguments) => unsafe(lend, statement),
-    begin: <Result>(work: Work<Result>) => lend((session) => transact(session, work)),
-  }
+  return drizzleWith({
+    unsafe: (...statement) => unsafe(lend, statement),
+    begin: (work) => lend((session) => transact(session, work)),
+  })
+}
+
+/** The same, but each statement is a transaction, too. Each transaction begins with `begin`: settings of its own. */
+export function drizzleInTransactions(lend: Lend, begin: (session: PostgresSession) => Promise<void>): Drizzle {
+  const inTransaction = <Result>(work: (client: unknown, session: PostgresSession) => Promise<Result>) =>
+    lend((session) =>
+      transact(session, async (client) => {
+        await begin(session)
+        return work(client, session)
+      }),
+    )
+  return drizzleWith({
+    unsafe: (...statement) => unsafe((work) => inTransaction((_, session) => work(session)), statement),
+    begin: (work) => inTransaction(work),
+  })
+}
+
+/** The functions of a client that Drizzle's driver calls. */
+interface DriverFunctions {
+  readonly unsafe: (...statement: Arguments) => PromiseLike<unknown>
+  readonly begin: <Result>(work: Work<Result>) => Promise<Result>
+}
+
+function drizzleWith(functions: DriverFunctions): Drizzle {
+  const client = { options: { parsers: {}, serializers: {} }, ...functions }
   return translateErrors(drizzle(client as unknown as PostgresClient))
 }
 
@@ -77,6 +101,8 @@ function transactionClient(session: PostgresSession) {
   let savepoints = 0
   const client = {
     unsafe: (...statement: Arguments) => unsafe((work) => work(session), statement),
+    /** Drizzle's migrations begin a transaction of their own, also in one. */
+    begin: <Result>(work: Work<Result>): Promise<Result> => client.savepoint(work),
     savepoint: async <Result>(work: Work<Result>): Promise<Result> => {
       const name = `s${savepoints++}`
       await command(session, `savepoint ${name}`)

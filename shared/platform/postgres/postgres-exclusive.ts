@@ -1,7 +1,11 @@
+/**
+ * Work that one instance at a time does. The locks belong to transactions and not to sessions: behind a pooler, a lock
+ * of a session would stay behind in a connection that others use.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Drizzle } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
-import { drizzleOver } from './postgres-drizzle.ts'
+import { drizzleInTransactions, drizzleOver } from './postgres-drizzle.ts'
 import type { PostgresSession } from './postgres-session.ts'
 
 const pollIntervalMs = 100
@@ -17,9 +21,8 @@ export interface ExclusiveOptions {
 type Work<Result> = (drizzle: Drizzle) => Promise<Result>
 
 /**
- * Takes a session advisory lock on `session` and runs `work` on the same session, without time limits. If the
- * connection ends, the lock and the open transactions of `work` end together. The lock lasts until the session is
- * closed.
+ * Takes the lock and runs `work` in one transaction without time limits; transactions of `work` are savepoints in it.
+ * If the connection ends, the lock and what `work` did end together.
  *
  * @throws Unavailable when another session keeps the lock
  */
@@ -29,27 +32,54 @@ export async function runExclusively<Result>(
   work: Work<Result>,
 ): Promise<Result> {
   // Polls for the lock: a statement that waits for it would exceed the time limits of the session.
-  for (let waitedMs = 0; !(await tryLock(session, name)); waitedMs += pollIntervalMs) {
+  for (let waitedMs = 0; ; waitedMs += pollIntervalMs) {
+    const done = await withLock(session, name, async (drizzle) => ({ result: await work(drizzle) }))
+    if (done !== undefined) return done.result
     if (waitedMs >= waitTimeoutMs) throw unavailable(`another session has held "${name}" for ${waitTimeoutMs} ms`)
     await pause(pollIntervalMs)
   }
-  return runWithoutTimeLimits(session, work)
 }
 
-/** Like `runExclusively`, without waiting. Answers false, and `work` does not run, if another session has the lock. */
-export async function runExclusivelyIfFree(session: PostgresSession, name: string, work: Work<void>): Promise<boolean> {
-  if (!(await tryLock(session, name))) return false
-  await runWithoutTimeLimits(session, work)
-  return true
+/** The session that holds a lock, and the one that the work uses. */
+export interface ExclusiveSessions {
+  readonly lock: PostgresSession
+  readonly worker: PostgresSession
 }
 
-async function runWithoutTimeLimits<Result>(session: PostgresSession, work: Work<Result>): Promise<Result> {
-  await session.liftTimeLimits()
-  return work(drizzleOver((borrow) => borrow(session)))
+/**
+ * Like `runExclusively`, without waiting: answers false, and `work` does not run, if another session has the lock. Each
+ * statement of `work` is a transaction of its own, without time limits: a long one would hold back live events and the
+ * cleaning of tables. The transaction with the lock writes nothing. When its connection ends, `work` fails.
+ */
+export async function runExclusivelyIfFree(
+  { lock, worker }: ExclusiveSessions,
+  name: string,
+  work: Work<void>,
+): Promise<boolean> {
+  const drizzle = drizzleInTransactions(
+    async (borrow) => {
+      if (lock.lost) throw unavailable(`the connection with the lock "${name}" was closed`)
+      return borrow(worker)
+    },
+    (session) => session.liftTimeLimits(),
+  )
+  const done = await withLock(lock, name, async () => {
+    await work(drizzle)
+    return true
+  })
+  return done === true
 }
+
+/** Undefined, and `work` does not run, if another session has the lock. */
+const withLock = <Result>(session: PostgresSession, name: string, work: Work<Result>): Promise<Result | undefined> =>
+  drizzleOver((borrow) => borrow(session)).transaction(async (transaction) => {
+    if (!(await tryLock(session, name))) return undefined
+    await session.liftTimeLimits()
+    return work(transaction)
+  })
 
 async function tryLock(session: PostgresSession, name: string): Promise<boolean> {
-  const text = "select pg_try_advisory_lock(hashtext('keyhold'), hashtext($1)) as locked"
+  const text = "select pg_try_advisory_xact_lock(hashtext('keyhold'), hashtext($1)) as locked"
   const [row] = await session.run((client) => client.unsafe<{ locked: boolean }[]>(text, [name]))
   return row?.locked === true
 }

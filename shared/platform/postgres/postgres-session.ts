@@ -78,9 +78,10 @@ export class PostgresSession {
     if (!this.#patient) this.#lose(reason)
   }
 
-  /** Removes the time limits of statements. */
+  /** Removes the time limits of the open transaction. From then on the session itself waits without a limit, too. */
   async liftTimeLimits(): Promise<void> {
-    await this.run((client) => client.unsafe('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0'))
+    const settings = 'set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0'
+    await this.run((client) => client.unsafe(settings))
     this.#patient = true
   }
 
@@ -134,7 +135,8 @@ export class PostgresSession {
   #fail(reject: (reason: Error) => void, error: unknown): void {
     const sqlState = sqlStateOf(error)
     const translated = translateDriverError(error)
-    this.#answer(reject, sqlState !== undefined && sqlState !== '57P03')
+    // A server that starts, and a pooler that reaches none, are not there.
+    this.#answer(reject, sqlState !== undefined && !/^(57P03|08...)$/.test(sqlState))
     reject(translated)
     // Behind an address that moves, or a pooler, another server may answer by now.
     if (sqlState === '25006') this.#judge(this.#options.servers.refusalOf('in_hot_standby', 'on'))

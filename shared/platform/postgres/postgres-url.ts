@@ -24,8 +24,9 @@ export const databaseUrlForms =
   `its sslmode, if any, one of ${sslModes.join(', ')}`
 
 /**
- * Reads `postgres://[user[:password]@]host[:port][,host[:port]…][/database][?parameters]`. A host may be an IPv6 address
- * in brackets, or the folder of a socket with `%2F` for each slash. Each host has its own port, 5432 when left out.
+ * Reads `postgres://[user[:password]@]host[:port][,host[:port]…][/database][?parameters]`. A host may be an IPv6
+ * address in brackets, or the folder of a socket with `%2F` for each slash. Each host has its own port, 5432 when left
+ * out.
  *
  * @throws TypeError that does not repeat `url`: it may contain a password
  */

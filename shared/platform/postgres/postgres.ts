@@ -11,6 +11,7 @@ import { retryConflicts } from '../database/transaction-retry.ts'
 import type { PostgresClient } from './postgres-client.ts'
 import { adaptToDrizzle, drizzleOver } from './postgres-drizzle.ts'
 import { runExclusively, runExclusivelyIfFree } from './postgres-exclusive.ts'
+import { requireSuitable } from './postgres-pooler.ts'
 import { PostgresServers } from './postgres-servers.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { SessionPool } from './postgres-session-pool.ts'
@@ -103,6 +104,10 @@ class PostgresDatabase implements Database {
     await this.query('select 1')
   }
 
+  requireSuitable(): Promise<void> {
+    return this.#onOwnSession((session) => requireSuitable(session, this.#servers.address))
+  }
+
   exclusively<Result>(
     name: string,
     work: (drizzle: Drizzle) => Promise<Result>,
@@ -112,7 +117,9 @@ class PostgresDatabase implements Database {
   }
 
   exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
-    return this.#onOwnSession((session) => runExclusivelyIfFree(session, name, work))
+    return this.#onOwnSession((lock) =>
+      this.#onOwnSession((worker) => runExclusivelyIfFree({ lock, worker }, name, work)),
+    )
   }
 
   async close(): Promise<void> {
@@ -189,5 +196,7 @@ class PostgresDatabase implements Database {
  */
 function prepareForHotStatements(client: PostgresClient): void {
   client.options.serializers = {}
+  // Behind a pooler each statement is planned anew, and there are no settings of a session.
+  if (!client.options.prepare) return
   Object.assign(client.options.connection, { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' })
 }

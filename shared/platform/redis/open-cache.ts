@@ -8,7 +8,7 @@ import { noRedis } from './redis-url.ts'
 
 /** The place, the clock and the secrets of a cache. */
 export interface OpenCacheOptions {
-  /** `REDIS_URL`; undefined for a cache in this process, which is the only one; `none` for processes without a cache. */
+  /** `REDIS_URL`; undefined for the cache of a process that is the only one; `none` for processes without a cache. */
   readonly redisUrl: string | undefined
   readonly clock: Clock
   /**

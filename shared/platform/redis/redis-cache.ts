@@ -50,9 +50,9 @@ const keyholdNode = '{keyhold}:moment'
 
 /**
  * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`), a Redis Cluster if several nodes are given,
- * separated by commas, or the master that Sentinels name (`redis+sentinel://`). Opening returns at once. While Redis is away, calls fail, at first within `commandTimeoutMs`,
- * then at once; the same object works again when Redis is back. In a Cluster, keys and channels must begin with
- * `{keyhold}`, so that one node holds them all.
+ * separated by commas, or the master that Sentinels name (`redis+sentinel://`). Opening returns at once. While Redis is
+ * away, calls fail, at first within `commandTimeoutMs`, then at once; the same object works again when Redis is back.
+ * In a Cluster, keys and channels must begin with `{keyhold}`, so that one node holds them all.
  * @throws Error when `url` is not an address of Redis
  */
 export function openRedisCache(url: string, options: RedisCacheOptions): Cache {

@@ -17,7 +17,10 @@ export const createScratchDatabase = async (url: string): Promise<ScratchDatabas
 }
 
 const administer = async (url: string, command: string): Promise<void> => {
-  const client = postgres(url, { max: 1, onnotice: () => {} })
+  const plain = new URL(url)
+  // A parameter of ours (`postgres-url.ts`), which the driver would send on.
+  plain.searchParams.delete('pgbouncer')
+  const client = postgres(plain.href, { max: 1, onnotice: () => {} })
   try {
     await client.unsafe(command)
   } finally {
