@@ -115,6 +115,34 @@ describe.skipIf(!possible)('PgBouncer between the servers and PostgreSQL', () =>
     expect(await other.exclusivelyIfFree('cleaning', async () => undefined)).toBe(true)
   })
 
+  it('is one of several: the one before the primary is used, and another one after a promotion', async () => {
+    const primary = await PostgresServer.create(binaries ?? '')
+    const standby = await primary.makeStandby()
+    const poolers = await Promise.all([startPgBouncer(primary.url), startPgBouncer(standby.url)])
+    const url = (parameters: string) =>
+      `postgres://postgres@${poolers.map(({ host }) => host).join(',')}/postgres?${parameters}`
+    try {
+      // PgBouncer has seen both: it goes on reporting the standby as one.
+      for (const each of poolers) await open(each.pooled(primary.url, 'pgbouncer=true&target_session_attrs=any')).ping()
+      await expect(open(`postgres://postgres@${poolers[1]?.host}/postgres?pgbouncer=true`).requireSuitable())
+        .rejects //
+        .toMatchObject({ cause: { message: expect.stringMatching(/^the server is a standby: name the primary/) } })
+      const database = open(url('pgbouncer=true'))
+      await database.requireSuitable()
+      await database.query('create table written (id int primary key)')
+      await standby.catchUpWith(primary)
+      await primary.kill()
+      await standby.promote()
+      await eventually(() => database.query('insert into written values (1) on conflict do nothing'))
+      expect(await standby.query('select id from written')).toEqual([{ id: 1 }])
+    } finally {
+      await Promise.all(opened.splice(0).map((each) => each.close()))
+      for (const each of poolers) await each.dispose()
+      await standby.remove()
+      await primary.remove()
+    }
+  }, 60_000)
+
   describe('that is set otherwise', () => {
     const others: PgBouncer[] = []
     afterAll(() => Promise.all(others.map((other) => other.dispose())))

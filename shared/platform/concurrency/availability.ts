@@ -3,7 +3,7 @@
  * return: callers do not wait for time-outs, and the dependency does not get all waiting requests at once when it is
  * back.
  */
-import type { Unavailable } from '../problems/errors.ts'
+import { Unavailable } from '../problems/errors.ts'
 
 /** The probe of a dependency. */
 export interface AvailabilityOptions {
@@ -45,7 +45,11 @@ export class Availability {
     while (!this.#stopped) {
       const answered = await this.#options.probe().then(
         () => true,
-        () => false,
+        (error: unknown) => {
+          // The reason of now says more than the one that began the outage.
+          if (error instanceof Unavailable && !this.#stopped) this.#reason = error
+          return false
+        },
       )
       if (this.#stopped) return
       if (answered) {

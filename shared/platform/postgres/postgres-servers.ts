@@ -79,11 +79,19 @@ export class PostgresServers {
     if (this.#found === server) this.#found = undefined
   }
 
-  /** Why a server that reports this setting cannot be used; undefined when it can. */
+  /** Why a standby cannot be used; undefined when it can. */
+  refusalOfStandby(): string | undefined {
+    return refusal({ isStandby: true, isReadOnly: true }, this.address.target)
+  }
+
+  /**
+   * Why a server that reports this setting cannot be used; undefined when it can. A pooler reports what was true when it
+   * met the server first, so its reports say nothing.
+   */
   refusalOf(setting: string, value: string): string | undefined {
-    if (value !== 'on') return undefined
-    const { target } = this.address
-    if (setting === 'in_hot_standby') return refusal({ isStandby: true, isReadOnly: true }, target)
+    const { target, isPooled } = this.address
+    if (value !== 'on' || isPooled) return undefined
+    if (setting === 'in_hot_standby') return this.refusalOfStandby()
     if (setting === 'default_transaction_read_only') return refusal({ isStandby: false, isReadOnly: true }, target)
     return undefined
   }

@@ -139,7 +139,7 @@ export class PostgresSession {
     this.#answer(reject, sqlState !== undefined && !/^(57P03|08...)$/.test(sqlState))
     reject(translated)
     // Behind an address that moves, or a pooler, another server may answer by now.
-    if (sqlState === '25006') this.#judge(this.#options.servers.refusalOf('in_hot_standby', 'on'))
+    if (sqlState === '25006') this.#judge(this.#options.servers.refusalOfStandby())
   }
 
   /** Ends the session with a server that cannot be used. */

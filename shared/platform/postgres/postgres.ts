@@ -105,7 +105,7 @@ class PostgresDatabase implements Database {
   }
 
   requireSuitable(): Promise<void> {
-    return this.#onOwnSession((session) => requireSuitable(session, this.#servers.address))
+    return this.#onOwnSession((session) => requireSuitable(session, this.#servers))
   }
 
   exclusively<Result>(
