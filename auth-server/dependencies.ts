@@ -1,12 +1,12 @@
 import type { Cache } from '../shared/platform/cache/cache.ts'
-import type { Database } from '../shared/platform/database/database.ts'
+import { type Database, databaseWrites } from '../shared/platform/database/database.ts'
 import type { Dependency } from '../shared/platform/http/server/health.ts'
 import { Unavailable } from '../shared/platform/problems/errors.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import type { PrincipalPublisher } from './users/principal-publisher.ts'
 
 interface DependencyPorts {
-  readonly database: Pick<Database, 'ping'>
+  readonly database: Pick<Database, 'ping' | 'checkWrites'>
   readonly cache: Pick<Cache, 'ping'>
   readonly keyRing: Pick<KeyRing, 'problem'>
   readonly publisher: Pick<PrincipalPublisher, 'health'>
@@ -15,6 +15,7 @@ interface DependencyPorts {
 /** The dependencies that `/readyz` reports. */
 export const dependenciesOf = ({ database, cache, keyRing, publisher }: DependencyPorts): Dependency[] => [
   { name: 'database', required: true, check: () => database.ping() },
+  { name: databaseWrites, required: false, check: () => database.checkWrites() },
   { name: 'cache', required: false, check: () => cache.ping() },
   { name: 'key-ring', required: false, check: () => requireNoProblem('key-ring', keyRing.problem()) },
   {

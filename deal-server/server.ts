@@ -2,7 +2,7 @@
 
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
-import type { Database } from '../shared/platform/database/database.ts'
+import { type Database, databaseWrites } from '../shared/platform/database/database.ts'
 import { createHousekeeping, type Housekeeping } from '../shared/platform/database/housekeeping.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
 import { createCursors, cursorKeyOf } from '../shared/platform/http/pagination/cursors.ts'
@@ -186,6 +186,7 @@ function dependenciesOf(
 ): Dependency[] {
   return [
     { name: 'database', required: true, check: () => database.ping() },
+    { name: databaseWrites, required: false, check: () => database.checkWrites() },
     { name: 'cache', required: false, check: () => cache.ping() },
     { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
     ...(feed ? [{ name: 'principal-feed', required: false, check: () => requireCurrent(feed) }] : []),

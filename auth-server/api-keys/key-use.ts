@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
+import { type Database, isUnwritable } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
@@ -12,7 +12,7 @@ import { isApiKeyId } from './api-key-rows.ts'
 
 /** The database and the clock that these statements use. */
 interface KeyUsePorts {
-  readonly database: Pick<Database, 'query'>
+  readonly database: Pick<Database, 'write'>
   readonly clock: Clock
 }
 
@@ -54,7 +54,7 @@ export function createKeepForTokens({ database, clock }: KeyUsePorts): KeepForTo
       const latest = new Map<string, number>()
       for (const { id, until } of items) latest.set(id, Math.max(until, latest.get(id) ?? 0))
       const input = Array.from(latest, ([id, until]) => ({ id, until: rfc3339(until) }))
-      const rows = await database.query<{ id: string }>(keepSql, [JSON.stringify(input), rfc3339(clock.now())])
+      const rows = await database.write<{ id: string }>(keepSql, [JSON.stringify(input), rfc3339(clock.now())])
       const kept = new Set(rows.map(({ id }) => id))
       return items.map(({ id }) => kept.has(id))
     },
@@ -72,7 +72,10 @@ const useSql = `update auth.api_keys set last_used_at = $2::text::timestamptz
 /** Bounds of the keys whose use was stored a moment ago. */
 const noted = { maxEntries: 10_000, maxBytes: 2_000_000, ttlMs: stepSeconds * 1000 }
 
-/** Stores that a key was used now. Writes at most once in `stepSeconds`. @throws Unavailable */
+/**
+ * Stores that a key was used now. Writes at most once in `stepSeconds`. Stores nothing while the database can only be
+ * read: the key is still good then. @throws Unavailable
+ */
 export type NoteUse = (id: string) => Promise<void>
 
 /** Creates the function for one process. */
@@ -80,8 +83,12 @@ export function createNoteUse({ database, clock }: KeyUsePorts): NoteUse {
   const stored = createBoundedCache<true>({ ...noted, clock })
   return async (id) => {
     if (!isApiKeyId(id) || stored.has(id)) return
-    await database.query(useSql, [id, rfc3339(clock.now())])
-    stored.set(id, true)
+    try {
+      await database.write(useSql, [id, rfc3339(clock.now())])
+      stored.set(id, true)
+    } catch (error) {
+      if (!isUnwritable(error)) throw error
+    }
   }
 }
 

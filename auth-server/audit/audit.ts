@@ -52,6 +52,8 @@ export interface AuditHead {
 
 /** Writes to the log. */
 export interface Audit {
+  /** Checks whether entries can be stored, as far as it is known. @throws Unavailable when they cannot */
+  check(): void
   /** Logs an event. Resolves when the entry is stored. @throws Unavailable */
   record(event: AuditEvent): Promise<void>
   /**

@@ -79,10 +79,7 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
       log.warn({ err }, 'The head of the audit log could not be read')
     }
   }
-  const eachMinute = async (which: 'over' | 'all') => {
-    await refusals.writeLeftOut(which)
-    await logHead()
-  }
+  const eachMinute = (which: 'over' | 'all') => refusals.writeLeftOut(which).then(logHead)
   const checkKey = async () => {
     try {
       if (!(await holdsKeyOfLog(ports))) log.warn(unknownKeyWarning)
@@ -92,6 +89,7 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   }
   return {
     head,
+    check: () => database.checkWrites(),
     record: (event) => logged({ ...cleaned(event), at: rfc3339(clock.now()), count: 1 }),
     recordRefusal: refusals.record,
     start() {
@@ -198,13 +196,13 @@ const appendSql = `with moved as (
 
 /** False when the head is another one; nothing is added then. @throws Unavailable */
 async function appendAfter(
-  database: Pick<Database, 'query'>,
+  database: Pick<Database, 'write'>,
   { count, digest }: AuditHead,
   linked: readonly Linked[],
 ): Promise<boolean> {
   const next = headOf(linked)
   const heads = [String(count), digest, String(next.count), next.digest]
-  return (await database.query(appendSql, [...heads, JSON.stringify(linked)])).length > 0
+  return (await database.write(appendSql, [...heads, JSON.stringify(linked)])).length > 0
 }
 
 function headOf(linked: readonly Linked[]): AuditHead {

@@ -124,7 +124,7 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
 
     async repeat(id, { counter, rotatedSince, accessExpiresAt }) {
       const parameters = [id, counter, timestamp(rotatedSince), fromSeconds(accessExpiresAt)]
-      const rows = await database.query<{ repeated: Repeated }>(repeatSql, parameters)
+      const rows = await database.write<{ repeated: Repeated }>(repeatSql, parameters)
       return rows[0]?.repeated
     },
 
@@ -141,7 +141,7 @@ async function startFamily(
 ): Promise<{ generation: number } | undefined> {
   const { times } = family
   try {
-    const rows = await database.query<{ generation: number }>(startSql, [
+    const rows = await database.write<{ generation: number }>(startSql, [
       family.id,
       family.userId,
       family.passwordHash,

@@ -50,12 +50,12 @@ const rotateSql = (accepted: string) => `with input as (
   returning f.id::text as id`
 
 /** Creates the rotation over this database. Two uses of one family never share a statement: the first one decides. */
-export function createRotate(database: Pick<Database, 'query'>, accepted: string): Rotate {
+export function createRotate(database: Pick<Database, 'write'>, accepted: string): Rotate {
   const sql = rotateSql(accepted)
   return gatherStatements<Rotation, boolean>({
     key: ({ login }) => login.id,
     run: async (rotations) => {
-      const rows = await database.query<{ id: string }>(sql, [JSON.stringify(rotations.map(inputOf))])
+      const rows = await database.write<{ id: string }>(sql, [JSON.stringify(rotations.map(inputOf))])
       const rotated = new Set(rows.map(({ id }) => id))
       return rotations.map(({ login }) => rotated.has(login.id))
     },

@@ -80,10 +80,10 @@ const ownerSql = `select s.id::text as id, u.username from auth.sessions s join 
   where s.key_hash = $1`
 
 /** Creates the store over this database. */
-export const createSessionStore = (database: Pick<Database, 'query'>): SessionStore => ({
+export const createSessionStore = (database: Pick<Database, 'query' | 'write'>): SessionStore => ({
   async start(session) {
     try {
-      const rows = await database.query<FoundSession<{ version: number; generation: number }>>(startSql, [
+      const rows = await database.write<FoundSession<{ version: number; generation: number }>>(startSql, [
         session.id,
         session.keyHash,
         session.userId,
@@ -104,7 +104,7 @@ export const createSessionStore = (database: Pick<Database, 'query'>): SessionSt
     return ofInstance(rows[0])
   },
   async move(keyHash, { now, idleSince }) {
-    const rows = await database.query(moveSql, [keyHash, timestamp(now), timestamp(idleSince)])
+    const rows = await database.write(moveSql, [keyHash, timestamp(now), timestamp(idleSince)])
     return rows.length === 1
   },
   async ownerOf(keyHash) {

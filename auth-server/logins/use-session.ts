@@ -1,5 +1,6 @@
 import type { Cache } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
+import { isUnwritable } from '../../shared/platform/database/database.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Sessions } from '../../shared/protocol/authentication/session/session.ts'
 import {
@@ -49,11 +50,23 @@ export function createStoredSessions(ports: UseSessionPorts): StoredSessions {
     }
   }
 
+  /** A session stays good when its use cannot be stored: it only ends earlier then. */
+  const move = async (keyHash: string, now: number): Promise<boolean | 'unwritable'> => {
+    try {
+      return await sessionStore.move(keyHash, { now, idleSince: now - idleTtlMs })
+    } catch (error) {
+      if (isUnwritable(error)) return 'unwritable'
+      throw error
+    }
+  }
+
   const use = async (keyHash: string): Promise<OfInstance<KnownSession> | undefined> => {
     const found = await find(keyHash)
     const now = clock.now()
     if (!found || !isStepDue(found.session, now, idleTtlMs)) return found
-    if (!(await sessionStore.move(keyHash, { now, idleSince: now - idleTtlMs }))) return find(keyHash)
+    const isMoved = await move(keyHash, now)
+    if (isMoved === 'unwritable') return found
+    if (!isMoved) return find(keyHash)
     const moved = { ...found, session: { ...found.session, lastUsedAt: now } }
     await remember(keyHash, moved)
     return moved

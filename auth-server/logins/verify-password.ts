@@ -1,5 +1,4 @@
 /** Checks a user name and a password. Every scheme and endpoint that takes a password uses this file. */
-import { and, eq } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { BasicAttempt, ProvedUser } from '../../shared/protocol/authentication/basic/basic.ts'
@@ -9,7 +8,6 @@ import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { type Audit, recordRefusals } from '../audit/audit.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
-import { users } from '../store/schema.ts'
 import { isUsername } from '../users/user.ts'
 
 /** A user whose password was just checked. */
@@ -87,6 +85,9 @@ async function compare(
   return { userId, username: row.username, passwordHash, version: Number(row.version) }
 }
 
+const rehashSql =
+  'update auth.users set password_hash = $3::text where id = $1::text::uuid and password_hash = $2::text'
+
 /**
  * Hashes a checked password again when the hash parameters have changed. Ignores Unavailable: the next login tries
  * again.
@@ -99,10 +100,7 @@ export async function rehashPassword(
   if (!hashing.needsRehash(holder.passwordHash)) return
   try {
     const passwordHash = await hashing.hash(password)
-    await database.drizzle
-      .update(users)
-      .set({ passwordHash })
-      .where(and(eq(users.id, holder.userId), eq(users.passwordHash, holder.passwordHash)))
+    await database.write(rehashSql, [holder.userId, holder.passwordHash, passwordHash])
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
   }

@@ -46,7 +46,7 @@ export type AuthenticateClient = (credentials: ClientCredentials, request: Clien
 
 /** Other parts that client authentication uses. */
 export interface ClientPorts {
-  readonly database: Pick<Database, 'query'>
+  readonly database: Pick<Database, 'write'>
   readonly clock: Clock
   readonly apiKeys: Pick<ApiKeys, 'authenticateClient' | 'material' | 'noteUse'>
   readonly loginThrottle: LoginThrottle
@@ -110,6 +110,6 @@ async function useOnce(
     .update(JSON.stringify(['client assertion', jti]))
     .digest('base64url')
   const until = rfc3339((expiresAt + clockToleranceSeconds) * 1000)
-  const rows = await database.query(useSql, [clientId, digest, rfc3339(clock.now()), until])
+  const rows = await database.write(useSql, [clientId, digest, rfc3339(clock.now()), until])
   return rows.length === 1
 }

@@ -49,7 +49,7 @@ export function createDealRepository(database: Database, onCommit: () => void = 
     },
     commit: commitOne,
     keepCommand: async (command) => {
-      const rows = await database.query(keepCommandStatement, [JSON.stringify(rowOfCommand(command))])
+      const rows = await database.write(keepCommandStatement, [JSON.stringify(rowOfCommand(command))])
       return rows.length === 1 ? 'committed' : 'command-taken'
     },
     loadText: (dealId) => readText(dealId),
@@ -111,7 +111,7 @@ async function commitAll(database: Database, commits: readonly DealCommit[]): Pr
   const tasks = commits.flatMap(rowsOfTasks)
   try {
     const parameters = [deals, events, commands, tasks].map((rows) => JSON.stringify(rows))
-    const rows = await database.query<{ id: string }>(commitStatement, parameters)
+    const rows = await database.write<{ id: string }>(commitStatement, parameters)
     const written = new Set(rows.map(({ id }) => id))
     return commits.map(({ deal }) => (written.has(deal.id) ? 'committed' : 'version-lost'))
   } catch (error) {

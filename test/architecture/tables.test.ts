@@ -33,6 +33,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/postgres/postgres-servers.ts': 'the servers in a URL',
   'shared/platform/postgres/postgres-session-pool.ts': 'under way',
   'shared/platform/postgres/postgres-session.ts': 'under way',
+  'shared/platform/postgres/write-gate.ts': 'under way',
   'shared/platform/http/server/drain.ts': 'open connections',
   'shared/platform/http/stream.ts': 'open streams',
   'deal-server/events/event-reader.ts': 'open streams',

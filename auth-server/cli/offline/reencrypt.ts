@@ -80,7 +80,7 @@ export async function reencrypt(
 }
 
 interface Work {
-  readonly database: Pick<Database, 'query'>
+  readonly database: Pick<Database, 'query' | 'write'>
   readonly sealing: Sealing
   /** Of the first key. */
   readonly keyId: string
@@ -138,10 +138,10 @@ interface Replacement {
 
 async function replace(
   { table, column, id }: EncryptedColumn,
-  database: Pick<Database, 'query'>,
+  database: Pick<Database, 'write'>,
   changes: readonly Replacement[],
 ): Promise<number> {
-  const rows = await database.query(
+  const rows = await database.write(
     `update ${table} t set ${column} = c.after
       from json_to_recordset($1::text::json) as c(id uuid, before text, after text)
       where t.${id} = c.id and t.${column} = c.before returning 1 as one`,

@@ -17,11 +17,13 @@ export interface AuditedWork {
 
 /**
  * Runs `work` and writes an audit entry with its outcome before the response goes out. A refusal is an entry too. An
- * unavailable dependency is none, because the server decided nothing.
+ * unavailable dependency is none, because the server decided nothing. While entries cannot be stored, `work` does not
+ * begin: nothing is hashed or decided in vain.
  *
  * @throws the error of `work`; Unavailable when the entry cannot be stored
  */
 export async function audited<Result>(audit: Audit, about: AuditedWork, work: () => Promise<Result>): Promise<Result> {
+  audit.check()
   try {
     const result = await work()
     await audit.record(eventOf(about, 'succeeded'))

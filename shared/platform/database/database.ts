@@ -3,6 +3,7 @@
  * this process (`embedded.ts`). Both take the same SQL and pass the same suite. Knows nothing of tables.
  */
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
+import { Unavailable } from '../problems/errors.ts'
 
 /** Drizzle as repositories see it: the common type of both drivers. */
 export type Drizzle = PgDatabase<PgQueryResultHKT>
@@ -10,22 +11,39 @@ export type Drizzle = PgDatabase<PgQueryResultHKT>
 /** A PostgreSQL database. */
 export interface Database {
   /**
-   * Query builder for everything that is not on the hot path. It rejects like `query`, and so do its transactions and
+   * Query builder for reads that are not on the hot path. It rejects like `query`, and so do its transactions and
    * savepoints. The results of `execute` and of writes without `returning` differ between engines: do not use them.
    */
   readonly drizzle: Drizzle
 
   /**
-   * Runs one statement. Each text is prepared once and then reused. Statements of concurrent callers are pipelined.
-   * Parameters are text, number, boolean or null, and reach PostgreSQL as text. Pass composite values as JSON text and
-   * cast them in SQL (`$1::text::jsonb`). Columns of type json and jsonb come parsed. Other types differ between
-   * engines, so hot statements select JSON or text.
+   * Runs one statement that reads. Each text is prepared once and then reused. Statements of concurrent callers are
+   * pipelined. Parameters are text, number, boolean or null, and reach PostgreSQL as text. Pass composite values as
+   * JSON text and cast them in SQL (`$1::text::jsonb`). Columns of type json and jsonb come parsed. Other types differ
+   * between engines, so hot statements select JSON or text.
    *
    * @throws DatabaseError when PostgreSQL refuses the statement (with SQLSTATE and constraint, never with a parameter)
-   * @throws Unavailable when the database cannot be reached or does not answer in time; a write may then have taken
-   * effect or not
+   * @throws Unavailable when the database cannot be reached or does not answer in time
    */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>
+
+  /**
+   * Like `query`, for a statement that writes. Writes have sessions of their own, one statement at a time on each, so
+   * that reads go on while commits wait for a standby.
+   *
+   * @throws DatabaseError as `query`
+   * @throws Unavailable when the database cannot be reached, does not answer in time, or cannot finish writes; the
+   * write may have taken effect or not
+   */
+  write<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>
+
+  /**
+   * Checks whether writes can be finished, as far as it is known.
+   *
+   * @throws Unavailable `database-writes` while commits wait for a standby that does not confirm them: `write` and
+   * `transaction` then reject at once, until a small write succeeds
+   */
+  checkWrites(): void
 
   /**
    * Runs `work` in one transaction on a connection of its own, and rolls back when `work` throws. Serialization
@@ -97,6 +115,13 @@ export class DatabaseError extends Error {
     this.constraint = constraint
   }
 }
+
+/** The dependency that `Unavailable` and `/readyz` name while the database can be read, but finishes no write. */
+export const databaseWrites = 'database-writes'
+
+/** True when `error` says that the database can be read, but finishes no write. */
+export const isUnwritable = (error: unknown): boolean =>
+  error instanceof Unavailable && error.dependency === databaseWrites
 
 /** True when `error` is a violation of the unique or primary-key constraint of this name. */
 export const violates = (error: unknown, constraint: string): boolean =>

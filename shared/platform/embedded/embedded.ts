@@ -86,6 +86,15 @@ class EmbeddedDatabase implements Database {
     }
   }
 
+  write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    return this.query<Row>(text, parameters)
+  }
+
+  /** This engine has no standby. */
+  checkWrites(): void {
+    this.#check()
+  }
+
   async transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result> {
     this.#check()
     return retryConflicts(() => this.drizzle.transaction(work))

@@ -16,6 +16,11 @@ export interface PostgresClientOptions {
   readonly onClose: () => void
   /** Called with each setting that the server reports, at the start of a connection and when it changes. */
   readonly onReport?: (setting: string, value: string) => void
+  /**
+   * Called before the answer to a commit whose wait for a standby was cancelled or ended: PostgreSQL reports success,
+   * but only itself has the commit.
+   */
+  readonly onLocalCommit?: () => void
 }
 
 /** The option `socket` of postgres.js, a function that opens the socket, is missing in its types. */
@@ -36,7 +41,8 @@ export function createClient(
     socket: options.openSocket,
     ssl: false,
     onclose: options.onClose,
-    onnotice: () => {},
+    // The routine, because the text of the warning is in the language of the server.
+    onnotice: ({ routine }) => routine === 'SyncRepWaitForLSN' && options.onLocalCommit?.(),
     onparameter: onReport,
     fetch_types: false,
     // Behind a pooler, the next transaction may run in another session, which lacks the named statements of this one.

@@ -8,6 +8,7 @@ import { DatabaseError, type Drizzle } from '../database/database.ts'
 import { translateErrors } from '../database/translated-drizzle.ts'
 import type { PostgresClient } from './postgres-client.ts'
 import type { PostgresSession } from './postgres-session.ts'
+import type { Pass } from './write-gate.ts'
 
 /** Lends a session to `work` until it settles. */
 export type Lend = <Result>(work: (session: PostgresSession) => Promise<Result>) => Promise<Result>
@@ -17,23 +18,32 @@ type Work<Result> = (client: unknown) => Promise<Result>
 
 /**
  * A query builder whose statements and transactions run on borrowed sessions and reject with the errors of the port.
+ * Each commit of a transaction passes `commit` on its way.
  */
-export function drizzleOver(lend: Lend): Drizzle {
+export function drizzleOver(lend: Lend, commit: Pass = free): Drizzle {
   return drizzleWith({
     unsafe: (...statement) => unsafe(lend, statement),
-    begin: (work) => lend((session) => transact(session, work)),
+    begin: (work) => lend((session) => transact(session, work, commit)),
   })
 }
 
-/** The same, but each statement is a transaction, too. Each transaction begins with `begin`: settings of its own. */
-export function drizzleInTransactions(lend: Lend, begin: (session: PostgresSession) => Promise<void>): Drizzle {
+/** How `drizzleInTransactions` frames a transaction. */
+export interface TransactionFrame {
+  /** Begins each transaction: settings of its own. */
+  begin(session: PostgresSession): Promise<void>
+  readonly commit: Pass
+}
+
+/** The same, but each statement is a transaction, too. */
+export function drizzleInTransactions(lend: Lend, { begin, commit }: TransactionFrame): Drizzle {
   const inTransaction = <Result>(work: (client: unknown, session: PostgresSession) => Promise<Result>) =>
-    lend((session) =>
-      transact(session, async (client) => {
+    lend((session) => {
+      const framed = async (client: unknown) => {
         await begin(session)
         return work(client, session)
-      }),
-    )
+      }
+      return transact(session, framed, commit)
+    })
   return drizzleWith({
     unsafe: (...statement) => unsafe((work) => inTransaction((_, session) => work(session)), statement),
     begin: (work) => inTransaction(work),
@@ -50,6 +60,8 @@ function drizzleWith(functions: DriverFunctions): Drizzle {
   const client = { options: { parsers: {}, serializers: {} }, ...functions }
   return translateErrors(drizzle(client as unknown as PostgresClient))
 }
+
+const free: Pass = (run) => run()
 
 /** Gives a client of postgres.js the parsers and serializers that Drizzle's driver expects. */
 export function adaptToDrizzle(client: PostgresClient): void {
@@ -82,13 +94,24 @@ async function command(session: PostgresSession, text: string): Promise<string> 
   return result.command
 }
 
-async function transact<Result>(session: PostgresSession, work: Work<Result>): Promise<Result> {
+async function transact<Result>(session: PostgresSession, work: Work<Result>, commit: Pass): Promise<Result> {
   await command(session, 'begin')
-  const result = await orElse(work(transactionClient(session)), async () => {
-    // A session with an open transaction must not be lent again: end it if it cannot roll back.
-    await command(session, 'rollback').catch(() => session.discard())
+  // A session with an open transaction must not be lent again: end it if it cannot roll back.
+  const rollBack = () =>
+    command(session, 'rollback').then(
+      () => undefined,
+      () => session.discard(),
+    )
+  const result = await orElse(work(transactionClient(session)), rollBack)
+  let isSent = false
+  const sendCommit = () => {
+    isSent = true
+    return command(session, 'commit')
+  }
+  const committed = await orElse(commit(sendCommit), async () => {
+    if (!isSent) await rollBack()
   })
-  if ((await command(session, 'commit')) !== 'COMMIT') {
+  if (committed !== 'COMMIT') {
     throw new DatabaseError(
       '25P02',
       'the transaction was rolled back instead of committed: a statement in it had failed',

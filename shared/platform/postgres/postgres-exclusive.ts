@@ -7,13 +7,20 @@ import type { Drizzle } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import { drizzleInTransactions, drizzleOver } from './postgres-drizzle.ts'
 import type { PostgresSession } from './postgres-session.ts'
+import type { Pass } from './write-gate.ts'
 
 const pollIntervalMs = 100
 
-/** A lock and the longest wait for it. */
-export interface ExclusiveOptions {
+/** A lock. */
+export interface LockOptions {
   /** The name of the lock in this database. */
   readonly name: string
+  /** What commits of the work pass. */
+  readonly commit: Pass
+}
+
+/** A lock and the longest wait for it. */
+export interface ExclusiveOptions extends LockOptions {
   /** The longest wait for another holder, in milliseconds. */
   readonly waitTimeoutMs: number
 }
@@ -28,12 +35,12 @@ type Work<Result> = (drizzle: Drizzle) => Promise<Result>
  */
 export async function runExclusively<Result>(
   session: PostgresSession,
-  { name, waitTimeoutMs }: ExclusiveOptions,
+  { name, waitTimeoutMs, commit }: ExclusiveOptions,
   work: Work<Result>,
 ): Promise<Result> {
   // Polls for the lock: a statement that waits for it would exceed the time limits of the session.
   for (let waitedMs = 0; ; waitedMs += pollIntervalMs) {
-    const done = await withLock(session, name, async (drizzle) => ({ result: await work(drizzle) }))
+    const done = await withLock(session, { name, commit }, async (drizzle) => ({ result: await work(drizzle) }))
     if (done !== undefined) return done.result
     if (waitedMs >= waitTimeoutMs) throw unavailable(`another session has held "${name}" for ${waitTimeoutMs} ms`)
     await pause(pollIntervalMs)
@@ -53,7 +60,7 @@ export interface ExclusiveSessions {
  */
 export async function runExclusivelyIfFree(
   { lock, worker }: ExclusiveSessions,
-  name: string,
+  { name, commit }: LockOptions,
   work: Work<void>,
 ): Promise<boolean> {
   const drizzle = drizzleInTransactions(
@@ -61,9 +68,10 @@ export async function runExclusivelyIfFree(
       if (lock.lost) throw unavailable(`the connection with the lock "${name}" was closed`)
       return borrow(worker)
     },
-    (session) => session.liftTimeLimits(),
+    { begin: (session) => session.liftTimeLimits(), commit },
   )
-  const done = await withLock(lock, name, async () => {
+  // The commit of the lock itself writes nothing, and waits for nobody.
+  const done = await withLock(lock, { name, commit: (run) => run() }, async () => {
     await work(drizzle)
     return true
   })
@@ -71,8 +79,12 @@ export async function runExclusivelyIfFree(
 }
 
 /** Undefined, and `work` does not run, if another session has the lock. */
-const withLock = <Result>(session: PostgresSession, name: string, work: Work<Result>): Promise<Result | undefined> =>
-  drizzleOver((borrow) => borrow(session)).transaction(async (transaction) => {
+const withLock = <Result>(
+  session: PostgresSession,
+  { name, commit }: LockOptions,
+  work: Work<Result>,
+): Promise<Result | undefined> =>
+  drizzleOver((borrow) => borrow(session), commit).transaction(async (transaction) => {
     if (!(await tryLock(session, name))) return undefined
     await session.liftTimeLimits()
     return work(transaction)

@@ -35,10 +35,10 @@ export class SessionPool {
     return this.#permits.run(() => this.#use(work), { timeoutMs, onTimeout })
   }
 
-  /** Waits for lent sessions, at most as long as a caller waits for a session. Then ends all sessions. */
-  async close(): Promise<void> {
+  /** Waits for lent sessions, `waitMs` or as long as a caller waits for a session. Then ends all sessions. */
+  async close(waitMs = this.#options.waitTimeoutMs): Promise<void> {
     const stepMs = 5
-    for (let waitedMs = 0; this.#lent.size > 0 && waitedMs < this.#options.waitTimeoutMs; waitedMs += stepMs) {
+    for (let waitedMs = 0; this.#lent.size > 0 && waitedMs < waitMs; waitedMs += stepMs) {
       await pause(stepMs)
     }
     for (const session of this.#lent) session.discard()

@@ -22,6 +22,8 @@ export interface PostgresSessionOptions {
   readonly prepare: (client: PostgresClient) => void
   /** Called when the session is lost because the server cannot be reached, takes no sessions, or is silent. */
   readonly onUnreachable: (reason: Unavailable) => void
+  /** True while silence has another reason than the server or the connection: commits wait for a standby. */
+  readonly mayBeSilent?: () => boolean
   /** Called when a statement begins. */
   readonly onAsked?: () => void
   /** Called when the server has answered a statement, with a result or an error. */
@@ -58,6 +60,7 @@ export class PostgresSession {
       openSocket: () => this.#openSocket(),
       onClose: () => this.#lose(unavailable('the connection was closed')),
       onReport: (setting, value) => this.#judge(options.servers.refusalOf(setting, value)),
+      onLocalCommit: () => this.#endFor(unavailable('a commit did not wait for its standby: it may get lost')),
     })
     options.prepare(this.#client)
     this.#timer = setInterval(() => this.#tick(), options.responseTimeoutMs / ticks).unref()
@@ -120,9 +123,14 @@ export class PostgresSession {
 
   /** Ends the session now. Running statements reject with Unavailable. */
   discard(): void {
+    this.#endFor(unavailable('the session was given up'))
+  }
+
+  /** Ends the session for a reason that says nothing about the server. */
+  #endFor(reason: Unavailable): void {
     this.#established = true
     this.#server = undefined
-    this.#lose(unavailable('the session was given up'))
+    this.#lose(reason)
   }
 
   #answer(statement: (reason: Unavailable) => void, established: boolean): void {
@@ -150,7 +158,8 @@ export class PostgresSession {
   }
 
   #tick(): void {
-    const waiting = this.#underWay.size > 0 && !this.#answered && !this.#patient
+    const isOwed = this.#underWay.size > 0 && !this.#answered && !this.#patient
+    const waiting = isOwed && !this.#options.mayBeSilent?.()
     this.#answered = false
     this.#silentTicks = waiting ? this.#silentTicks + 1 : 0
     if (this.#silentTicks < ticks) return

@@ -1,7 +1,8 @@
 /**
- * The database port on a PostgreSQL server. Hot statements are pipelined over a few sessions, used in rotation;
- * transactions and the query builder borrow sessions of a pool. While PostgreSQL is down, requests fail at once and a
- * single probe checks for its return. No restart is needed.
+ * The database port on a PostgreSQL server. Hot reads are pipelined over a few sessions, used in rotation. Hot writes,
+ * transactions and the query builder borrow sessions of a pool each, so that reads never wait behind a commit. While
+ * PostgreSQL is down, requests fail at once and a single probe checks for its return; while commits wait for a standby,
+ * writes do (`write-gate.ts`). No restart is needed.
  */
 import { Availability } from '../concurrency/availability.ts'
 import { frozenAfterMs, Liveness } from '../concurrency/liveness.ts'
@@ -16,12 +17,13 @@ import { PostgresServers } from './postgres-servers.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { SessionPool } from './postgres-session-pool.ts'
 import { parseDatabaseUrl } from './postgres-url.ts'
+import { maxWrites, type Pass, WriteGate } from './write-gate.ts'
 
 /** The sessions and the limits of a database. */
 export interface PostgresOptions {
-  /** The number of sessions for hot statements; 4 when left out. */
+  /** The number of sessions for hot reads; 4 when left out. */
   readonly pipelines?: number
-  /** The number of sessions for transactions and the query builder; 8 when left out. */
+  /** The number of sessions for transactions, and of those for the query builder; 4 when left out. */
   readonly sessions?: number
   /**
    * How long a session waits for an answer while other sessions get theirs, in milliseconds; 5,000 when left out. A
@@ -44,6 +46,13 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Databa
 
 const probeIntervalMs = 250
 
+/** The commits of this role in this database that wait for a standby. A role sees its own sessions without a grant. */
+const waitingSql = `select pid || ' ' || query_start as commit from pg_stat_activity
+  where datname = current_database() and usename = current_user and wait_event = 'SyncRep'`
+
+/** Writes a record to the log of PostgreSQL, and nothing to a table. Every role may do so. */
+const probeSql = "select pg_logical_emit_message(true, 'keyhold', '')::text as position"
+
 /**
  * Without `simple: false`, postgres.js never prepares a statement that has no parameters. Its types do not have the
  * option.
@@ -57,14 +66,19 @@ class PostgresDatabase implements Database {
   readonly #responseTimeoutMs: number
   readonly #availability: Availability
   readonly #pipelines: (PostgresSession | undefined)[]
-  readonly #pool: SessionPool
+  /** For the query builder. */
+  readonly #builders: SessionPool
+  readonly #transactions: SessionPool
+  /** For hot writes. */
+  readonly #writers: SessionPool
+  readonly #writes: WriteGate
   readonly #liveness: Liveness
   readonly #sessions = new Set<PostgresSession>()
   /** The session for probes. */
   #probeSession: PostgresSession | undefined
   #next = 0
 
-  constructor(servers: PostgresServers, { pipelines = 4, sessions = 8, responseTimeoutMs = 5000 }: PostgresOptions) {
+  constructor(servers: PostgresServers, { pipelines = 4, sessions = 4, responseTimeoutMs = 5000 }: PostgresOptions) {
     this.#servers = servers
     this.#responseTimeoutMs = responseTimeoutMs
     this.#pipelines = new Array(pipelines).fill(undefined)
@@ -75,19 +89,17 @@ class PostgresDatabase implements Database {
       onFrozen: () => this.#onFrozen(),
       onRest: () => this.#endProbes(),
     })
-    this.#pool = new SessionPool({
-      open: () => this.#open(adaptToDrizzle),
-      size: sessions,
+    const pool = (size: number, open: () => PostgresSession) =>
+      new SessionPool({ open, size, waitTimeoutMs: responseTimeoutMs })
+    this.#builders = pool(sessions, () => this.#open(adaptToDrizzle))
+    this.#transactions = pool(sessions, () => this.#open(adaptToDrizzle, { writes: true }))
+    this.#writers = pool(maxWrites, () => this.#open(prepareForHotStatements, { writes: true }))
+    this.#writes = new WriteGate({
       waitTimeoutMs: responseTimeoutMs,
+      readWaiting: async () => (await this.query<{ commit: string }>(waitingSql)).map(({ commit }) => commit),
+      probe: () => this.#write(probeSql, []),
     })
-    this.drizzle = drizzleOver(async (work) => {
-      this.#availability.check()
-      return this.#pool.lend((session) => {
-        // The server may have gone away while the caller waited for the session.
-        this.#availability.check()
-        return work(session)
-      })
-    })
+    this.drizzle = drizzleOver((work) => this.#lend(this.#builders, work))
   }
 
   async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
@@ -96,8 +108,20 @@ class PostgresDatabase implements Database {
     return this.#pipeline().run((client) => client.unsafe<Row[]>(text, values, prepared))
   }
 
+  write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    return this.#writes.run(() => this.#write<Row>(text, parameters))
+  }
+
   transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result> {
-    return retryConflicts(() => this.drizzle.transaction(work))
+    return this.#writes.runTransaction((commit) => {
+      const drizzle = drizzleOver((borrow) => this.#lend(this.#transactions, borrow), commit)
+      return retryConflicts(() => drizzle.transaction(work))
+    })
+  }
+
+  checkWrites(): void {
+    this.#availability.check()
+    this.#writes.check()
   }
 
   async ping(): Promise<void> {
@@ -113,19 +137,41 @@ class PostgresDatabase implements Database {
     work: (drizzle: Drizzle) => Promise<Result>,
     { waitTimeoutMs = 60_000 }: { waitTimeoutMs?: number } = {},
   ): Promise<Result> {
-    return this.#onOwnSession((session) => runExclusively(session, { name, waitTimeoutMs }, work))
+    return this.#onOwnSession((session) => runExclusively(session, { name, waitTimeoutMs, commit: this.#pass }, work))
   }
 
   exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
     return this.#onOwnSession((lock) =>
-      this.#onOwnSession((worker) => runExclusivelyIfFree({ lock, worker }, name, work)),
+      this.#onOwnSession((worker) => runExclusivelyIfFree({ lock, worker }, { name, commit: this.#pass }, work)),
     )
   }
 
   async close(): Promise<void> {
     this.#availability.stop(unavailable('closed'))
+    this.#writes.stop()
     this.#endProbes()
-    await Promise.all([this.#pool.close(), ...this.#pipelines.map((session) => session?.close())])
+    // Nobody waits any more for commits that wait for a standby.
+    const waitMs = this.#writes.isWaiting ? 0 : undefined
+    const writing = [this.#transactions, this.#writers].map((pool) => pool.close(waitMs))
+    const reading = [this.#builders, ...this.#pipelines].map((sessions) => sessions?.close())
+    await Promise.all([...writing, ...reading])
+  }
+
+  /** Exclusive work sends its commits through the gate too. */
+  readonly #pass: Pass = (write) => this.#writes.run(write)
+
+  async #write<Row extends object>(text: string, parameters: readonly Parameter[]): Promise<Row[]> {
+    const values = parameters.map(parameterText)
+    return this.#lend(this.#writers, (session) => session.run((client) => client.unsafe<Row[]>(text, values, prepared)))
+  }
+
+  async #lend<Result>(pool: SessionPool, work: (session: PostgresSession) => Promise<Result>): Promise<Result> {
+    this.#availability.check()
+    return pool.lend((session) => {
+      // The server may have gone away while the caller waited for the session.
+      this.#availability.check()
+      return work(session)
+    })
   }
 
   async #onOwnSession<Result>(work: (session: PostgresSession) => Promise<Result>): Promise<Result> {
@@ -147,11 +193,12 @@ class PostgresDatabase implements Database {
     return opened
   }
 
-  #open(prepare: (client: PostgresClient) => void): PostgresSession {
+  #open(prepare: (client: PostgresClient) => void, { writes = false } = {}): PostgresSession {
     const session: PostgresSession = new PostgresSession({
       servers: this.#servers,
       responseTimeoutMs: this.#responseTimeoutMs,
       prepare,
+      mayBeSilent: () => writes && this.#writes.isWaiting,
       onUnreachable: (reason) => this.#availability.suspend(reason),
       onAsked: () => this.#liveness.watch(),
       onAnswered: () => this.#liveness.heard(),

@@ -46,7 +46,10 @@ export interface ProblemErrorOptions {
  */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
-  /** The missing dependency, for readiness and the log: `database`, `cache`, `auth-server`, `hashing`. */
+  /**
+   * The missing dependency, for readiness and the log: `database`, `database-writes`, `cache`, `auth-server`,
+   * `hashing`.
+   */
   readonly dependency: string
   readonly retryAfterSeconds: number
 

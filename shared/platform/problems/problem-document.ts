@@ -96,7 +96,10 @@ export const occurrenceOf = (refused: ProblemError) => ({
 })
 
 /** The occurrence of a missing dependency. */
-export const occurrenceOfUnavailable = (error: Unavailable) => ({
+export const occurrenceOfUnavailable = ({ dependency }: Unavailable) => ({
   code: 'unavailable',
-  detail: `The request was not carried out, because the ${error.dependency} did not answer. Try again.`,
+  detail:
+    dependency === 'database-writes'
+      ? 'The database can be read, but it confirms no write at the moment. Try again.'
+      : `The request was not carried out, because the ${dependency} did not answer. Try again.`,
 })

@@ -91,12 +91,12 @@ describeOnDatabases('the audit log', (open) => {
   it('goes on behind an entry of which it never learnt that it was stored', async () => {
     const { database } = opened
     let isLost = false
-    const query: typeof database.query = async (...statement) => {
-      const rows = await database.query(...statement)
+    const write: typeof database.write = async (...statement) => {
+      const rows = await database.write(...statement)
       if (isLost) throw new Unavailable('database')
       return rows as never
     }
-    const unreliable = { query, transaction: database.transaction.bind(database) } as typeof database
+    const unreliable = { write, transaction: database.transaction.bind(database) } as typeof database
     const log = createChainedLog({ database: unreliable, clock, log: logger as never, secretsKeys })
     await log.record(event('first'))
     isLost = true

@@ -12,7 +12,7 @@ const recording = (fails = false) => {
     if (fails) throw new Unavailable('database')
     events.push(event)
   }
-  return { events, record, recordRefusal: record }
+  return { events, check: () => undefined, record, recordRefusal: record }
 }
 
 it('writes an entry before it gives the result', async () => {

@@ -27,7 +27,7 @@ export interface DigestCounts {
 /** The cache and the database of the counts. */
 export interface DigestCountsOptions {
   readonly cache: Pick<Cache, 'useNumber' | 'startNumbers'>
-  readonly database: Pick<Database, 'query'>
+  readonly database: Pick<Database, 'query' | 'write'>
   /** The PostgreSQL schema of `digest_counts`. */
   readonly schema: 'auth' | 'deals'
   readonly timeline: Pick<KnownTimeline, 'observe'>
@@ -98,7 +98,7 @@ export function createDigestCounts({ cache, database, schema, timeline }: Digest
       if (cached === 'used' || cached === 'refused') return cached
       const expires = new Date(expiresAt + rememberedMs).toISOString()
       const used = cached === 'unknown' ? 0 : 1
-      const [row] = await database.query<{ outcome: string }>(useText, [text, count, used, expires, mark])
+      const [row] = await database.write<{ outcome: string }>(useText, [text, count, used, expires, mark])
       if (row?.outcome === 'new' && cached === 'unknown') await start(key, count, ttlSeconds)
       if (row) return 'used'
       const [known] = await database.query<Looked>(lookText, [text])

@@ -43,14 +43,14 @@ const useSql = (schema: ServerSchema): string => `
 
 /** The used signatures of a server. */
 export function createUsedSignatures(
-  { database, clock }: { readonly database: Pick<Database, 'query'>; readonly clock: Clock },
+  { database, clock }: { readonly database: Pick<Database, 'write'>; readonly clock: Clock },
   schema: ServerSchema,
 ): UseSignature {
   const statement = useSql(schema)
   return async ({ keyId, digest, expiresAt }) => {
     const now = clock.now()
     type Row = { use: { isFirst: boolean; usedAt: number | null } }
-    const [row] = await database.query<Row>(statement, [keyId, digest, rfc3339(now), rfc3339(expiresAt)])
+    const [row] = await database.write<Row>(statement, [keyId, digest, rfc3339(now), rfc3339(expiresAt)])
     return row?.use.isFirst ? undefined : (row?.use.usedAt ?? now)
   }
 }

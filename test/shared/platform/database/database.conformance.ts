@@ -30,7 +30,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
     beforeAll(async () => {
       underTest = await start()
       database = underTest.open()
-      await database.query('create table entry (name text primary key, amount integer not null check (amount >= 0))')
+      await database.write('create table entry (name text primary key, amount integer not null check (amount >= 0))')
     })
 
     afterAll(async () => {
@@ -39,7 +39,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
     })
 
     beforeEach(async () => {
-      await database.query('delete from entry')
+      await database.write('delete from entry')
     })
 
     const names = async (): Promise<string[]> => {
@@ -63,16 +63,16 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
       expect(database.concurrentSessions).toBe(concurrentSessions)
     })
 
-    describe('query', () => {
+    describe.each(['query', 'write'] as const)('%s', (way) => {
       it('gives columns of type json and jsonb parsed', async () => {
-        const rows = await database.query(
+        const rows = await database[way](
           `select '{"a":[1]}'::json as json, '{"b":null}'::jsonb as jsonb, null::jsonb as none`,
         )
         expect(rows).toEqual([{ json: { a: [1] }, jsonb: { b: null }, none: null }])
       })
 
       it('takes text, numbers, booleans and null for columns of any type', async () => {
-        const rows = await database.query(
+        const rows = await database[way](
           `select json_build_object('text', $1::text, 'number', $2::numeric, 'yes', $3::boolean, 'no', $4::boolean, 'none', $5::int,
              'composite', $6::text::jsonb, 'direct', $7::jsonb, 'digits', $8::text, 'time', $9::timestamptz) as given`,
           ['it’s', 1.5, true, false, null, '{"a":1}', '[2]', 42, '2030-01-02T03:04:05.123456Z'],
@@ -84,7 +84,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
       it('gives each of many concurrent callers the rows of its own statement', async () => {
         const numbers = Array.from({ length: 500 }, (_, index) => index)
         const rows = await Promise.all(
-          numbers.map((number) => database.query<{ n: number }>('select $1::int as n', [number])),
+          numbers.map((number) => database[way]<{ n: number }>('select $1::int as n', [number])),
         )
         expect(rows.map(([row]) => row?.n)).toEqual(numbers)
       })
@@ -92,7 +92,7 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
       it('does not disturb the statements of other callers when one is refused', async () => {
         const outcomes = await Promise.allSettled(
           Array.from({ length: 60 }, (_, index) =>
-            database.query('select (10 / $1::int)::text as n', [index % 3 === 0 ? 0 : 5]),
+            database[way]('select (10 / $1::int)::text as n', [index % 3 === 0 ? 0 : 5]),
           ),
         )
         expect(outcomes.map(({ status }) => status)).toEqual(
@@ -101,20 +101,20 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
       })
 
       it('does not disturb the statements of other callers when a parameter is invalid', async () => {
-        const good = Array.from({ length: 20 }, () => database.query('select $1::text as n', ['x']))
-        const bad = database.query('select $1::text as n', [undefined as unknown as null])
-        const more = Array.from({ length: 20 }, () => database.query('select $1::text as n', ['x']))
+        const good = Array.from({ length: 20 }, () => database[way]('select $1::text as n', ['x']))
+        const bad = database[way]('select $1::text as n', [undefined as unknown as null])
+        const more = Array.from({ length: 20 }, () => database[way]('select $1::text as n', ['x']))
         expect(await failureOf(bad)).toBeInstanceOf(TypeError)
         expect(await Promise.all([...good, ...more])).toEqual(Array(40).fill([{ n: 'x' }]))
       })
 
       it('works in UTC', async () => {
-        const [row] = await database.query<{ zone: string }>("select current_setting('TimeZone') as zone")
+        const [row] = await database[way]<{ zone: string }>("select current_setting('TimeZone') as zone")
         expect(row?.zone).toBe('UTC')
       })
 
       it('rejects with SQLSTATE and constraint, and without parameters', async () => {
-        const insert = () => database.query('insert into entry values ($1, 1)', [SECRET])
+        const insert = () => database[way]('insert into entry values ($1, 1)', [SECRET])
         await insert()
         const error = await failureOf(insert())
         expect(error).toBeInstanceOf(DatabaseError)
@@ -131,13 +131,13 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
         ['23514', 'insert into entry values ($1, -1)'],
         ['P0001', "do $$ begin raise exception 'told: tr0ub4dor-value'; end $$"],
       ])('keeps the value out of an error with SQLSTATE %s', async (sqlState, statement) => {
-        const error = await failureOf(database.query(statement, statement.includes('$1') ? [SECRET] : []))
+        const error = await failureOf(database[way](statement, statement.includes('$1') ? [SECRET] : []))
         expect(error).toMatchObject({ name: 'DatabaseError', sqlState })
         expectNoSecret(error)
       })
 
       it('names the error in the text of a statement', async () => {
-        const error = await failureOf(database.query('select no_such_column from entry'))
+        const error = await failureOf(database[way]('select no_such_column from entry'))
         expect(error).toMatchObject({ sqlState: '42703', message: expect.stringContaining('no_such_column') })
       })
     })

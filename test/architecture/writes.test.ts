@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest'
+import { sourceFiles } from './source.ts'
+
+const writing = /\b(insert into|delete from|update (auth|deals|\$\{\w+\})\b)|for (no key )?update\b/
+
+/** The texts that a file names: `const readSql = ...`, a template or a function that gives one. */
+function writingTexts(code: string): string[] {
+  const definitions = code.matchAll(/^(?:export )?const (\w+) =((?:[^`'"\n]|\n(?= ))*)(`[^`]*`|'[^'\n]*'|"[^"\n]*")/gm)
+  return Array.from(definitions)
+    .filter(([, , , text = '']) => writing.test(text))
+    .map(([, name = '']) => name)
+}
+
+/**
+ * Statements that a file hands to the sessions of reads, by name or as they stand. A name that is made from another
+ * one (`const text = useSql(schema)`) counts as that one.
+ */
+function readStatements(code: string): string[] {
+  const calls = code.matchAll(/\.query(?:<[^(]*>)?\(\s*(\w+|`[^`]*`|'[^'\n]*'|"[^"\n]*")/g)
+  return Array.from(calls, ([, statement = '']) => statement)
+}
+
+const sources = sourceFiles()
+  .filter(({ path }) => /^(auth-server|deal-server|shared)\//.test(path))
+  .map(({ path, lines }) => ({ path, code: lines.join('\n') }))
+
+const wrong = (files: readonly { readonly path: string; readonly code: string }[]) => {
+  const names = new Set(files.flatMap(({ code }) => writingTexts(code)))
+  return files.flatMap(({ path, code }) =>
+    readStatements(code)
+      .filter((statement) => writing.test(statement) || (names.has(statement) && !ownReads(code).has(statement)))
+      .map((statement) => `${path}: ${statement}`),
+  )
+}
+
+/** Names that the file itself gives to a statement that reads. */
+const ownReads = (code: string): Set<string> => {
+  const all = Array.from(code.matchAll(/^(?:export )?const (\w+) =/gm), ([, name = '']) => name)
+  const writes = new Set(writingTexts(code))
+  return new Set(all.filter((name) => !writes.has(name)))
+}
+
+it('sends every statement that writes over the sessions of writes', () => {
+  expect(sources.filter(({ code }) => writingTexts(code).length > 0).length).toBeGreaterThan(8)
+  expect(wrong(sources)).toEqual([])
+})
+
+it('would notice a statement that writes over the sessions of reads', () => {
+  const code = 'const useSql = `insert into auth.t values ($1)`\nawait database.query<{ id: string }>(useSql, [id])\n'
+  expect(wrong([{ path: 'a.ts', code }])).toEqual(['a.ts: useSql'])
+  const direct = 'await database.query(`update auth.users set name = $1`, [name])'
+  expect(wrong([{ path: 'b.ts', code: direct }])).toHaveLength(1)
+})
+
+it('writes nothing with the query builder outside transactions', () => {
+  const direct = /database\.drizzle\s*\.(insert|update|delete|transaction)\b/
+  expect(sources.filter(({ code }) => direct.test(code)).map(({ path }) => path)).toEqual([])
+})
