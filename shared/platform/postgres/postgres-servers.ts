@@ -85,8 +85,8 @@ export class PostgresServers {
   }
 
   /**
-   * Why a server that reports this setting cannot be used; undefined when it can. A pooler reports what was true when it
-   * met the server first, so its reports say nothing.
+   * Why a server that reports this setting cannot be used; undefined when it can. A pooler reports what was true when
+   * it met the server first, so its reports say nothing.
    */
   refusalOf(setting: string, value: string): string | undefined {
     const { target, isPooled } = this.address

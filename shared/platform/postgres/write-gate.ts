@@ -40,6 +40,11 @@ interface Call {
 /** Runs a write in its turn. */
 export type Pass = <Result>(write: () => Promise<Result>) => Promise<Result>
 
+const noQuorum = (): Unavailable => {
+  const cause = new Error('commits wait for a standby: none of synchronous_standby_names confirms them')
+  return new Unavailable(databaseWrites, { cause })
+}
+
 /** The gate of one database. */
 export class WriteGate {
   readonly #options: WriteGateOptions
@@ -140,8 +145,7 @@ export class WriteGate {
   async #closeIfStuck(): Promise<void> {
     await this.#look()
     if (!this.isWaiting) return
-    const cause = new Error('commits wait for a standby: none of synchronous_standby_names confirms them')
-    const reason = new Unavailable(databaseWrites, { cause })
+    const reason = noQuorum()
     this.#availability.suspend(reason)
     for (const refuse of this.#callers) refuse(reason)
     this.#callers.clear()
@@ -168,7 +172,7 @@ export class WriteGate {
       await pause(probeIntervalMs)
       await this.#look()
     }
-    if (this.#waiting.looks > 0) throw unavailable('commits wait for a standby')
+    if (this.#waiting.looks > 0) throw noQuorum()
     await this.#places.run(() => this.#watched(this.#options.probe))
   }
 }

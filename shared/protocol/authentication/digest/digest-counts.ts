@@ -5,8 +5,8 @@
  * The first use of a nonce creates a row in the server's own database. From then on, the counts are in the cache, or in
  * that row if the cache was not available at that time. A row whose counts are in the cache never takes counts itself:
  * when the cache has lost them, the nonce is stale. A row is made and used only on the timeline of the nonce: a standby
- * that was promoted may lack the row, and counts that were used would be good again. Auth servers and deal servers count
- * separately, since no request is valid at both.
+ * that was promoted may lack the row, and counts that were used would be good again. Auth servers and deal servers
+ * count separately, since no request is valid at both.
  */
 import type { Cache } from '../../../platform/cache/cache.ts'
 import { windowWidth } from '../../../platform/cache/number-window.ts'
