@@ -23,10 +23,13 @@ export class OtherInstance extends Error {
  * that row and of the timeline (version 8, RFC 9562 §5.8). A version number means one change within one instance only,
  * so whatever reads version numbers reads this with the same statement. Null on a standby.
  */
-export const instanceIdSql = `(select overlay(overlay(left(digest, 32) placing '8' from 13) placing '8' from 17)::uuid::text
-    from encode(sha256(convert_to(c.installation_id || ' ' || ${timelineSql}, 'UTF8')), 'hex') digest)`
+export const instanceIdSql = (() => {
+  const digest = `encode(sha256(convert_to(c.installation_id || ' ' || ${timelineSql}, 'UTF8')), 'hex')`
+  return `overlay(overlay(left(${digest}, 32) placing '8' from 13) placing '8' from 17)::uuid::text`
+})()
 
-const counterSql = `select c.value::text as value, ${instanceIdSql} as "instanceId" from auth.principal_change_counter c`
+const counterSql = `select c.value::text as value, ${instanceIdSql} as "instanceId"
+  from auth.principal_change_counter c`
 
 /** Reads the row. @throws Unavailable */
 export async function readChangeCounter(database: Pick<Database, 'query'>): Promise<ChangeCounter> {

@@ -68,5 +68,5 @@ export async function findStart(log: EventLog, request: StreamRequest): Promise<
 const outdated = () =>
   new ProblemError(
     'outdated-cursor',
-    'Another PostgreSQL server has taken over since this event: read the deals again, and follow the events from now on.',
+    'Another PostgreSQL server has taken over since this event: read the deals again, and follow the new events.',
   )

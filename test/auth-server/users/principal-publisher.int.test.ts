@@ -138,6 +138,36 @@ describeOnDatabases('the principal publisher', (open) => {
     }
   })
 
+  it.each(['works', 'is away', 'is away until a record was asked for'])(
+    'notices that the database became another instance, and forgets the former one: the cache %s',
+    async (state) => {
+      const publisher = newPublisher()
+      await publisher.publish()
+      let noticed = 0
+      publisher.onOtherInstance(() => {
+        noticed += 1
+      })
+      await opened.database.query(
+        'update auth.principal_change_counter set installation_id = gen_random_uuid() returning 1',
+      )
+      try {
+        if (state === 'works') expect(await publisher.publish()).toBe(false)
+        else if (state === 'is away') {
+          cache.fates = ['lost']
+          expect(await publisher.publish()).toBe(false)
+        } else expect((await publisher.fill('pub-a')).instanceId).not.toBe(instanceId)
+        expect(noticed).toBe(1)
+        expect(publisher.health().upTo).toBeUndefined()
+        const next = await publisher.instanceId()
+        expect(next).not.toBe(instanceId)
+        expect(await publisher.publish()).toBe(true)
+        expect(await cache.reliable.getVersioned(publishedVersionKey(next))).toBeDefined()
+      } finally {
+        instanceId = await newPublisher().instanceId()
+      }
+    },
+  )
+
   it('publishes nothing while the database is older than the cache', async () => {
     const number = await change('pub-a')
     await cache.reliable.putVersioned(

@@ -43,6 +43,28 @@ it.each([
   await expect(clientOf(status, body, instance).principal('alice')).rejects.toThrow(Unavailable)
 })
 
+it.each([
+  ['of every answer that names one', instanceId, [[instanceId, 'the one at the request']]],
+  ['of no other answer', undefined, []],
+  ['of no answer with another form', 'mine', []],
+])('hands on the instance %s, with the one that was followed at the request', async (_which, instance, expected) => {
+  const handedOn: unknown[] = []
+  let followed = 'the one at the request'
+  const headers = instance === undefined ? {} : { 'keyhold-installation': instance }
+  const fetch = async () => {
+    followed = 'another one'
+    return new Response('{}', { headers })
+  }
+  const client = createAuthClient({
+    ...{ authUrl: 'http://auth.test', secret, clock: systemClock, ids: createIdSource(systemClock) },
+    fetch: provedFetch(fetch, secret),
+    followed: () => followed,
+    onInstance: (...answer) => void handedOn.push(answer),
+  })
+  await client.ask({ method: 'POST', target: '/sessions', body: {} })
+  expect(handedOn).toEqual(expected)
+})
+
 it('returns the instance whose feed to follow', async () => {
   expect(await clientOf(200, { instanceId, more: 1 }).instanceId()).toBe(instanceId)
 })

@@ -21,13 +21,19 @@ function createWorld() {
     cached: undefined as string | undefined,
     authIsAway: false,
     cacheIsAway: false,
+    /** What happens before the auth server answers. */
+    beforeAnswer: () => {},
+    otherInstance: [] as (() => void)[],
     asked: [] as SessionQuestion[],
     set: (more: Partial<KnownSession>) => {
       world.stored = { ...session, ...more }
     },
   }
   const sessions = createCachedSessions({
-    principals: { get: () => ({ userId: 'user', version: world.version }) as never },
+    principals: {
+      get: () => ({ userId: 'user', version: world.version }) as never,
+      onOtherInstance: (listener) => void world.otherInstance.push(listener),
+    },
     feed: { instanceId: () => 'instance' },
     cache: {
       getVersioned: async (asked) => {
@@ -38,6 +44,7 @@ function createWorld() {
     authClient: {
       ask: async ({ target, body }) => {
         expect(target).toBe('/sessions')
+        world.beforeAnswer()
         if (world.authIsAway) throw new Unavailable('auth-server')
         const question = body as SessionQuestion
         world.asked.push(question)
@@ -141,6 +148,26 @@ describe('cached sessions of a deal server', () => {
     world.stored = undefined
     expect(await world.use()).toBeUndefined()
   })
+
+  it.each([true, false])(
+    'are not kept when another instance is followed during a step (auth server away: %s)',
+    async (isAway) => {
+      const world = createWorld()
+      await world.use()
+      world.now = 50_000
+      world.authIsAway = isAway
+      world.beforeAnswer = () => {
+        for (const listener of world.otherInstance) listener()
+        // The other instance does not have the session.
+        world.beforeAnswer = () => {
+          world.stored = undefined
+        }
+      }
+      await world.use()
+      world.authIsAway = false
+      expect(await world.use()).toBeUndefined()
+    },
+  )
 
   it('are not moved by a read', async () => {
     const world = createWorld()

@@ -101,6 +101,14 @@ it.each(['under running auth servers', 'together with the auth servers'])(
   },
 )
 
+it('follows the next instance without any request of a client', async () => {
+  await changeOften()
+  at.world.principals.replace()
+  await at.time.pass(2_000)
+  expect(at.deal.feed.instanceId()).toBe(at.world.principals.instanceId)
+  expect(at.deal.feed.isCurrent()).toBe(true)
+})
+
 it('ignores a response that was on its way when the database was replaced', async () => {
   await changeOften()
   at.deal.cache.deafen(2_000)

@@ -1,7 +1,7 @@
 /**
  * Digest nonces (RFC 7616 §3.3, §5.4): the time of issue, random bytes and a mark of the database's timeline, under a
- * MAC. Every server with SERVICE_SECRET recognises them without storing them. `digest-counts.ts` keeps the used counts of
- * a nonce in that timeline: another one may have lost them.
+ * MAC. Every server with SERVICE_SECRET recognises them without storing them. `digest-counts.ts` keeps the used counts
+ * of a nonce in that timeline: another one may have lost them.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
