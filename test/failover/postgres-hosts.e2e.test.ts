@@ -189,4 +189,21 @@ describe.skipIf(binaries === undefined)('the hosts in the URL of a database', ()
     await eventually(() => database.ping())
     expect(await inRecovery(database)).toBe(false)
   })
+
+  it('leave the former primary for the promoted one, also with what is under way there', async () => {
+    const database = open(urlOf(primary, standby))
+    await Promise.all(Array.from({ length: 4 }, () => database.ping()))
+    const underWay = database.query('select pg_sleep(3.5)').catch((reason: unknown) => reason)
+    await standby.promote()
+    // Nobody has stopped the former primary. One lost session is enough to notice the other one.
+    await primary.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'keyhold' and state = 'idle'",
+    )
+    const timeline = 'select substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as timeline'
+    await eventually(async () => expect(await database.query(timeline)).toEqual([{ timeline: '00000002' }]))
+    const why = expect.stringMatching(/is not the primary any more$/)
+    expect(await underWay).toMatchObject({ name: 'Unavailable', cause: { message: why } })
+    const restarted = open(urlOf(primary, standby))
+    expect(await restarted.query(timeline)).toEqual([{ timeline: '00000002' }])
+  }, 30_000)
 })

@@ -79,6 +79,11 @@ export class PostgresServers {
     if (this.#found === server) this.#found = undefined
   }
 
+  /** True when another server is used by now: what goes to this one may wait for ever, or be lost. */
+  hasMovedFrom(server: ServerAddress): boolean {
+    return this.#found !== undefined && this.#found !== server
+  }
+
   /** Why a standby cannot be used; undefined when it can. */
   refusalOfStandby(): string | undefined {
     return refusal({ isStandby: true, isReadOnly: true }, this.address.target)

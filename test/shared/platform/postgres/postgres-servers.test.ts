@@ -39,6 +39,18 @@ describe('the servers of a database', () => {
     expect(asked).toHaveLength(6)
   })
 
+  it('have moved when a search has found another one', async () => {
+    const states: Record<string, State> = { a: primary(), b: standby }
+    const { servers, found } = serversOf('postgres://a,b', states)
+    const first = await servers.find()
+    expect(servers.hasMovedFrom(first)).toBe(false)
+    Object.assign(states, { a: standby, b: primary(2) })
+    servers.forget(first)
+    expect(servers.hasMovedFrom(first)).toBe(false)
+    expect(await found()).toBe('b:5432')
+    expect(servers.hasMovedFrom(first)).toBe(true)
+  })
+
   it('delay nobody when one does not answer', async () => {
     const { found } = serversOf('postgres://a,b', { a: never, b: primary() })
     const startedAt = performance.now()
