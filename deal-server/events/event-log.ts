@@ -46,6 +46,8 @@ export interface Place {
   /** The number of the writing transaction. */
   readonly xid: number
   readonly position: number
+  /** The id of the event there, where it is known. */
+  readonly id?: string | undefined
 }
 
 /** The place before all events. */
@@ -55,7 +57,7 @@ export const beginning: Place = { xid: 0, position: 0 }
 export const isBefore = (a: Place, b: Place): boolean => a.xid < b.xid || (a.xid === b.xid && a.position < b.position)
 
 /** An event with its transaction, and so with its place. */
-export interface LoggedEvent extends StoredEvent, Place {
+export interface LoggedEvent extends StoredEvent, Omit<Place, 'id'> {
   /** True for events of a deleted or purged deal, except the deletion. Set only for reads with `hidesDeleted`. */
   readonly isHidden?: boolean
 }
@@ -136,6 +138,8 @@ export interface EventLog {
   takeSnapshot(position?: number): Promise<LogSnapshot>
   /** The visible events after a place, at most `limit`. @throws Unavailable */
   read(after: Place, options: ReadOptions): Promise<EventPage>
+  /** The last of these places at which the same event is there, and the present timeline. @throws Unavailable */
+  findLast(places: readonly Place[]): Promise<{ readonly place: Place | undefined; readonly timeline: TimelineId }>
   /** @throws Unavailable */
   state(): Promise<LogState>
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import type { EventLag } from './event-lag.ts'
 import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place, type TimelineId } from './event-log.ts'
+import { type Fork, Trail } from './trail.ts'
 
 /** An event and its text on a stream. */
 export interface EncodedEvent {
@@ -55,6 +56,7 @@ export class EventReader {
   readonly #ports: ReaderPorts
   readonly #options: ReaderOptions
   readonly #followers = new Set<Follower>()
+  readonly #trail: Trail
   /**
    * The place of the last event that followers got. Only events move it. Without followers the state has no meaning.
    */
@@ -68,6 +70,7 @@ export class EventReader {
   constructor(ports: ReaderPorts, options: ReaderOptions) {
     this.#ports = ports
     this.#options = options
+    this.#trail = new Trail(ports.log)
   }
 
   /**
@@ -75,10 +78,11 @@ export class EventReader {
    * repeat events that the follower read itself. Returns false when the reader is ahead of the follower, or has not
    * read the follower's run of the database: then the follower must continue to read by itself.
    */
-  join(follower: Follower, { end, horizon, runId }: EventPage): boolean {
+  join(follower: Follower, { end, horizon, runId, timeline }: EventPage): boolean {
     if (this.#followers.size === 0) {
       this.#place = { ...end }
       this.#runId = runId
+      this.#trail.add(timeline, [end])
     } else if (runId !== this.#runId) {
       this.wakeUp()
       return false
@@ -92,6 +96,11 @@ export class EventReader {
   leave(follower: Follower): void {
     this.#followers.delete(follower)
     if (this.#followers.size === 0) this.#wake()
+  }
+
+  /** Where the log of this timeline parted from what streams were sent. @throws Unavailable */
+  forkTo(timeline: TimelineId): Promise<Fork> {
+    return this.#trail.forkTo(timeline)
   }
 
   /** Wakes the reader: there may be new events. */
@@ -121,8 +130,13 @@ export class EventReader {
       // During the read all followers left, and a new one joined at another place: read again from there.
       if (place !== this.#place) return { ...page, isLast: false }
       lag.observe(page)
-      if (page.runId !== this.#runId) return this.#onRestart(page)
+      if (page.runId !== this.#runId) {
+        // Before streams join again and begin a new trail.
+        await this.#trail.forkTo(page.timeline)
+        return this.#onRestart(page)
+      }
       this.#place = page.end
+      this.#trail.add(page.timeline, page.events)
       const encoded = {
         events: page.events.map((event) => ({ event, text: encode(event) })),
         end: page.end,

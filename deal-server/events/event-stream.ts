@@ -8,6 +8,7 @@ import type { BodyStream } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import {
+  beginning,
   type EventLog,
   type EventPage,
   isBefore,
@@ -18,6 +19,7 @@ import {
 } from './event-log.ts'
 import type { EncodedPage, EventReader, Follower } from './event-reader.ts'
 import type { StreamStart } from './stream-request.ts'
+import { Trail } from './trail.ts'
 
 /** The parts that a stream uses. */
 export interface StreamPorts {
@@ -65,6 +67,8 @@ interface Batch {
   readonly end: Place
 }
 
+/** How many events a stream remembers that reads by itself. */
+const maxOwnPlaces = 1_000
 /** Pause before the next attempt to read the database, in milliseconds. */
 const retryMs = 500
 /** Pause of a stream that the shared reader cannot take over yet, in milliseconds. */
@@ -88,6 +92,8 @@ export class EventStream implements Follower {
   #timeline: TimelineId | undefined
   /** Another server took over: what was sent may not exist there. */
   #isOutdated = false
+  /** What this stream has read by itself; undefined while it gets the pages of the shared reader. */
+  #trail: Trail | undefined
   #queue: Batch[] = []
   #waitingBytes = 0
   #isBehind = false
@@ -177,25 +183,44 @@ export class EventStream implements Follower {
   }
 
   /**
-   * Tells the client that another server took over, and goes on with the events after the last one there. The client
-   * reads the deals again, so it misses nothing.
+   * Tells the client that another server took over, and goes on after the last event that both logs have. What the
+   * client got after it may not exist any more.
    */
   async #reset(): Promise<void> {
     const snapshot = await this.#read(() => this.#ports.log.takeSnapshot())
     if (!snapshot) return
-    const { last, runId, timeline } = snapshot
-    this.#place = last
+    const { runId, timeline } = snapshot
+    const found = await this.#read(async () => ({ common: await this.#findCommon(timeline) }))
+    if (!found) return
+    const { common } = found
+    if (common === undefined) {
+      return this.#end('Another database server took over, and has none of the events that this server remembers.')
+    }
+    if (isBefore(common, this.#place)) this.#place = common
     this.#runId = runId
     this.#timeline = timeline
     this.#includes = this.#opened.isWanted
     this.#isOutdated = false
-    await this.#send([this.#ports.encodeReset(last, timeline)])
+    await this.#send([this.#ports.encodeReset(this.#place, timeline)])
+  }
+
+  /** The last event that the log of this timeline shares with what was sent. @throws Unavailable */
+  async #findCommon(timeline: TimelineId): Promise<Place | undefined> {
+    if (this.#place.xid === beginning.xid) return beginning
+    for (const read of [this.#trail, this.#ports.reader]) {
+      const fork = await read?.forkTo(timeline)
+      if (fork?.from === this.#timeline && fork?.common !== undefined) return fork.common
+    }
+    return undefined
   }
 
   /** Reads and sends one page after another until the shared reader takes over. */
   async #catchUp(): Promise<void> {
-    const { encode, reader } = this.#ports
+    const { encode, log, reader } = this.#ports
     this.#isBehind = false
+    const trail = new Trail(log, maxOwnPlaces)
+    if (this.#timeline !== undefined) trail.add(this.#timeline, [this.#place])
+    this.#trail = trail
     while (!this.#hasEnded() && !this.#isOutdated) {
       await this.#body.drained()
       const { seesDeleted } = await this.#opened.mayRead()
@@ -204,8 +229,12 @@ export class EventStream implements Follower {
       const events = page.events.filter((event) => !event.isHidden && this.#isWanted(event))
       await this.#send(events.map(encode))
       this.#place = page.end
+      trail.add(page.timeline, page.events)
       if (!page.isLast) continue
-      if (reader.join(this, page)) return
+      if (reader.join(this, page)) {
+        this.#trail = undefined
+        return
+      }
       await pause(shortPauseMs, this.#body.ended)
     }
   }

@@ -39,7 +39,7 @@ const horizon = 'pg_snapshot_xmin(pg_current_snapshot())'
 const heldBack = `(select e.xid::text from deals.events e where e.xid >= ${horizon} order by e.xid, e.position limit 1)`
 
 /** The place of the last visible event. */
-const lastShown = `(select json_build_object('xid', e.xid::text, 'position', e.position) from deals.events e
+const lastShown = `(select json_build_object('xid', e.xid::text, 'position', e.position, 'id', e.id) from deals.events e
     where e.xid < ${horizon} order by e.xid desc, e.position desc limit 1)`
 /**
  * The run of the database on its timeline, and the timeline. The statistics are reset after every recovery from a
@@ -51,7 +51,15 @@ const run = `concat_ws(' ', extract(epoch from pg_postmaster_start_time()),
 /** `$1`: a position or null. */
 const snapshotStatement = `
   select pg_current_snapshot()::text as snapshot, ${run}, ${lastShown} as last,
-    (select e.xid::text from deals.events e where e.position = $1::text::bigint) as xid`
+    (select json_build_object('xid', e.xid::text, 'position', e.position, 'id', e.id)
+      from deals.events e where e.position = $1::text::bigint) as place`
+
+/** `$1`: `[{xid, position, id}]`. */
+const findLastStatement = `
+  select ${timelineSql} as timeline, (select json_build_object('xid', e.xid::text, 'position', e.position, 'id', e.id)
+    from json_to_recordset($1::text::json) as known(xid text, position bigint, id uuid)
+    join deals.events e on e.position = known.position and e.id = known.id and e.xid = known.xid::xid8
+    order by e.xid desc, e.position desc limit 1) as place`
 
 const isHidden = `e.type <> 'deal.deleted' and not exists (
         select from deals.deals d where d.id = e.deal_id and d.deleted_at is null)`
@@ -91,12 +99,18 @@ interface StateRow {
 interface PlaceRow {
   readonly xid: string
   readonly position: number
+  readonly id: string
 }
 
 interface RunRow {
   readonly run: string
   /** Null on a standby. */
   readonly timeline: string | null
+}
+
+/** The result of `findLastStatement`. */
+interface FoundRow extends Pick<RunRow, 'timeline'> {
+  readonly place: PlaceRow | null
 }
 
 interface PageRow extends StateRow, RunRow {
@@ -107,7 +121,7 @@ interface PageRow extends StateRow, RunRow {
 interface SnapshotRow extends RunRow {
   readonly snapshot: string
   readonly last: PlaceRow | null
-  readonly xid: string | null
+  readonly place: PlaceRow | null
 }
 
 /** The event log of a database. */
@@ -117,8 +131,8 @@ export const createEventLog = (database: Database): EventLog => ({
       position === undefined ? null : String(position),
     ])
     const found = requireRow(row)
-    const { snapshot, last, xid } = found
-    const place = position === undefined || xid === null ? undefined : { xid: Number(xid), position }
+    const { snapshot, last } = found
+    const place = found.place ? placeOfRow(found.place) : undefined
     return { snapshot: parseSnapshot(snapshot), ...runOf(found), last: last ? placeOfRow(last) : beginning, place }
   },
   read: async (after, { limit, dealId, hidesDeleted = false }) => {
@@ -129,6 +143,16 @@ export const createEventLog = (database: Database): EventLog => ({
         ? await database.query<PageRow>(statements.all, parameters)
         : await database.query<PageRow>(statements.ofDeal, [...parameters, dealId])
     return pageOf(requireRow(row), { after, limit })
+  },
+  findLast: async (places) => {
+    const known = places.flatMap(({ xid, position, id }) =>
+      id === undefined ? [] : [{ xid: String(xid), position, id }],
+    )
+    const [row] = await database.query<FoundRow>(findLastStatement, [JSON.stringify(known)])
+    const { timeline, place } = requireRow(row)
+    const isFromBeginning = places.some((one) => one.xid === beginning.xid)
+    const found = place ? placeOfRow(place) : isFromBeginning ? beginning : undefined
+    return { place: found, timeline: requireTimeline(timeline) }
   },
   state: async () => {
     const [row] = await database.query<StateRow & { is_restored: boolean }>(stateStatement)
@@ -165,9 +189,9 @@ function runOf({ run, timeline: found }: RunRow): Pick<EventPage, 'runId' | 'tim
   return { runId: `${timeline} ${run}`, timeline }
 }
 
-const placeOf = ({ xid, position }: Place): Place => ({ xid, position })
+const placeOf = ({ xid, position, id }: Place): Place => ({ xid, position, id })
 
-const placeOfRow = ({ xid, position }: PlaceRow): Place => ({ xid: Number(xid), position })
+const placeOfRow = ({ xid, position, id }: PlaceRow): Place => ({ xid: Number(xid), position, id })
 
 /** The only row of a result: every statement here returns exactly one. */
 function requireRow<Row>(row: Row | undefined): Row {

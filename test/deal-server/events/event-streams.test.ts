@@ -192,13 +192,10 @@ describe('event streams', () => {
     log.fallBackTo(130)
     for (let count = 0; count < 60; count += 1) happen()
     await pass(1_000)
-    const [last] = client.resets()
-    expect(client.resets()).toEqual([log.inOrder().at(-1)?.position])
-    expect(client.positions()).toHaveLength(100)
-    const position = happen()
+    expect(client.resets()).toEqual([100])
+    happen()
     await pass(10)
-    expect(client.positions().slice(100)).toEqual([position])
-    expect(last).toBeLessThan(position)
+    expect(client.positions()).toEqual(log.inOrder().map(({ position }) => position))
   })
 
   it('lose nothing when a crashed server assigns numbers of rolled-back transactions again', async () => {

@@ -91,7 +91,7 @@ export class SimulatedLog implements EventLog {
     const last = this.inOrder().findLast(({ xid }) => xid < snapshot.xmin) ?? beginning
     const [runId, timeline] = [String(this.#runId), this.timeline()]
     await this.delay()
-    return { snapshot, runId, timeline, last, place: place && { xid: place.xid, position: place.position } }
+    return { snapshot, runId, timeline, last, place }
   }
 
   async read(after: Place, { limit, dealId, hidesDeleted = false }: ReadOptions): Promise<EventPage> {
@@ -109,6 +109,18 @@ export class SimulatedLog implements EventLog {
     const [heldBack, runId, timeline] = [this.#heldBack(), String(this.#runId), this.timeline()]
     await this.delay()
     return { events, isLast, end, horizon, heldBack, runId, timeline }
+  }
+
+  async findLast(places: readonly Place[]): Promise<{ place: Place | undefined; timeline: string }> {
+    await this.#arrive()
+    const isHere = ({ xid, position, id }: Place) =>
+      xid === beginning.xid ||
+      this.committed.some((one) => one.xid === xid && one.position === position && one.id === id)
+    const place = places
+      .filter(isHere)
+      .toSorted((a, b) => (isBefore(a, b) ? -1 : 1))
+      .at(-1)
+    return { place, timeline: this.timeline() }
   }
 
   async state(): Promise<LogState> {

@@ -114,7 +114,7 @@ describeBackends('the event log', (openBackend) => {
     const log = createEventLog(database)
     const { place } = await log.takeSnapshot(position)
     const { events: read } = await log.read(beginning, { limit: 5 })
-    expect(place).toEqual({ xid: read[0]?.xid, position })
+    expect(place).toEqual({ xid: read[0]?.xid, position, id: read[0]?.id })
     expect((await log.takeSnapshot(position + 1)).place).toBeUndefined()
   })
 

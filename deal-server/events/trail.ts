@@ -1,0 +1,58 @@
+/**
+ * The events that were read last, by the shared reader or by one stream that catches up. After another server took
+ * over, they show up to which event its log is the one that clients know.
+ */
+import type { EventLog, Place, TimelineId } from './event-log.ts'
+
+/** More events are lost only by a standby that was far behind. An entry takes a hundred bytes. */
+const defaultMaxPlaces = 10_000
+
+/** Where the logs of two timelines part. */
+export interface Fork {
+  readonly from: TimelineId
+  readonly to: TimelineId
+  /** The last event that is in both; undefined when the log of `to` has none of the remembered ones. */
+  readonly common: Place | undefined
+}
+
+/** The places of the last events, on one timeline. */
+export class Trail {
+  readonly #log: Pick<EventLog, 'findLast'>
+  readonly #maxPlaces: number
+  #timeline: TimelineId | undefined
+  #places: Place[] = []
+  #fork: Promise<Fork> | undefined
+
+  constructor(log: Pick<EventLog, 'findLast'>, maxPlaces = defaultMaxPlaces) {
+    this.#log = log
+    this.#maxPlaces = maxPlaces
+  }
+
+  /** Adds places that follow the former ones. Those of another timeline begin a new trail. */
+  add(timeline: TimelineId, places: readonly Place[]): void {
+    if (timeline !== this.#timeline) this.#places = []
+    this.#timeline = timeline
+    for (const { xid, position, id } of places) this.#places.push({ xid, position, id })
+    const tooMany = this.#places.length - this.#maxPlaces
+    if (tooMany >= this.#maxPlaces) this.#places.splice(0, tooMany)
+  }
+
+  /**
+   * Finds where the log of this timeline parted from the trail, once for all callers. It stays known when a new trail
+   * begins.
+   *
+   * @throws Unavailable
+   */
+  async forkTo(to: TimelineId): Promise<Fork> {
+    const known = await this.#fork?.catch(() => undefined)
+    if (known?.to === to) return known
+    this.#fork = this.#find(to)
+    return this.#fork
+  }
+
+  async #find(to: TimelineId): Promise<Fork> {
+    const from = this.#timeline ?? to
+    const { place, timeline } = await this.#log.findLast(this.#places)
+    return { from, to, common: timeline === to && from !== to ? place : undefined }
+  }
+}
