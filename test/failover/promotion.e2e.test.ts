@@ -26,7 +26,9 @@ describe.skipIf(!canRun)('after a promotion that lost changes', () => {
 
   beforeAll(async () => {
     postgres = await startPromotablePostgres(binaries ?? '')
-    stack = await openStack(() => openPostgresAndRedis(postgres.url), { dealServers: 2 })
+    // The password of the lost branch is wrong afterwards, in every round.
+    const environment = { LOGIN_FAILURES_PER_ACCOUNT: '1000/900', LOGIN_FAILURES_PER_ADDRESS: '1000/900' }
+    stack = await openStack(() => openPostgresAndRedis(postgres.url), { dealServers: 2, environment })
     admin = (await stack.logIn('admin')).access
   })
   afterAll(async () => {

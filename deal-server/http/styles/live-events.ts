@@ -42,8 +42,8 @@ server has taken over: deals that the client knows may be outdated, so it reads 
 \`position\` in its \`data\` follow. Without a position the stream begins now. Events of one deal come in their order.
 Events of different deals come in the order in which they were written, which is not the order of positions. A comment
 every 15 seconds shows that the connection is open. The stream ends when the credential is no longer valid, when the
-right is removed, and when PostgreSQL was restarted. New events are always sent. Of the past events of a deleted deal, a caller without the right
-\`deal.restore\` gets only the deletion.`,
+right is removed, and when PostgreSQL was restarted. New events are always sent. Of the past events of a deleted deal, a
+caller without the right \`deal.restore\` gets only the deletion.`,
   tags: ['resource'],
   query: parameters,
   headers: ['LastEventId'],
