@@ -125,8 +125,10 @@ export class EventStream implements Follower {
       this.#write(preamble)
       while (!this.#hasEnded()) {
         if (this.#isOutdated) await this.#reset()
-        await this.#catchUp()
-        await this.#follow()
+        else {
+          await this.#catchUp()
+          await this.#follow()
+        }
       }
     } catch (error) {
       this.#endFor(error)

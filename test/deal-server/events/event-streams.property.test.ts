@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
+import { timelineMark } from '../../../shared/platform/database/timeline.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { campaign } from '../../support/campaign.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
@@ -11,6 +13,8 @@ const logger = { warn: () => undefined, debug: () => undefined }
 /** What may wait for a client, beside a page and what every stream begins with. */
 const mostBytes = 150 + 3 * 75 + 20
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+const codeOf = (error: unknown) => (error instanceof ProblemError ? error.code : error)
 
 const leave = async (client: SimulatedClient): Promise<void> => {
   const left = client.leave()
@@ -57,14 +61,23 @@ class World {
 
   async reconnect(following: Following): Promise<void> {
     const { client } = following
-    const last = client.positions().at(-1)
+    const last = client.positionsSinceReset().at(-1)
     if (last === undefined) return
+    const mark = client.lastMark()
     following.hasReconnected = true
     await leave(client)
     client.read(true)
-    const opening = client.open(this.streams, { ...fromTheBeginning, after: last }, this.delay)
+    const opening = client.open(this.streams, { ...fromTheBeginning, after: last, mark }, this.delay).catch(codeOf)
     await vi.advanceTimersByTimeAsync(20)
-    expect(await opening).toBe(true)
+    const isPresent = mark === timelineMark(this.log.timeline())
+    expect(await opening).toBe(isPresent ? true : 'outdated-cursor')
+    if (!isPresent) this.followings.splice(this.followings.indexOf(following), 1)
+  }
+
+  /** A standby takes over that lacks some of the last transactions, or none. */
+  failOver(lost: number): void {
+    const last = Math.max(9, ...this.log.committed.map(({ xid }) => xid))
+    this.log.fallBackTo(Math.max(10, last + 1 - lost))
   }
 
   async leave(following: Following | undefined): Promise<void> {
@@ -83,6 +96,12 @@ class World {
   expectEverythingOnce(): void {
     const inOrder = this.log.inOrder()
     for (const { client, ignored, hasReconnected } of this.followings) {
+      const reset = client.resets().at(-1)
+      if (reset !== undefined) {
+        const since = inOrder.findIndex(({ position }) => position === reset) + 1
+        expect(client.positionsSinceReset()).toEqual(inOrder.slice(since).map(({ position }) => position))
+        continue
+      }
       const received = client.positions()
       const past = new Set(this.log.committed.slice(0, ignored))
       // A position does not say since when its client is interested: what was held back all the time may come after a
@@ -105,6 +124,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.tuple(fc.constant('reconnect' as const), fc.nat()) },
   { weight: 2, arbitrary: fc.tuple(fc.constant('read' as const), fc.nat()) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('outage' as const), fc.nat(1)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('failover' as const), fc.nat(3)) },
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
@@ -121,6 +141,7 @@ async function take(world: World, [name, n = 0]: Step): Promise<void> {
   else if (name === 'wakeUp') streams.wakeUp()
   else if (name === 'pass') await vi.advanceTimersByTimeAsync(n)
   else if (name === 'follow') await world.follow(n === 0)
+  else if (name === 'failover') world.failOver(n)
   else if (name === 'outage') log.isAway = n === 0 && followings.length > 0 && !log.isAway
   else if (name === 'read') following?.client.read(n % 3 > 0)
   else if (name === 'leave') await world.leave(following)
@@ -135,7 +156,7 @@ describe('streams over one reader', () => {
     vi.useRealTimers()
   })
 
-  it('give each client every event once, in order, for any sequence of commits, reads, cuts and slow clients', async () => {
+  it('give each client every event once, in order, for any sequence of commits, cuts, slow clients and failovers', async () => {
     const runs = fc.asyncProperty(
       fc.array(step, { minLength: 10, maxLength: 80, size: 'max' }),
       fc.array(fc.nat(99), { minLength: 50, maxLength: 50, size: 'max' }),

@@ -182,6 +182,17 @@ describe('event streams', () => {
     expect(next.positions()).toEqual(written)
   })
 
+  it('are told of another server as soon as it answers, when it is away again at first', async () => {
+    const client = await follow()
+    vi.spyOn(log, 'takeSnapshot').mockRejectedValueOnce(new Unavailable('database'))
+    log.fallBackTo(10)
+    await pass(2_000)
+    expect(client.resets()).toEqual([0])
+    const position = happen()
+    await pass(10)
+    expect(client.positions()).toEqual([position])
+  })
+
   it('are told of another server although its transactions are past the lost ones, and while they catch up', async () => {
     for (let count = 0; count < 150; count += 1) happen()
     const waits = [0, 0, 50, 50]

@@ -46,6 +46,12 @@ export class SimulatedClient {
     return this.#places().flatMap(({ position, type }) => (type === 'reset' ? [position] : []))
   }
 
+  /** The positions of the events since the last reset. */
+  positionsSinceReset(): number[] {
+    const places = this.#places()
+    return places.slice(places.findLastIndex(({ type }) => type === 'reset') + 1).map(({ position }) => position)
+  }
+
   /** The mark of the timeline in the last id. */
   lastMark(): string | undefined {
     return this.#places().at(-1)?.mark
