@@ -13,14 +13,17 @@ const possible = redisServerInstalled && redisSentinelInstalled
 const rounds = campaign({ short: 1, long: 10 })
 const channel = '{keyhold}:test:channel'
 
+/** Of the Sentinels themselves. */
+const login = '?sentinelPassword=of+sentinels%2F'
+
 describe.skipIf(!possible)('a master of Redis that three Sentinels watch', () => {
   let watched: WatchedRedis
   let stack: Stack
   let url: string
 
   beforeAll(async () => {
-    watched = await startWatchedRedis('deals')
-    url = `redis+sentinel://${watched.sentinels}/deals`
+    watched = await startWatchedRedis('deals', 'of+sentinels/')
+    url = `redis+sentinel://${watched.sentinels}/deals${login}`
     const openBackend = async () => ({
       ...(await openEmbedded()),
       environment: { REDIS_URL: url },
@@ -105,7 +108,7 @@ describe.skipIf(!possible)('a master of Redis that three Sentinels watch', () =>
 
   it('is named to no avail when the Sentinels know none of that name: one line says what to do', async () => {
     const said: string[] = []
-    const cache = openTestCache(`redis+sentinel://${watched.sentinels}/nobody`, {
+    const cache = openTestCache(`redis+sentinel://${watched.sentinels}/nobody${login}`, {
       onAdvice: (sentence) => said.push(sentence),
     })
     const cause = () => cache.ping().catch(({ cause }) => String(cause?.message))
@@ -115,29 +118,30 @@ describe.skipIf(!possible)('a master of Redis that three Sentinels watch', () =>
     await cache.close()
   })
 
+  it('says what the master itself refuses, not that the Sentinels are away', async () => {
+    const cache = openTestCache(`redis+sentinel://nobody:wrong@${watched.sentinels}/deals${login}`)
+    const cause = () => cache.ping().catch(({ cause }) => String(cause?.message))
+    await eventually(async () => expect(await cause()).toMatch(/^WRONGPASS/))
+    await sleep(500)
+    expect(await cause()).toMatch(/^WRONGPASS/)
+    await cache.close()
+  })
+
   it('is not the Sentinel itself: an address without a master is told what to write instead', async () => {
     const said: string[] = []
     const [sentinel = ''] = watched.sentinels.split(',')
-    const cache = openTestCache(`redis://${sentinel}`, { onAdvice: (sentence) => said.push(sentence) })
+    const cache = openTestCache(`redis://:of%2Bsentinels%2F@${sentinel}`, {
+      onAdvice: (sentence) => said.push(sentence),
+    })
     await eventually(() => expect(said).toEqual([expect.stringContaining('write redis+sentinel://')]))
     await cache.close()
   })
-})
 
-describe.skipIf(!possible)('Sentinels with a password of their own', () => {
-  let watched: WatchedRedis
-  beforeAll(async () => {
-    watched = await startWatchedRedis('deals', 'of+sentinels/')
-  }, 60_000)
-  afterAll(() => watched?.dispose())
-
-  it('take it from the address, and without it one line says where to write it', async () => {
-    const address = `redis+sentinel://${watched.sentinels}/deals`
-    const cache = openTestCache(`${address}?sentinelPassword=of+sentinels%2F`)
-    await eventually(() => cache.ping())
-    await cache.close()
+  it('is found by the login that the Sentinels want, and without it one line says where to write it', async () => {
     const said: string[] = []
-    const refused = openTestCache(address, { onAdvice: (sentence) => said.push(sentence) })
+    const refused = openTestCache(`redis+sentinel://${watched.sentinels}/deals`, {
+      onAdvice: (sentence) => said.push(sentence),
+    })
     await eventually(() => expect(said).toEqual([expect.stringContaining('?sentinelPassword=')]))
     await refused.close()
   })

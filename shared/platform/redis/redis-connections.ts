@@ -133,10 +133,15 @@ function connectMaster(
   commands.on('error', (error: Error) => {
     if (isOfSelect(error)) commands.disconnect(true)
     const isAboutAll = error.message.startsWith('All sentinels are unreachable')
-    if (isAboutAll && isUnknown) advice.give(unknownMaster(name))
-    if (isAboutAll) onError(isUnknown ? new Error(unknownMaster(name)) : error)
-    else if (!error.message.includes('enableOfflineQueue')) onError(error)
-    if (isAboutAll) isUnknown = false
+    if (isAboutAll && isUnknown) {
+      isUnknown = false
+      advice.give(unknownMaster(name))
+      onError(new Error(unknownMaster(name)))
+      return
+    }
+    // ioredis says so without a last error when it begins with the first Sentinel again.
+    const saysNothing = isAboutAll && !error.message.includes('Last error')
+    if (!saysNothing && !error.message.includes('enableOfflineQueue')) onError(error)
   })
   return {
     get commands() {

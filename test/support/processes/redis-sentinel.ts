@@ -22,8 +22,8 @@ export interface WatchedRedis {
   dispose(): Promise<void>
 }
 
-/** Starts all of them. The Sentinels replace a master that has been away for half a second. */
-export async function startWatchedRedis(name: string, password?: string): Promise<WatchedRedis> {
+/** Starts all of them; `password` is that of the Sentinels. The Sentinels replace a master that has been away for half a second. */
+export async function startWatchedRedis(name: string, password: string): Promise<WatchedRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'keyhold-sentinel-'))
   const undo: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })]
   const dispose = async () => {
@@ -46,7 +46,8 @@ export async function startWatchedRedis(name: string, password?: string): Promis
         `sentinel monitor ${name} 127.0.0.1 ${master.port} 2`,
         `sentinel down-after-milliseconds ${name} 500`,
         `sentinel failover-timeout ${name} 3000`,
-        ...(password === undefined ? [] : [`requirepass ${password}`, `sentinel sentinel-pass ${password}`]),
+        `requirepass ${password}`,
+        `sentinel sentinel-pass ${password}`,
       ]
       await writeFile(file, `${lines.join('\n')}\n`)
       const child = spawn('redis-sentinel', [file], { stdio: 'ignore' })
@@ -75,9 +76,9 @@ async function ended(child: ChildProcess): Promise<void> {
   await exited
 }
 
-async function sentinel(port: number, password: string | undefined, args: string[]): Promise<unknown> {
+async function sentinel(port: number, password: string, args: string[]): Promise<unknown> {
   const options = { port, host: '127.0.0.1', retryStrategy: null, disconnectTimeout: 50, enableReadyCheck: false }
-  const client = new Redis({ ...options, protocol: 2, ...(password !== undefined && { password }) })
+  const client = new Redis({ ...options, protocol: 2, password })
   client.on('error', () => undefined)
   try {
     return await client.call('SENTINEL', ...args)
