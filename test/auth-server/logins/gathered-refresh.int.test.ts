@@ -19,12 +19,14 @@ describeOnDatabases('refreshes of one turn', (open) => {
   beforeAll(async () => {
     opened = await open()
     core = createAuthCore({ database: opened.database, clock })
-    const watched: Database = Object.assign(Object.create(opened.database), {
-      query: (...[text, parameters]: Parameters<Database['query']>) => {
+    const watch =
+      (way: 'query' | 'write') =>
+      <Row extends object>(...[text, parameters]: Parameters<Database['query']>) => {
         statements.push(text)
-        return opened.database.query(text, parameters)
-      },
-    })
+        return opened.database[way]<Row>(text, parameters)
+      }
+    const own = { query: watch('query'), write: watch('write') }
+    const watched: Database = Object.assign(Object.create(opened.database), own)
     refresh = createRefresh({ ...core, refreshTokenFamilies: createRefreshTokenFamilies(watched) })
     for (const username of ['ann', 'ben']) await core.users.create({ username, password: goodPassword })
   })

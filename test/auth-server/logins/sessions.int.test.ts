@@ -9,6 +9,7 @@ import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.t
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { sessionCacheKey, sessionKeyHash } from '../../../shared/protocol/authentication/session/session-times.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
@@ -100,6 +101,23 @@ describeOnDatabases('sessions in the database', (open) => {
     expect(await world.sessionStore.move(hash, { now: now + hour, idleSince: now })).toBe(false)
     expect((await world.sessionStore.find(hash))?.session.lastUsedAt).toBe(now)
   })
+
+  it.each(['database-writes', 'database'])(
+    'stay good while their use cannot be stored, without %s',
+    async (dependency) => {
+      const { username } = await createUser()
+      const { hash } = await start(username)
+      const began = await world.sessions.look(hash)
+      const sessionStore = { ...world.sessionStore, move: () => Promise.reject(new Unavailable(dependency)) }
+      const sessions = createStoredSessions({ ...world, sessionStore })
+      clock.advance(2 * minute)
+      // Without the database nothing is known of the session at all.
+      if (dependency === 'database') await expect(sessions.use(hash)).rejects.toBeInstanceOf(Unavailable)
+      else expect(await sessions.use(hash)).toEqual(began)
+      clock.advance(28 * minute)
+      expect(await sessions.use(hash)).toBeUndefined()
+    },
+  )
 
   it('that were idle for too long are not brought back by an action', async () => {
     const { username } = await createUser()
