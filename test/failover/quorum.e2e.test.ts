@@ -1,6 +1,6 @@
 /** Commits wait for a standby that is away: reads go on, writes are refused at once, and nothing doubles. */
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { campaign } from '../support/campaign.ts'
 import type { Reply, Sent } from '../support/clients/http-client.ts'
 import { eventually } from '../support/eventually.ts'
@@ -31,6 +31,7 @@ describe.skipIf(binaries === undefined || !redisServerInstalled)('a primary with
   let alice: Tokens
   let admin: Tokens
   let deal: string
+  let stopReading: () => Promise<unknown> = async () => undefined
 
   beforeAll(async () => {
     primary = await PostgresServer.create(binaries ?? '', { synchronous_commit: 'remote_apply' })
@@ -44,6 +45,7 @@ describe.skipIf(binaries === undefined || !redisServerInstalled)('a primary with
     deal = String(created.headers.get('location'))
   })
 
+  afterEach(() => stopReading())
   afterAll(async () => {
     await standby?.stop()
     await primary?.query("alter system set synchronous_standby_names = ''")
@@ -123,13 +125,13 @@ describe.skipIf(binaries === undefined || !redisServerInstalled)('a primary with
       }
     }
     const running = Promise.all([run(0), run(3), run(6)])
-    return {
-      stop: async () => {
-        isOver = true
-        await running
-        return replies
-      },
+    const stop = async () => {
+      isOver = true
+      await running
+      return replies
     }
+    stopReading = stop
+    return { stop }
   }
 
   const failed = (replies: readonly Timed[]) =>

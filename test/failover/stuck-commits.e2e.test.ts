@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Database } from '../../shared/platform/database/database.ts'
+import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { campaign } from '../support/campaign.ts'
@@ -79,9 +79,8 @@ describe.skipIf(binaries === undefined)('commits that wait for a missing standby
   const expectClosed = async (way = database): Promise<void> => {
     await expectRefused(() => write('refused', way))
     await expectRefused(() => transact('refused', way))
-    await expectRefused(() =>
-      way.exclusivelyIfFree('work', async (drizzle) => void (await drizzle.execute(sql`delete from note where false`))),
-    )
+    const removal = async (drizzle: Drizzle) => void (await drizzle.execute(sql`delete from note`))
+    await expectRefused(() => way.exclusivelyIfFree('removal', removal))
     expect(() => way.checkWrites()).toThrow(Unavailable)
   }
 

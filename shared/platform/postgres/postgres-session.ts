@@ -160,7 +160,8 @@ export class PostgresSession {
   #tick(): void {
     if (this.#server !== undefined && this.#options.servers.hasMovedFrom(this.#server)) {
       this.#established = true
-      return this.#lose(unavailable(`${nameOf(this.#server)} is not the primary any more`))
+      this.#lose(unavailable(`${nameOf(this.#server)} is not the primary any more`))
+      return
     }
     const isOwed = this.#underWay.size > 0 && !this.#answered && !this.#patient
     const waiting = isOwed && !this.#options.mayBeSilent?.()

@@ -31,6 +31,11 @@ const slowAfterTicks = 3
 const stuckAfterLooks = 7
 const probeIntervalMs = 250
 
+const unconfirmed = () => {
+  const cause = new Error('commits wait for a standby: none of synchronous_standby_names confirms them')
+  return new Unavailable(databaseWrites, { cause })
+}
+
 /** A caller whose write is under way. */
 interface Call {
   /** Why the caller was refused meanwhile. What was not yet sent to PostgreSQL must then not be sent. */
@@ -39,11 +44,6 @@ interface Call {
 
 /** Runs a write in its turn. */
 export type Pass = <Result>(write: () => Promise<Result>) => Promise<Result>
-
-const noQuorum = (): Unavailable => {
-  const cause = new Error('commits wait for a standby: none of synchronous_standby_names confirms them')
-  return new Unavailable(databaseWrites, { cause })
-}
 
 /** The gate of one database. */
 export class WriteGate {
@@ -145,7 +145,7 @@ export class WriteGate {
   async #closeIfStuck(): Promise<void> {
     await this.#look()
     if (!this.isWaiting) return
-    const reason = noQuorum()
+    const reason = unconfirmed()
     this.#availability.suspend(reason)
     for (const refuse of this.#callers) refuse(reason)
     this.#callers.clear()
@@ -172,7 +172,11 @@ export class WriteGate {
       await pause(probeIntervalMs)
       await this.#look()
     }
-    if (this.#waiting.looks > 0) throw noQuorum()
-    await this.#places.run(() => this.#watched(this.#options.probe))
+    if (this.#waiting.looks > 0) throw unconfirmed()
+    try {
+      await this.#places.run(() => this.#watched(this.#options.probe))
+    } catch (cause) {
+      throw new Unavailable(databaseWrites, { cause })
+    }
   }
 }

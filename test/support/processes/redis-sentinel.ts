@@ -22,7 +22,10 @@ export interface WatchedRedis {
   dispose(): Promise<void>
 }
 
-/** Starts all of them; `password` is that of the Sentinels. The Sentinels replace a master that has been away for half a second. */
+/**
+ * Starts all of them; `password` is that of the Sentinels. The Sentinels replace a master that has been away for half a
+ * second.
+ */
 export async function startWatchedRedis(name: string, password: string): Promise<WatchedRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'keyhold-sentinel-'))
   const undo: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })]
