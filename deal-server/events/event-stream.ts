@@ -67,8 +67,8 @@ interface Batch {
   readonly end: Place
 }
 
-/** How many events a stream remembers that reads by itself. */
-const maxOwnPlaces = 1_000
+/** How many events a stream remembers that it has read by itself. */
+const maxOwnPlaces = 200
 /** Pause before the next attempt to read the database, in milliseconds. */
 const retryMs = 500
 /** Pause of a stream that the shared reader cannot take over yet, in milliseconds. */
@@ -92,7 +92,7 @@ export class EventStream implements Follower {
   #timeline: TimelineId | undefined
   /** Another server took over: what was sent may not exist there. */
   #isOutdated = false
-  /** What this stream has read by itself; undefined while it gets the pages of the shared reader. */
+  /** What this stream has read by itself before it got the pages of the shared reader. */
   #trail: Trail | undefined
   #queue: Batch[] = []
   #waitingBytes = 0
@@ -209,11 +209,13 @@ export class EventStream implements Follower {
   /** The last event that the log of this timeline shares with what was sent. @throws Unavailable */
   async #findCommon(timeline: TimelineId): Promise<Place | undefined> {
     if (this.#place.xid === beginning.xid) return beginning
+    let last: Place | undefined
     for (const read of [this.#trail, this.#ports.reader]) {
       const fork = await read?.forkTo(timeline)
-      if (fork?.from === this.#timeline && fork?.common !== undefined) return fork.common
+      if (fork?.common === undefined || fork.from !== this.#timeline) continue
+      if (last === undefined || isBefore(last, fork.common)) last = fork.common
     }
-    return undefined
+    return last
   }
 
   /** Reads and sends one page after another until the shared reader takes over. */
@@ -233,10 +235,7 @@ export class EventStream implements Follower {
       this.#place = page.end
       trail.add(page.timeline, page.events)
       if (!page.isLast) continue
-      if (reader.join(this, page)) {
-        this.#trail = undefined
-        return
-      }
+      if (reader.join(this, page)) return
       await pause(shortPauseMs, this.#body.ended)
     }
   }

@@ -134,16 +134,14 @@ describe.skipIf(binaries === undefined)('the hosts in the URL of a database', ()
   })
 
   it('delay no session when one does not answer', async () => {
-    const frozen = await PostgresServer.create(binaries ?? '')
+    standby.pause()
     try {
-      frozen.pause()
-      const database = open(urlOf(frozen, primary))
+      const database = open(urlOf(standby, primary))
       const startedAt = performance.now()
       await Promise.all(Array.from({ length: 20 }, () => inRecovery(database)))
       expect(performance.now() - startedAt).toBeLessThan(1_000)
     } finally {
-      frozen.resume()
-      await frozen.remove()
+      standby.resume()
     }
   })
 
