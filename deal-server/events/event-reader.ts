@@ -127,14 +127,13 @@ export class EventReader {
     this.#isWoken = false
     try {
       const page = await log.read(place, { limit: this.#options.pageSize })
-      // During the read all followers left, and a new one joined at another place: read again from there.
+      const isRestarted = page.runId !== this.#runId
+      // Before streams join again and begin a new trail.
+      if (isRestarted) await this.#trail.forkTo(page.timeline)
+      // Meanwhile all followers left, and a new one joined at another place: read again from there.
       if (place !== this.#place) return { ...page, isLast: false }
       lag.observe(page)
-      if (page.runId !== this.#runId) {
-        // Before streams join again and begin a new trail.
-        await this.#trail.forkTo(page.timeline)
-        return this.#onRestart(page)
-      }
+      if (isRestarted) return this.#onRestart(page)
       this.#place = page.end
       this.#trail.add(page.timeline, page.events)
       const encoded = {

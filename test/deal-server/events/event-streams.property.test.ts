@@ -104,7 +104,8 @@ class World {
       const reset = client.resets().at(-1)
       if (reset !== undefined) {
         const kept = client.positions().filter((position) => inOrder.some((event) => event.position === position))
-        expect(kept).toEqual([...new Set(kept)])
+        // A client that came back with an event that was not visible yet may get it again after the reset.
+        if (!hasReconnected) expect(kept).toEqual([...new Set(kept)])
         if (ignored === 0 && !hasReconnected) expect(kept).toEqual(inOrder.map(({ position }) => position))
         const since = inOrder.findIndex(({ position }) => position === reset) + 1
         expect(client.positionsSinceReset()).toEqual(inOrder.slice(since).map(({ position }) => position))
