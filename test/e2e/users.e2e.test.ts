@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { expectProblem, type Sent } from '../support/clients/http-client.ts'
+import { eventually } from '../support/eventually.ts'
 import { describeBackends } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
@@ -138,7 +139,8 @@ describeBackends('administration of users', (openBackend) => {
     expectProblem(await stack.auth.send('/me', { token: tokens.access }), 401, 'principal-disabled')
     expectProblem(await stack.auth.send('/refresh', { method: 'POST', token: tokens.refresh }), 400, 'invalid_grant')
     await patch(username, { enabled: true })
-    expectProblem(await readDeals(tokens.access), 401, 'login-ended')
+    // What was given is there within a second; what was taken away, at once.
+    await eventually(async () => expectProblem(await readDeals(tokens.access), 401, 'login-ended'))
     expect((await readDeals((await stack.logIn(username, password)).access)).status).toBe(200)
   })
 

@@ -87,16 +87,16 @@ describeOnDatabases('counts of Digest nonces', (open) => {
 
   it('are good once, in the cache alone from the second on', async () => {
     const { counts, nonce } = setUp()
-    const query = vi.spyOn(opened.database, 'query')
+    const write = vi.spyOn(opened.database, 'write')
     expect(await counts.use(nonce, 1)).toBe('used')
-    expect(query).toHaveBeenCalledTimes(1)
+    expect(write).toHaveBeenCalledTimes(1)
     expect([await counts.use(nonce, 1), await counts.use(nonce, 2), await counts.use(nonce, 2)]).toEqual([
       'refused',
       'used',
       'refused',
     ])
-    expect(query).toHaveBeenCalledTimes(1)
-    query.mockRestore()
+    expect(write).toHaveBeenCalledTimes(1)
+    write.mockRestore()
   })
 
   it('are stale once the cache has lost them, for good', async () => {
