@@ -21,7 +21,7 @@ export class Trail {
   readonly #maxPlaces: number
   #timeline: TimelineId | undefined
   #places: Place[] = []
-  #fork: Promise<Fork> | undefined
+  #fork: { readonly to: TimelineId; readonly found: Promise<Fork> } | undefined
 
   constructor(log: Pick<EventLog, 'findLast'>, maxPlaces = defaultMaxPlaces) {
     this.#log = log
@@ -38,16 +38,21 @@ export class Trail {
   }
 
   /**
-   * Finds where the log of this timeline parted from the trail, once for all callers. It stays known when a new trail
-   * begins.
+   * Finds where the log of this timeline parted from the trail, by one read for all callers: all streams of a server
+   * ask at the same time. It stays known when a new trail begins.
    *
    * @throws Unavailable
    */
-  async forkTo(to: TimelineId): Promise<Fork> {
-    const known = await this.#fork?.catch(() => undefined)
-    if (known?.to === to) return known
-    this.#fork = this.#find(to)
-    return this.#fork
+  forkTo(to: TimelineId): Promise<Fork> {
+    if (this.#fork?.to === to) return this.#fork.found
+    const found = this.#find(to)
+    const fork = { to, found }
+    this.#fork = fork
+    // After an outage, the next caller asks again.
+    found.catch(() => {
+      if (this.#fork === fork) this.#fork = undefined
+    })
+    return found
   }
 
   async #find(to: TimelineId): Promise<Fork> {
