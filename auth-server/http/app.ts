@@ -4,12 +4,20 @@
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Cors } from '../../shared/platform/http/cors.ts'
-import { type AppOptions, createApp, type Route } from '../../shared/platform/http/server/routes.ts'
+import {
+  type AppOptions,
+  createAnswerByRoute,
+  createApp,
+  type Route,
+} from '../../shared/platform/http/server/routes.ts'
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { refuseElsewhere } from '../../shared/protocol/pages/elsewhere.ts'
+import { type AuthConsoleSettings, authConsoleRoutes } from './console/index.ts'
+import { withSignInPage } from './console/sign-in.tsx'
 import { createEndpoints, type EndpointPorts } from './endpoints/index.ts'
 import { type OAuthEndpointPorts, oauthEndpoints } from './oauth/index.ts'
 import { oauthProblemForm } from './oauth/oauth-responses.ts'
@@ -22,8 +30,10 @@ import { createAuthProblems } from './problems.ts'
 export interface AuthAppSettings {
   readonly issuer: string
   readonly publicOrigin: string
+  readonly publicOrigins: Readonly<Record<'auth' | 'deal', string>>
   readonly schemes: readonly SchemeName[]
   readonly expiredTokenStatus: number
+  readonly keyRules: AuthConsoleSettings['keyRules']
   readonly transport: TransportSettings
 }
 
@@ -40,11 +50,13 @@ export interface AuthAppPorts {
   readonly ids: IdSource
   readonly log: Log
   readonly observe: NonNullable<AppOptions['observe']>
+  /** Makes requests spans of traces; without it, they are none. */
+  readonly trace?: AppOptions['trace']
 }
 
 /** Creates the application, which does not listen, and its endpoints. */
 export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
-  const { clock, ids, log, cors, observe, openRoutes, internalRoutes } = ports
+  const { clock, ids, log, cors, observe, trace, openRoutes, internalRoutes } = ports
   const { schemes, publicOrigin: origin, transport } = settings
   const pipeline = createPipeline(ports.pipeline)
   const problems = createAuthProblems(settings.expiredTokenStatus)
@@ -52,18 +64,22 @@ export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
   const endpoints = [...createEndpoints(serves, ports.endpoints), ...oauthEndpoints(settings, ports.endpoints)]
   const documented = [...openRoutes, ...endpoints.map((endpoint) => routeOf(endpoint, pipeline))]
   const openApi = authOpenApiRoutes({ routes: documented, endpoints, problems, origin, schemes })
+  const answers = { problems, ...authenticationOptions(schemes), otherProblemForm: oauthProblemForm, origin, log }
+  const answer = createAnswerByRoute(answers)
+  const { publicOrigins, keyRules } = settings
+  const shown = { server: 'auth', publicOrigins, keyRules } as const
+  const { authenticate } = ports.pipeline
+  const console = serves.session ? authConsoleRoutes(shown, { routes: documented, answer, authenticate, clock }) : []
   const app = createApp({
-    routes: [...documented, ...openApi, ...internalRoutes],
-    problems,
-    ...authenticationOptions(schemes),
-    otherProblemForm: oauthProblemForm,
+    ...answers,
+    routes: [...withSignInPage(documented, shown, answer), ...console, ...openApi, ...internalRoutes],
+    unknownPath: refuseElsewhere('auth', settings.publicOrigins),
     transport,
-    origin,
     cors,
     clock,
     ids,
-    log,
     observe,
+    trace,
   })
   return { app, endpoints }
 }

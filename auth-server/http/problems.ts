@@ -6,14 +6,22 @@ import { type SharedProblemCode, sharedProblems } from '../../shared/protocol/pr
 
 /** Problem codes that only the auth server uses. `invalid_grant` is spelled as in RFC 6749 §5.2. */
 export type AuthProblemCode =
+  | 'invalid-reset-code'
   | 'reserved-user'
   | 'invalid_grant'
   | 'last-admin'
   | 'narrowed-credential'
   | 'recent-login-required'
+  | 'second-factor-required'
+  | 'second-factor-enrolment-required'
+  | 'second-factor-missing'
+  | 'second-factor-not-confirmed'
+  | 'invalid-second-factor'
+  | 'too-many-second-factors'
   | 'too-many-api-keys'
   | 'too-many-key-pairs'
   | 'too-many-logins'
+  | 'user-disabled'
   | 'user-exists'
   | 'wrong-password'
 

@@ -5,7 +5,12 @@
 import type { Cors } from '../../shared/platform/http/cors.ts'
 import type { Cursors } from '../../shared/platform/http/pagination/cursors.ts'
 import { createLists } from '../../shared/platform/http/pagination/lists.ts'
-import { type AppOptions, createApp, type Route } from '../../shared/platform/http/server/routes.ts'
+import {
+  type AppOptions,
+  createAnswerByRoute,
+  createApp,
+  type Route,
+} from '../../shared/platform/http/server/routes.ts'
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
@@ -13,11 +18,16 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { problemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { refuseElsewhere } from '../../shared/protocol/pages/elsewhere.ts'
 import { commands } from '../use-cases/index.ts'
+import { type DealConsolePorts, dealConsoleRoutes } from './console/index.ts'
 import { dealOpenApiRoutes } from './openapi/document.ts'
 import { createPipeline, type PipelinePorts } from './pipeline.ts'
 import { createDealProblems } from './problems.ts'
+import { createDescribeFailure } from './representations/line-problems.ts'
+import type { StyleRoute } from './requests/invocation.ts'
 import { styleRoutes } from './styles/index.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The parts that the app uses. */
 export interface DealAppPorts extends PipelinePorts {
@@ -29,11 +39,16 @@ export interface DealAppPorts extends PipelinePorts {
   /** Called for every request after its response. */
   readonly observe?: AppOptions['observe']
   readonly cors?: Cors
+  /** Makes requests spans of traces; without it, they are none. */
+  readonly trace?: AppOptions['trace']
+  /** Changes each route of a style before it is served; without it, they are served as they are. */
+  readonly prepareRoute?: ((route: StyleRoute) => StyleRoute) | undefined
 }
 
 /** The settings that the app uses. */
 export interface DealAppSettings {
   readonly publicOrigin: string
+  readonly publicOrigins: Readonly<Record<'auth' | 'deal', string>>
   readonly schemes: readonly SchemeName[]
   readonly expiredTokenStatus: number
   readonly requirePrecondition: boolean
@@ -45,37 +60,52 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
   const { clock, ids, log, openRoutes } = ports
   const pipeline = createPipeline(ports)
   const problems = createDealProblems(settings.expiredTokenStatus)
+  const lists = createLists({ origin: settings.publicOrigin, cursors: ports.cursors })
   const ofStyles = styleRoutes(commands, {
     requirePrecondition: settings.requirePrecondition,
-    lists: createLists({ origin: settings.publicOrigin, cursors: ports.cursors }),
+    lists,
+    describeFailure: createDescribeFailure({
+      problems,
+      origin: settings.publicOrigin,
+      schemes: settings.schemes,
+      log,
+    }),
     // A stored refusal has its own request id.
     renderProblem: (refusal) => problemDocument(problems, refusal, { origin: settings.publicOrigin, requestId: '' }),
   })
-  const served = ofStyles.map((route): Route => ({ ...route, handle: (request) => pipeline(request, route) }))
+  const { prepareRoute = (route) => route } = ports
+  const served = [...ofStyles, ...webhookRoutes({ lists, clock })]
+    .map(prepareRoute)
+    .map((route): Route => ({ ...route, handle: (request) => pipeline(request, route) }))
   const routes = [...openRoutes, ...served]
+  const answers = { problems, ...authenticationOptions(settings.schemes), origin: settings.publicOrigin, log }
   return createApp({
+    ...answers,
     routes: [
       ...routes,
+      ...consoleOf(settings, {
+        ...{ routes, answer: createAnswerByRoute(answers), authenticate: ports.authenticate, clock, ids },
+      }),
       ...dealOpenApiRoutes({ routes, problems, origin: settings.publicOrigin, schemes: settings.schemes }),
     ],
-    problems,
-    ...authenticationOptions(settings.schemes),
     transport: settings.transport,
-    origin: settings.publicOrigin,
     cors: ports.cors,
     clock,
     ids,
-    log,
     ...(ports.observe ? { observe: ports.observe } : {}),
-    unknownPath: refuseUnknownPath,
+    trace: ports.trace,
+    unknownPath: (path) => refuseUnknownVersion(path) ?? refuseElsewhere('deal', settings.publicOrigins)(path),
   })
 }
 
+/** Readers sign in by session: without that scheme there is no console. */
+const consoleOf = ({ schemes, publicOrigins }: DealAppSettings, ports: DealConsolePorts): Route[] =>
+  schemes.includes('session') ? dealConsoleRoutes({ server: 'deal', publicOrigins }, ports) : []
+
 const versions = ['v1']
 
-function refuseUnknownPath(path: string): ProblemError {
+function refuseUnknownVersion(path: string): ProblemError | undefined {
   const version = /^\/rest\/([^/]+)/.exec(path)?.[1]
-  if (version === undefined || versions.includes(version))
-    return new ProblemError('not-found', 'There is no such route.')
+  if (version === undefined || versions.includes(version)) return undefined
   return new ProblemError('unknown-version', `Versions served: ${versions.join(', ')}.`, { members: { versions } })
 }

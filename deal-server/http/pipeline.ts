@@ -15,13 +15,15 @@ import {
   requireRights,
   signatureUsed,
 } from '../../shared/protocol/authentication/authenticate.ts'
-import type { CommandRequest } from '../commands/command-context.ts'
+import type { ReportedChange } from '../../shared/protocol/internal-api/webhook-changes.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
 import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { seesDeleted } from '../commands/presence.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import type { DealReader } from '../queries/ports.ts'
+import type { WebhookManagement } from '../webhooks/manage.ts'
+import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
 import { markDryRun } from './requests/command-options.ts'
 import type {
@@ -30,8 +32,9 @@ import type {
   QueryInvocation,
   StreamInvocation,
   StyleRoute,
+  WebhookInvocation,
 } from './requests/invocation.ts'
-import { requirePreconditions } from './requests/preconditions.ts'
+import { type Received, requestOf } from './requests/request-of.ts'
 
 /** The parts that the pipeline uses. */
 export interface PipelinePorts {
@@ -41,6 +44,9 @@ export interface PipelinePorts {
   readonly reader: DealReader
   readonly findUserId: FindUserId
   readonly events: Pick<EventStreams, 'open' | 'canBegin'>
+  readonly webhooks: WebhookManagement
+  /** Reports a change in the background, for the audit log. */
+  readonly noteWebhookChange: (change: ReportedChange) => void
   readonly clock: Clock
 }
 
@@ -49,25 +55,23 @@ export type Pipeline = (request: HttpRequest, route: StyleRoute) => Promise<Http
 
 /** Makes the pipeline of all requests that need a caller. */
 export function createPipeline(ports: PipelinePorts): Pipeline {
+  const batches = createBatches(ports)
   return async (request, route) => {
-    await request.readBody() // limits: 413
+    if (route.readsBodyLate) request.refuseLargeBody()
+    else await request.readBody() // limits: 413
     requireSecureTransport(request.peer) // transport: 403
     const caller = await ports.authenticate(request) // find, verify, principal record: 400, 401, 429; cross-site: 403
     markDryRun(request)
     const received = { request, caller, route }
+    if (route.readsBodyLate) return batches.answer(received, () => decode(ports, received)) // limits: 413, 429
     const invocation = await decode(ports, received) // parse and schema: 400, 415, 422
+    if (invocation.kind === 'batch') throw new TypeError('A batch reads its body late')
     if (invocation.kind === 'query') return answerQuery(ports, caller, invocation)
     if (invocation.kind === 'stream') return openStream(ports, caller, invocation)
+    if (invocation.kind === 'webhook') return manageWebhooks(ports, received, invocation)
     requireRights(caller, invocation.bound.rights) // right: 403
     return runCommand(ports, received, invocation)
   }
-}
-
-/** An authenticated request. */
-interface Received {
-  readonly request: HttpRequest
-  readonly caller: Caller
-  readonly route: StyleRoute
 }
 
 /** Decodes a request. When it fails and the signature was used before, the reused signature is the refusal. */
@@ -100,6 +104,29 @@ function openStream(
   return stream.open(events, { principalId: caller.userId, mayRead })
 }
 
+/** Webhooks have no stored outcomes: a reused signature is refused. */
+async function manageWebhooks(
+  { webhooks, noteWebhookChange, clock }: PipelinePorts,
+  { request, caller }: Received,
+  { rights, action, answer }: WebhookInvocation,
+): Promise<HttpResponse> {
+  if (caller.credential.signature?.isReused) throw signatureUsed(clock)
+  requireRights(caller, rights) // right: 403
+  const response = await answer(webhooks, caller)
+  if (action !== undefined) {
+    const target = request.pathParameters.id?.toLowerCase() ?? idInLocation(response)
+    const { peer, requestId } = request
+    noteWebhookChange({
+      ...{ action, target, actor: caller.username, scheme: caller.scheme, requestId },
+      address: peer.address,
+    })
+  }
+  return response
+}
+
+/** The id of a new webhook: the last segment of its URL. */
+const idInLocation = ({ headers: { location } }: HttpResponse): string => String(location).replace(/^.*\//, '')
+
 /**
  * Runs a command and encodes its outcome: right by the deal (403) → replay → existence (404) → precondition (412, 428)
  * → decision (409, 422) → commit → encode.
@@ -116,15 +143,3 @@ async function runCommand(
     throw error
   }
 }
-
-const requestOf = ({ request, caller, route }: Received, invocation: CommandInvocation): CommandRequest => ({
-  bound: invocation.bound,
-  dealId: invocation.dealId,
-  commandId: invocation.commandId,
-  validateOnly: invocation.validateOnly,
-  caller,
-  style: invocation.style ?? route.style,
-  requestId: request.requestId,
-  traceId: request.traceId,
-  requirePrecondition: (deal, isTaken) => requirePreconditions(deal, invocation.preconditions, isTaken),
-})

@@ -7,6 +7,7 @@ import type { DealRefusalCode } from '../domain/refusal.ts'
 type DealProblemCode =
   | DealRefusalCode
   | 'ambiguous-update'
+  | 'batch-too-large'
   | 'precondition-required'
   | 'unknown-command'
   | 'unknown-query'
@@ -16,7 +17,10 @@ type DealProblemCode =
   | 'deal-mismatch'
   | 'outdated-cursor'
   | 'precondition-failed'
+  | 'repeated-command-id'
+  | 'too-many-batches'
   | 'too-many-streams'
+  | 'too-many-webhooks'
   | 'unknown-version'
 
 const table = { ...sharedProblems, ...dealProblems } satisfies Record<DealProblemCode | SharedProblemCode, ProblemEntry>

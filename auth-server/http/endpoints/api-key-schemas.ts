@@ -1,9 +1,9 @@
 /** API keys in requests and responses. */
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
-import type { ApiKey } from '../../api-keys/api-key.ts'
+import { type ApiKey, expiresSoonMs, maxOverlapSeconds } from '../../api-keys/api-key.ts'
 import { time } from '../pipeline/description.ts'
-import { provingPassword } from './proving-password.ts'
+import { provingPassword } from '../pipeline/proving-password.ts'
 
 const unprintable = /\p{Cc}|\p{Cs}/u
 
@@ -44,6 +44,18 @@ export const creationSchema = z.strictObject({
   password: provingPassword,
 })
 
+/** The request for new material of a key. */
+export const rotationSchema = z.strictObject({
+  publicKeyPem: creationSchema.shape.publicKeyPem,
+  overlapSeconds: z.int().min(0).max(maxOverlapSeconds).default(86_400).meta({
+    description: 'How long the former secret or key pair is accepted too. 0 refuses it at once.',
+  }),
+  expiresAt: z.iso.datetime({ offset: true }).nullable().optional().meta({
+    description: 'A new expiry; null for none. It stays when left out.',
+  }),
+  password: provingPassword,
+})
+
 /** A key as its owner sees it. */
 export const apiKeySchema = z.object({
   id: z.string().meta({ format: 'uuid', description: '`apiKey` of a signed request, `client_id` of an OAuth client.' }),
@@ -55,6 +67,10 @@ export const apiKeySchema = z.object({
   publicKeyPem: z.string().optional().meta({ description: 'Of kind rsa.' }),
   createdAt: time,
   expiresAt: time.nullable(),
+  expiresSoon: z.boolean().meta({ description: 'True in the last 14 days before `expiresAt`.' }),
+  formerUntil: time.nullable().meta({
+    description: 'Until when the secret or key pair before the last rotation is accepted too.',
+  }),
   lastUsedAt: time.nullable().meta({ description: 'Moves in steps of a minute.' }),
 })
 
@@ -67,8 +83,11 @@ export const newApiKeySchema = apiKeySchema.extend({
     .meta({ description: 'Of kind rsa, where the pair was made here: shown only now.' }),
 })
 
-/** Represents a key in the form of `apiKeySchema`. */
-export const representApiKey = ({ createdAt, expiresAt, lastUsedAt, publicKeyPem, ...key }: ApiKey) => ({
+/** Represents a key at this time, in milliseconds, in the form of `apiKeySchema`. */
+export const representApiKey = (
+  { createdAt, expiresAt, formerUntil, lastUsedAt, publicKeyPem, ...key }: ApiKey,
+  now: number,
+) => ({
   id: key.id,
   kind: key.kind,
   username: key.username,
@@ -78,5 +97,7 @@ export const representApiKey = ({ createdAt, expiresAt, lastUsedAt, publicKeyPem
   ...(publicKeyPem === null ? {} : { publicKeyPem }),
   createdAt: rfc3339(createdAt),
   expiresAt: expiresAt === null ? null : rfc3339(expiresAt),
+  expiresSoon: expiresAt !== null && expiresAt - now <= expiresSoonMs,
+  formerUntil: formerUntil === null || formerUntil <= now ? null : rfc3339(formerUntil),
   lastUsedAt: lastUsedAt === null ? null : rfc3339(lastUsedAt),
 })

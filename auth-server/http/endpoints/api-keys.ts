@@ -2,6 +2,7 @@
  * /api-keys: owners, and holders of `api-key.manage`, create, list and revoke API keys (docs/contract.md#api-keys).
  */
 import * as z from 'zod'
+import type { Clock } from '../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
@@ -13,19 +14,21 @@ import type { RequireRecentProof } from '../../logins/recent-proof.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component, pageOf } from '../pipeline/description.ts'
 import { defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
-import { apiKeySchema, creationSchema, newApiKeySchema, representApiKey } from './api-key-schemas.ts'
-import { proofProblems } from './proving-password.ts'
+import { proofProblems } from '../pipeline/proving-password.ts'
+import { apiKeySchema, creationSchema, newApiKeySchema, representApiKey, rotationSchema } from './api-key-schemas.ts'
 
 /** Services that the endpoints of API keys use. */
 export interface ApiKeysEndpointPorts {
   readonly apiKeys: ApiKeysForCallers
   readonly requireRecentProof: RequireRecentProof
   readonly lists: Lists
+  readonly clock: Clock
 }
 
 const right = 'api-key.manage'
 const tag = 'api-keys'
 const apiKeyComponent = component('ApiKey', apiKeySchema)
+const newApiKeyComponent = component('NewApiKey', newApiKeySchema)
 
 const listParameters = pageParameters.extend({
   username: z
@@ -35,7 +38,7 @@ const listParameters = pageParameters.extend({
     .meta({ description: 'The keys of this user; needs `api-key.manage` for another.' }),
 })
 
-const createApiKey = ({ apiKeys, requireRecentProof }: ApiKeysEndpointPorts) =>
+const createApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPorts) =>
   defineEndpoint({
     method: 'POST',
     path: '/api-keys',
@@ -53,7 +56,7 @@ const createApiKey = ({ apiKeys, requireRecentProof }: ApiKeysEndpointPorts) =>
     grants: ({ body }) => body.rights ?? [],
     status: 201,
     success: { description: 'The new key.', headers: ['Location'] },
-    response: component('NewApiKey', newApiKeySchema),
+    response: newApiKeyComponent,
     problems: [...proofProblems, 'not-found', 'too-many-api-keys', 'too-many-key-pairs'],
     audit: ({ caller, body: { username = caller.username } }) => ({ action: 'api-key.created', target: username }),
     check: ({ caller, body }) => {
@@ -64,7 +67,10 @@ const createApiKey = ({ apiKeys, requireRecentProof }: ApiKeysEndpointPorts) =>
     handle: async ({ request, caller, body: { password }, checked: wanted }) => {
       await requireRecentProof(caller, { password, clientAddress: request.peer.address })
       const { key, ...shownOnce } = await apiKeys.create(wanted, caller)
-      return { body: { ...representApiKey(key), ...shownOnce }, headers: { location: `/api-keys/${key.id}` } }
+      return {
+        body: { ...representApiKey(key, clock.now()), ...shownOnce },
+        headers: { location: `/api-keys/${key.id}` },
+      }
     },
   })
 
@@ -80,7 +86,7 @@ function requestedKey(
 const listedOwner = (caller: Caller, username: string | undefined): string | undefined =>
   username ?? (caller.rights.has(right) ? undefined : caller.username)
 
-const listApiKeys = ({ apiKeys, lists }: ApiKeysEndpointPorts) =>
+const listApiKeys = ({ apiKeys, lists, clock }: ApiKeysEndpointPorts) =>
   defineEndpoint({
     method: 'GET',
     path: '/api-keys',
@@ -103,7 +109,8 @@ const listApiKeys = ({ apiKeys, lists }: ApiKeysEndpointPorts) =>
     },
     handle: async ({ caller, query, checked: list }) => {
       const username = listedOwner(caller, query.username)
-      return list.reply(await apiKeys.list({ ...list.page, username }), representApiKey)
+      const page = await apiKeys.list({ ...list.page, username })
+      return list.reply(page, (key) => representApiKey(key, clock.now()))
     },
   })
 
@@ -118,7 +125,7 @@ const ofOneKey = {
 
 const reachOf = ({ rights, username }: Caller): OfOwner => (rights.has(right) ? {} : { username })
 
-const getApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
+const getApiKey = ({ apiKeys, clock }: ApiKeysEndpointPorts) =>
   defineEndpoint({
     ...ofOneKey,
     method: 'GET',
@@ -130,8 +137,34 @@ const getApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
     response: apiKeyComponent,
     problems: ['not-found'],
     handle: async ({ caller, path }) => ({
-      body: representApiKey(await apiKeys.read(path.id.toLowerCase(), reachOf(caller))),
+      body: representApiKey(await apiKeys.read(path.id.toLowerCase(), reachOf(caller)), clock.now()),
     }),
+  })
+
+const rotateApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPorts) =>
+  defineEndpoint({
+    ...ofOneKey,
+    method: 'POST',
+    path: '/api-keys/:id/rotate',
+    id: 'rotateApiKey',
+    summary: 'Give an API key a new secret or key pair',
+    description:
+      'The id, the rights and the tokens of the key stay. The former secret or key pair is accepted too, for a day ' +
+      'unless you say otherwise, so that programs can change over. Another rotation ends that. A secret that others ' +
+      'have seen needs `overlapSeconds: 0`, or better a new key: tokens made with it live on.',
+    body: jsonBody(rotationSchema),
+    status: 200,
+    success: { description: 'The key with its new secret or private key, which is shown only now.' },
+    response: newApiKeyComponent,
+    problems: [...proofProblems, 'not-found', 'too-many-key-pairs'],
+    audit: ({ path }) => ({ action: 'api-key.rotated', target: path.id.toLowerCase() }),
+    handle: async ({ request, caller, path, body: { password, expiresAt, ...rotation } }) => {
+      await requireRecentProof(caller, { password, clientAddress: request.peer.address })
+      const expiry = expiresAt == null ? expiresAt : Date.parse(expiresAt)
+      const by = { owner: reachOf(caller), grantor: caller }
+      const { key, ...shownOnce } = await apiKeys.rotate(path.id.toLowerCase(), { ...rotation, expiresAt: expiry }, by)
+      return { body: { ...representApiKey(key, clock.now()), ...shownOnce } }
+    },
   })
 
 const revokeApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
@@ -153,5 +186,6 @@ export const apiKeysEndpoints = (ports: ApiKeysEndpointPorts): Endpoint[] => [
   createApiKey(ports),
   listApiKeys(ports),
   getApiKey(ports),
+  rotateApiKey(ports),
   revokeApiKey(ports),
 ]

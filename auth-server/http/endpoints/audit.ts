@@ -1,7 +1,8 @@
-/** GET /audit: the audit log, oldest first (docs/contract.md#audit-log). */
+/** GET /audit: the audit log in pages, by filters (docs/contract.md#audit-log). */
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
-import type { AuditPage } from '../../audit/read-entries.ts'
+import { auditFilterShape, isSpan } from '../../audit/audit-filter.ts'
+import type { AuditPage, AuditPageRequest } from '../../audit/read-entries.ts'
 import { component, pageOf, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 
@@ -9,8 +10,8 @@ import { defineEndpoint } from '../pipeline/endpoint.ts'
 export interface AuditEndpointPorts {
   /** The origin that clients see. */
   readonly origin: string
-  /** Reads entries behind number `after`. @throws Unavailable */
-  readEntries(page: { readonly after: number; readonly limit: number }): Promise<AuditPage>
+  /** Reads one page of entries. @throws Unavailable */
+  readEntries(page: AuditPageRequest): Promise<AuditPage>
 }
 
 const entryNumber = z
@@ -19,18 +20,29 @@ const entryNumber = z
   .transform(Number)
 const described = { type: 'integer', minimum: 0, pattern: undefined } as const
 
-/** The number of an entry stays valid as a cursor forever, and needs no signature. */
-const parameters = pageParameters.pick({ limit: true }).extend({
-  after: entryNumber.default(0).meta({ ...described, description: 'Entries behind this one.', default: 0 }),
-  cursor: entryNumber
-    .optional()
-    .meta({ description: '`nextCursor` of the page before: the same as `after`, and goes before it.' }),
-})
+/** The number of an entry stays valid as a cursor forever, in both orders and for every filter, without a signature. */
+const parameters = pageParameters
+  .pick({ limit: true })
+  .extend({
+    ...auditFilterShape,
+    order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'Oldest or newest first.', default: 'asc' }),
+    after: entryNumber.optional().meta({
+      ...described,
+      description: 'Entries behind this one, in the order that is asked for: with `desc`, those with smaller numbers.',
+    }),
+    cursor: entryNumber
+      .optional()
+      .meta({ description: '`nextCursor` of the page before: the same as `after`, and goes before it.' }),
+  })
+  .refine(isSpan, { path: ['to'], error: 'Expected a time after `from`' })
 
 const entrySchema = z.object({
   seq: z.number().int().min(1).meta({ description: 'Without gaps, from 1.' }),
   at: time,
-  actor: z.string().nullable().meta({ description: 'A user name; null when nobody has been authenticated.' }),
+  actor: z.string().nullable().meta({
+    description:
+      'A user name; null when nobody has been authenticated. With the scheme `ops`, the name of an operator.',
+  }),
   action: z.string(),
   target: z.string().nullable().meta({ description: 'A user name or an id.' }),
   outcome: z.string().meta({ description: '`succeeded`, or the code of the refusal.' }),
@@ -40,6 +52,7 @@ const entrySchema = z.object({
   count: z.number().int().min(1).meta({
     description: 'How many equal refusals the entry stands for: one a minute is written down. 1 for everything else.',
   }),
+  reason: z.string().nullable().meta({ description: 'What an operator gave as the reason.' }),
 })
 
 /** GET /audit. The number of the last entry is the cursor of the next page. */
@@ -48,8 +61,10 @@ export const auditEndpoint = ({ origin, readEntries }: AuditEndpointPorts) =>
     method: 'GET',
     path: '/audit',
     id: 'listAuditEntries',
-    summary: 'Read the audit log, oldest first',
-    description: 'Needs the right `audit.read`. Ask again behind the last entry for what has been added since.',
+    summary: 'Read the audit log',
+    description:
+      'Needs the right `audit.read`. All filters together must hold. Oldest first: ask again behind the last entry for ' +
+      'what has been added since.',
     tag: 'operation',
     caller: 'required',
     query: parameters,
@@ -57,10 +72,24 @@ export const auditEndpoint = ({ origin, readEntries }: AuditEndpointPorts) =>
     status: 200,
     success: { description: 'Entries.', headers: ['Link'] },
     response: component('AuditPage', pageOf(entrySchema)),
-    handle: async ({ query: { limit, after, cursor = after } }) => {
-      const { items, next } = await readEntries({ after: cursor, limit })
+    handle: async ({ query: { limit, after, cursor = after, order, ...filter } }) => {
+      const { items, next } = await readEntries({ after: cursor, limit, order, filter })
       if (next === undefined) return { body: { items, nextCursor: null } }
-      const link = `<${origin}/audit?after=${next}&limit=${limit}>; rel="next"`
+      const link = `<${origin}/audit?${linkQuery({ ...filter, order, limit, after: next })}>; rel="next"`
       return { body: { items, nextCursor: String(next) }, headers: { link } }
     },
   })
+
+type LinkMembers = Omit<AuditPageRequest, 'filter'> & NonNullable<AuditPageRequest['filter']>
+
+/** The query of the next page. What is left out or the default is left out. */
+function linkQuery({ after, limit, order, ...filter }: LinkMembers): URLSearchParams {
+  const members = {
+    ...filter,
+    order: order === 'asc' ? undefined : order,
+    after,
+    limit,
+  }
+  const given = Object.entries(members).filter(([, value]) => value !== undefined)
+  return new URLSearchParams(given.map(([member, value]): [string, string] => [member, String(value)]))
+}

@@ -6,7 +6,7 @@ import type { DigestSecrets } from '../../users/digest-secrets.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
-import { proofProblems, provingPassword } from './proving-password.ts'
+import { proofProblems, provingPassword } from '../pipeline/proving-password.ts'
 
 /** Services that the endpoint uses. */
 export interface DigestSecretEndpointPorts {

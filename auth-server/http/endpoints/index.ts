@@ -12,7 +12,10 @@ import { keysEndpoint } from './keys.ts'
 import { type LoginEndpointPorts, loginEndpoint } from './login.ts'
 import { type LogoutEndpointPorts, logoutEndpoint } from './logout.ts'
 import { type MePorts, meEndpoint } from './me.ts'
+import { type PasswordResetPorts, passwordResetEndpoints } from './password-resets.ts'
 import { type RefreshEndpointPorts, refreshEndpoint } from './refresh.ts'
+import { type OwnSecondFactorsPorts, ownSecondFactorsEndpoints } from './second-factors/own-second-factors.ts'
+import { type ResetSecondFactorsPorts, resetSecondFactorsEndpoint } from './second-factors/reset-second-factors.ts'
 import { type EndSessionPorts, endSessionEndpoints } from './sessions/end-session.ts'
 import { type OwnLoginsPorts, ownLoginsEndpoint, type SignInPorts, signInEndpoint } from './sessions/sessions.ts'
 import { type UserSessionsPorts, userSessionsEndpoints } from './sessions/user-sessions.ts'
@@ -28,6 +31,9 @@ export type EndpointPorts = ApiKeysEndpointPorts &
   LogoutEndpointPorts &
   MePorts &
   OwnLoginsPorts &
+  OwnSecondFactorsPorts &
+  ResetSecondFactorsPorts &
+  PasswordResetPorts &
   RefreshEndpointPorts &
   SignInPorts &
   UserSessionsPorts &
@@ -53,9 +59,12 @@ export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts): En
   ownLoginsEndpoint(ports),
   ...endSessionEndpoints(ports),
   meEndpoint(ports),
+  ...ownSecondFactorsEndpoints(ports),
   ...usersEndpoints(ports),
   userPasswordEndpoint(ports),
+  ...passwordResetEndpoints(ports),
   digestSecretEndpoint(ports),
+  resetSecondFactorsEndpoint(ports),
   ...userSessionsEndpoints(ports),
   ...apiKeysEndpoints(ports),
   keysEndpoint(ports),

@@ -54,6 +54,7 @@ export const keySignedTokenEndpoint = ({ logInKeySigned }: { readonly logInKeySi
     status: 201,
     success: { description: 'The token.' },
     response,
+    problems: ['scheme-without-second-factor'],
     audit: ({ body: { username } }) => ({ actor: username, action: 'key-signed-token.issued', target: username }),
     handle: async ({ request, body: { include: wanted, ...credentials } }) => {
       const include = keySignedParts.filter((part) => wanted.includes(part))

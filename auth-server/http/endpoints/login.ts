@@ -1,21 +1,22 @@
 /** POST /login: a login by user name and password (docs/contract.md#login). */
-import * as z from 'zod'
 import type { Audit } from '../../audit/audit.ts'
 import type { LogIn } from '../../logins/login.ts'
+import type { AskAtLogin } from '../../second-factors/ask-at-login.ts'
 import { auditDisplaced } from '../pipeline/audited.ts'
-import { jsonBody } from '../pipeline/bodies.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { nameCaller, password } from '../pipeline/own-credential.ts'
+import { auditFactor, factorProblems, loginProofBody, nameOf } from './second-factors/login-proof.ts'
 import { noCache, tokenPair } from './tokens.ts'
 
 /** Services that the endpoint uses. */
 export interface LoginEndpointPorts {
   readonly logIn: LogIn
+  readonly secondFactors: Pick<AskAtLogin, 'usernameOf'>
   readonly audit: Audit
 }
 
 /** POST /login. */
-export const loginEndpoint = ({ logIn, audit }: LoginEndpointPorts) =>
+export const loginEndpoint = ({ logIn, secondFactors, audit }: LoginEndpointPorts) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/login',
@@ -23,16 +24,24 @@ export const loginEndpoint = ({ logIn, audit }: LoginEndpointPorts) =>
     summary: 'Log in with user name and password',
     description:
       'Keep one login and refresh it. A user has at most `MAX_LOGINS_PER_USER` (100 unless set otherwise) logins, ' +
-      'sessions included: the one longest not used ends when another begins.',
+      'sessions included: the one longest not used ends when another begins. A user who needs a second factor sends ' +
+      '`code` too, or answers the `challenge` of the refusal with a code or a passkey.',
     tag: 'tokens',
     caller: password,
-    body: jsonBody(z.strictObject({ username: z.string(), password: z.string() })),
+    body: loginProofBody,
     ...tokenPair,
-    problems: ['too-many-logins'],
-    audit: ({ body: { username } }) => ({ actor: username, action: 'login.started', target: username }),
+    problems: ['too-many-logins', ...factorProblems],
+    audit: ({ body }) => {
+      const username = nameOf(body, secondFactors)
+      return { actor: username, action: 'login.started', target: username }
+    },
     handle: async ({ request, body }) => {
       const client = { clientAddress: request.peer.address, userAgent: request.header('user-agent') }
-      const callbacks = { proved: nameCaller(request), onDisplaced: auditDisplaced(audit, request) }
+      const callbacks = {
+        proved: nameCaller(request),
+        onDisplaced: auditDisplaced(audit, request),
+        onFactor: auditFactor(audit, request),
+      }
       return { body: await logIn({ ...body, ...client, ...callbacks }), headers: noCache }
     },
   })

@@ -1,6 +1,8 @@
 /** GET /me: the caller, with its roles and rights. */
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
+import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
+import type { OwnFactors } from '../../second-factors/own-factors.ts'
 import { noSuchUser } from '../../users/user-rows.ts'
 import { component, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
@@ -9,6 +11,7 @@ import { defineEndpoint } from '../pipeline/endpoint.ts'
 export interface MePorts {
   /** The user's roles; undefined when the user was deleted a moment ago. */
   rolesOf(username: string): Promise<readonly string[] | undefined>
+  readonly secondFactors: Pick<OwnFactors, 'methodOf'>
 }
 
 const response = component(
@@ -19,11 +22,14 @@ const response = component(
     rights: z.array(z.string()).meta({ description: 'Those of the roles and the direct ones together.' }),
     scheme: z.string(),
     expiresAt: time.nullable(),
+    amr: z.array(z.string()).meta({
+      description: 'How the user of a login was authenticated (RFC 8176): `pwd`, and with a second factor `mfa`.',
+    }),
   }),
 )
 
 /** GET /me. */
-export const meEndpoint = ({ rolesOf }: MePorts) =>
+export const meEndpoint = ({ rolesOf, secondFactors }: MePorts) =>
   defineEndpoint({
     method: 'GET',
     path: '/me',
@@ -46,7 +52,21 @@ export const meEndpoint = ({ rolesOf }: MePorts) =>
           rights: [...rights],
           scheme,
           expiresAt: expiresAt === undefined ? null : rfc3339(expiresAt),
+          amr: await methodsOf(credential.loginId, scheme, secondFactors),
         },
       }
     },
   })
+
+/** Empty for API keys and Digest secrets, which prove no person. */
+async function methodsOf(
+  loginId: string | undefined,
+  scheme: SchemeName,
+  { methodOf }: Pick<OwnFactors, 'methodOf'>,
+): Promise<string[]> {
+  if (scheme === 'basic' || scheme === 'key-signed') return ['pwd']
+  if ((scheme !== 'bearer' && scheme !== 'session') || loginId === undefined) return []
+  const method = await methodOf(loginId)
+  if (method === undefined) return []
+  return method === null ? ['pwd'] : ['pwd', method, 'mfa']
+}

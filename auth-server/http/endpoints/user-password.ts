@@ -4,11 +4,11 @@
  */
 import * as z from 'zod'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
-import type { OwnPasswordChange, PasswordChanges } from '../../logins/change-password.ts'
+import type { PasswordChanges } from '../../logins/change-password.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
+import { loginOf } from '../pipeline/login-of-caller.ts'
 
 const schema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })
 
@@ -51,7 +51,3 @@ function oldPasswordMissing(): ProblemError {
     members: { errors },
   })
 }
-
-/** The login or session of the credential; null when it belongs to none. */
-const loginOf = ({ credential: { loginId, generation } }: Caller): OwnPasswordChange['login'] =>
-  loginId === undefined || generation === undefined ? null : { id: loginId, generation }

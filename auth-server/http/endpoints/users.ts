@@ -2,7 +2,9 @@
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { rightsOfGrants } from '../../users/granting-rights.ts'
+import { allRoles } from '../../users/rights.ts'
 import { grantProblems, refuseProblems } from '../../users/user.ts'
 import { refuseImpossibleUser, type UsersForCallers } from '../../users/users.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
@@ -31,6 +33,19 @@ const creationSchema = z.strictObject({
 /** Each member that is present replaces the stored value. */
 const patchSchema = creationSchema.pick({ roles: true, rights: true, enabled: true })
 
+/** The characters of user names alone: no other text is a part of one. */
+const partOfName = z.string().regex(/^[A-Za-z0-9._@-]{1,64}$/, 'Expected a part of a user name')
+
+const listParameters = pageParameters.extend({
+  q: partOfName.optional().meta({ description: 'A part of the name. The case of letters does not matter.' }),
+  role: z.enum(allRoles).optional().meta({ description: 'Users with this role.' }),
+  enabled: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .meta({ description: 'Users who are enabled, or those who are not.', type: 'boolean', enum: undefined }),
+})
+
 const logoutParameters = z.strictObject({
   everything: z.enum(['true', 'false']).optional().meta({
     description: 'With `true` the API keys and the Digest secret of the user end too.',
@@ -43,17 +58,21 @@ const listUsers = ({ users, lists }: UsersEndpointPorts) =>
     path: '/users',
     id: 'listUsers',
     summary: 'List users',
-    description: 'Needs the right `user.manage`. In the order of their names.',
+    description: 'Needs the right `user.manage`. In the order of their names. All filters together must hold.',
     tag,
     caller: 'required',
-    query: pageParameters,
+    query: listParameters,
     right,
     status: 200,
     success: { description: 'Users.', headers: ['Link'] },
     response: component('UserPage', pageOf(userComponent.schema)),
     problems: ['invalid-cursor'],
-    check: ({ request, query }) => lists.open(request, { list: 'users' }, query),
-    handle: async ({ checked: list }) => list.reply(await users.list(list.page), representUser),
+    check: ({ request, query: { limit, cursor, ...filter } }) => {
+      const query = { ...filter, q: filter.q === undefined ? undefined : foldUsername(filter.q) }
+      return lists.open(request, { list: 'users', query }, { limit, cursor })
+    },
+    handle: async ({ query: { q, role, enabled }, checked: list }) =>
+      list.reply(await users.list({ ...list.page, q, role, enabled }), representUser),
   })
 
 const createUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>

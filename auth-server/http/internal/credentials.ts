@@ -46,9 +46,13 @@ const apiKeyEndpoint = ({ apiKeys }: CredentialEndpointPorts) =>
   defineInternalEndpoint(apiKeyExchange, async ({ path, secret: serviceSecret }) => {
     const material = await apiKeys.material(path.id)
     if (!material) throw new ProblemError('not-found', 'There is no such API key.')
-    const { secret, ...rest } = material
+    const { former, ...key } = material
     const sealing = { secret: serviceSecret, purpose: apiKeySecretPurpose(material.id) }
-    return { body: { ...rest, secretSealed: secret === null ? null : sealInternally(secret, sealing) } }
+    const sealed = <Material extends { readonly secret: string | null }>({ secret, ...rest }: Material) => ({
+      ...rest,
+      secretSealed: secret === null ? null : sealInternally(secret, sealing),
+    })
+    return { body: { ...sealed(key), former: former && sealed(former) } }
   })
 
 const digestSecretEndpoint = ({ digestSecrets }: CredentialEndpointPorts) =>

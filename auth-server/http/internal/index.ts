@@ -2,6 +2,11 @@
 
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { limitRefusalsExchange } from '../../../shared/protocol/internal-api/limit-refusals.ts'
+import {
+  type NoteWebhookChanges,
+  webhookChangesExchange,
+} from '../../../shared/protocol/internal-api/webhook-changes.ts'
+import { type NoteWebhookPauses, webhookPausesExchange } from '../../../shared/protocol/internal-api/webhook-pauses.ts'
 import type { NoteRefusal } from '../../../shared/protocol/login-throttle/limit-refusals.ts'
 import { type CredentialEndpointPorts, credentialEndpoints } from './credentials.ts'
 import { defineInternalEndpoint } from './endpoint.ts'
@@ -11,6 +16,8 @@ import { type PrincipalEndpointPorts, principalEndpoints } from './principals.ts
 /** Services that the endpoints use. */
 export interface InternalEndpointPorts extends PrincipalEndpointPorts, Omit<CredentialEndpointPorts, 'secrets'> {
   readonly noteRefusal: NoteRefusal
+  readonly noteWebhookPauses: NoteWebhookPauses
+  readonly noteWebhookChanges: NoteWebhookChanges
 }
 
 /** Creates the routes below `/internal`. */
@@ -20,6 +27,14 @@ export const createInternalRoutes = (access: InternalPorts, ports: InternalEndpo
     ...credentialEndpoints({ ...ports, secrets: access.secrets }),
     defineInternalEndpoint(limitRefusalsExchange, async ({ body: { refusals } }) => {
       await Promise.all(refusals.map(ports.noteRefusal))
+      return { body: undefined }
+    }),
+    defineInternalEndpoint(webhookPausesExchange, async ({ body: { pauses } }) => {
+      await ports.noteWebhookPauses(pauses)
+      return { body: undefined }
+    }),
+    defineInternalEndpoint(webhookChangesExchange, async ({ body: { changes } }) => {
+      await ports.noteWebhookChanges(changes)
       return { body: undefined }
     }),
   ])

@@ -11,6 +11,7 @@ import { definePublicEndpoint, type PublicEndpoint } from '../pipeline/endpoint.
 export interface OAuthMetadataSettings {
   readonly issuer: string
   readonly publicOrigin: string
+  readonly publicOrigins: { readonly deal: string }
   readonly schemes: readonly string[]
 }
 
@@ -25,6 +26,7 @@ const schema = z
     revocation_endpoint: z.string(),
     introspection_endpoint: z.string(),
     jwks_uri: z.string(),
+    protected_resources: names,
     service_documentation: z.string(),
     grant_types_supported: names,
     response_types_supported: names,
@@ -36,7 +38,7 @@ const schema = z
     introspection_endpoint_auth_methods_supported: names,
     introspection_endpoint_auth_signing_alg_values_supported: names,
   })
-  .meta({ description: 'RFC 8414 §2.' })
+  .meta({ description: 'RFC 8414 §2, RFC 9728 §4.' })
 
 /** The metadata, at each path where clients look for it (RFC 8414 §3.1). */
 export function metadataEndpoints(settings: OAuthMetadataSettings): PublicEndpoint[] {
@@ -71,7 +73,7 @@ function pathsFor({ issuer }: OAuthMetadataSettings): string[] {
   return /^(\/[A-Za-z0-9._~-]+)+$/.test(path) ? [wellKnown, wellKnown + path] : [wellKnown]
 }
 
-function metadataOf({ issuer, publicOrigin, schemes }: OAuthMetadataSettings) {
+function metadataOf({ issuer, publicOrigin, publicOrigins, schemes }: OAuthMetadataSettings) {
   const ofClients = [...clientAuthenticationMethods]
   const algorithms = [assertionAlg]
   return {
@@ -80,6 +82,8 @@ function metadataOf({ issuer, publicOrigin, schemes }: OAuthMetadataSettings) {
     revocation_endpoint: `${publicOrigin}/oauth/revoke`,
     introspection_endpoint: `${publicOrigin}/oauth/introspect`,
     jwks_uri: `${publicOrigin}/.well-known/jwks.json`,
+    // RFC 9728 §4.
+    protected_resources: [publicOrigins.deal],
     service_documentation: `${publicOrigin}/docs`,
     grant_types_supported: ['refresh_token', 'client_credentials'],
     response_types_supported: [],

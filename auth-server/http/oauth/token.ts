@@ -3,6 +3,7 @@ import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { GrantClientCredentials } from '../../oauth/client-credentials.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
+import type { RequireResource } from '../../oauth/resource-rule.ts'
 import { auditedRefresh, type RefreshEndpointPorts } from '../endpoints/refresh.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { eventOf } from '../pipeline/audited.ts'
@@ -14,6 +15,7 @@ import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } fro
 /** Services that the endpoint uses. */
 export interface OAuthTokenPorts extends ClientAtEndpointPorts, RefreshEndpointPorts {
   readonly grantClientCredentials: GrantClientCredentials
+  readonly requireResource: RequireResource
 }
 
 const response = component(
@@ -51,12 +53,18 @@ export const tokenEndpoint = (ports: OAuthTokenPorts) =>
       scope: text.meta({
         description: 'Of `client_credentials`: names of rights, which narrow what the token may do.',
       }),
+      resource: text.meta({
+        description: 'RFC 8707: the public origin of the auth server or of the deal server. A token is for both.',
+      }),
     }),
     success: { description: 'RFC 6749 §5.1.' },
     response,
     handle: async ({ request, body: form }) => {
       const grant = grants.get(form.required('grant_type'))
-      if (grant) return { body: await grant(request, form, ports), headers: noCache }
+      if (grant) {
+        ports.requireResource(form.get('resource'))
+        return { body: await grant(request, form, ports), headers: noCache }
+      }
       throw new OAuthError(
         'unsupported_grant_type',
         'grant_type: Expected refresh_token or client_credentials. Users log in with their password at /login.',

@@ -41,7 +41,11 @@ const invalidTokenChallenge = { 'www-authenticate': [`Bearer realm="${realm}", e
 export const password: OwnCredential<undefined> = {
   kind: 'password',
   find: () => undefined,
-  challenges: { 'invalid-credentials': bearerChallenge },
+  challenges: {
+    'invalid-credentials': bearerChallenge,
+    'second-factor-required': bearerChallenge,
+    'invalid-second-factor': bearerChallenge,
+  },
   problems: ['invalid-credentials', 'too-many-attempts'],
   security: [],
 }

@@ -118,5 +118,6 @@ function responseToRefusal(request: HttpRequest, { caller }: ClosedEndpoint, err
   if (response) return response
   const challenge = caller !== 'required' && error instanceof ProblemError && caller.challenges?.[error.code]
   if (!challenge) throw error
-  throw new ProblemError(error.code, error.message, { headers: challenge })
+  const { code, message, members, retryAfterSeconds, cause } = error
+  throw new ProblemError(code, message, { headers: challenge, members, retryAfterSeconds, cause })
 }

@@ -1,11 +1,15 @@
 /** The schemas of commands in requests: their parameters, and bodies that name a command. */
+
+import { ndjson } from '../../../shared/platform/http/content/json-items.ts'
 import type { DescribedBody, JsonSchema } from '../../../shared/platform/http/operation.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { createDeal } from '../../use-cases/create-deal.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { holdDeal } from '../../use-cases/hold-deal.ts'
 import { commands } from '../../use-cases/index.ts'
 import { uuid } from '../../use-cases/parameters.ts'
 import { attributesSchema, requiredAttributes } from '../../use-cases/update-deal/attributes.ts'
+import { idOfCommand } from './parameters.ts'
 
 const dealId: JsonSchema = { ...jsonSchemaOf(uuid), description: 'The id of the deal.' }
 const repeatedId: JsonSchema = { ...dealId, description: 'The id of the deal in the path; it may be repeated here.' }
@@ -103,6 +107,16 @@ const actionBodies: readonly ActionBody[] = [
     members: { deal: dealId },
     requiredMembers: ({ target }) => (target === 'collection' ? [] : ['deal']),
   },
+  {
+    name: 'BatchCommand',
+    description: 'A command of a batch: the body of style 5, with the id of the command.',
+    members: {
+      id: { ...idOfCommand, description: 'May be left out when the request has `Idempotency-Key`.' },
+      deal: dealId,
+      ifMatch: { type: 'string', description: 'Entity tags, in place of the field `If-Match`.', examples: ['"1"'] },
+    },
+    requiredMembers: ({ target }) => (target === 'collection' ? [] : ['deal']),
+  },
 ]
 
 const branchOf = (command: Command, { name, members, requiredMembers }: ActionBody): [string, JsonSchema] => [
@@ -132,6 +146,21 @@ export const globalCommandBody: DescribedBody = {
   schema: ref('GlobalCommand'),
   required: true,
   example: { deal: firstExample(dealId), ...actionExample },
+}
+
+const batchExample: readonly JsonSchema[] = [
+  { id: 'create-1', action: createDeal.name, params: { id: firstExample(dealId), name: 'deal123', price: 1234 } },
+  { id: 'hold-1', deal: firstExample(dealId), ...actionExample },
+]
+
+/** A batch: commands in an array, or each in a line. */
+export const commandBatchBody: DescribedBody = {
+  schema: { type: 'array', minItems: 1, maxItems: 1000, items: ref('BatchCommand') },
+  required: true,
+  example: batchExample,
+  alternatives: {
+    [ndjson]: { type: 'string', examples: [batchExample.map((line) => JSON.stringify(line)).join('\n')] },
+  },
 }
 
 /** Style 6: the path names the deal. */

@@ -6,6 +6,7 @@ import { type HeadersByStatus, problemSchema } from '../../../shared/platform/op
 import type { ProblemTable } from '../../../shared/platform/problems/problem-document.ts'
 import { commandSchemas } from './command-schemas.ts'
 import * as responses from './response-schemas.ts'
+import { webhookSchemas } from './webhook-schemas.ts'
 
 const text = { type: 'string' } as const
 const texts = { type: 'array', items: text } as const
@@ -32,6 +33,35 @@ const page = (item: string): JsonSchema => ({
   properties: { items: { type: 'array', items: ref(item) }, nextCursor: { type: ['string', 'null'] } },
 })
 
+/** With `Prefer: count=…` a page of deals says how many match in all. */
+const dealPage: JsonSchema = {
+  ...page('ListedDeal'),
+  properties: {
+    ...(page('ListedDeal').properties as JsonSchema),
+    totalCount: { type: 'integer', minimum: 0, description: 'With `Prefer: count=…`: how many deals match now.' },
+    totalCountExact: { type: 'boolean', description: 'With `Prefer: count=…`: false for an estimate.' },
+  },
+}
+
+/** The outcome of one command of a batch. */
+const commandOutcome: JsonSchema = {
+  description: 'The outcome of one command of a batch: a success, or a refusal with `problem`.',
+  type: 'object',
+  required: ['line', 'status'],
+  properties: {
+    line: { type: 'integer', minimum: 1, description: 'The number of the command in the batch.' },
+    id: { ...text, description: 'The id of the command; left out when it has none that can be read.' },
+    status: { type: 'integer', description: 'What the command alone would be answered with.' },
+    replayed: { type: 'boolean', description: 'True: the command ran before; this is its stored outcome.' },
+    command: { ...ref('SucceededCommand'), description: 'Of a success, without `return=minimal`.' },
+    deal: { ...text, description: 'With `return=minimal`: the id of the deal.' },
+    etag: { ...text, description: 'With `return=minimal`: the entity tag of the deal.' },
+    changed: { type: 'boolean', description: 'With `return=minimal`: false when nothing had to change.' },
+    problem: { ...ref('Problem'), description: 'Of a refusal.' },
+    retryAfter: { type: 'integer', description: 'Of a refusal: a new attempt makes sense after so many seconds.' },
+  },
+}
+
 /** All component schemas. */
 export function dealComponents(problems: ProblemTable): Readonly<Record<string, JsonSchema>> {
   const { RefusedCommand, ...generated } = componentSchemas({
@@ -41,6 +71,7 @@ export function dealComponents(problems: ProblemTable): Readonly<Record<string, 
     Hold: responses.holdSchema,
     Event: responses.eventSchema,
     AssignedTask: responses.assignedTaskSchema,
+    DealSummary: responses.dealSummarySchema,
     SucceededCommand: responses.succeededCommandSchema,
     RefusedCommand: responses.refusedCommandSchema,
     ExpiredCommand: responses.expiredCommandSchema,
@@ -55,10 +86,14 @@ export function dealComponents(problems: ProblemTable): Readonly<Record<string, 
       description: 'A command: the request, its sender, and its outcome.',
       oneOf: ['SucceededCommand', 'RefusedCommand', 'ExpiredCommand'].map(ref),
     },
-    DealPage: page('ListedDeal'),
+    CommandOutcome: commandOutcome,
+    DealPage: dealPage,
     CommandPage: page('CommandResource'),
     EventPage: page('Event'),
     ...commandSchemas(),
+    ...webhookSchemas(),
+    WebhookPage: page('Webhook'),
+    WebhookAttemptPage: page('WebhookAttempt'),
     Problem: problemSchema(problems, problemMembers),
   }
 }
@@ -69,7 +104,9 @@ export const responseHeaders: Readonly<Record<string, JsonSchema>> = {
   'Deal-Use-Cases': header('The use cases that the update ran, in order.'),
   'Deal-Validated-Only': header('Nothing was written.', { enum: ['true'] }),
   'Idempotent-Replayed': header('The command ran before; this is its stored outcome.', { enum: ['true'] }),
-  'Preference-Applied': header('The preference that was honoured (RFC 7240).', { enum: ['return=minimal'] }),
+  'Preference-Applied': header('The preference that was honoured (RFC 7240).', {
+    enum: ['return=minimal', 'count=exact', 'count=estimated'],
+  }),
 }
 
 /** The header fields of problem responses, by status. */

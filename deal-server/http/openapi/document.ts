@@ -7,6 +7,7 @@ import { documentationTag } from '../../../shared/protocol/pages/routes.ts'
 import { commands } from '../../use-cases/index.ts'
 import { dealComponents, problemHeaders, responseHeaders } from './components.ts'
 import { requestHeaders } from './parameters.ts'
+import { webhookRequest } from './webhook-schemas.ts'
 
 const styleTags = {
   resource: 'Deals as a collection: create, read, list and delete.',
@@ -15,8 +16,10 @@ const styleTags = {
   'deal-update': 'PUT or PATCH of the deal: a use case by its name, or the deal as it should be.',
   'global-command-collection': 'Commands as resources; the client chooses their ids.',
   'per-deal-command-collection': 'The same, below the deal.',
+  'command-batch': 'Many commands in one request.',
   'command-controller': 'Each command by its name; the response has no body.',
   'query-controller': 'Records by their kind; the response is a list.',
+  webhooks: 'Events that the server sends to a URL, signed as Standard Webhooks.',
 }
 
 /** The styles, then the use cases: a reader finds an operation under both. */
@@ -55,6 +58,7 @@ export const dealOpenApiRoutes = ({ routes, problems, origin, schemes }: Documen
       parameters: requestHeaders,
       headers: responseHeaders,
       problemHeaders,
+      webhooks: { dealEvent: webhookRequest },
       ...describeSecurity(schemes),
     }),
   })

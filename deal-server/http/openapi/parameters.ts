@@ -27,4 +27,9 @@ export const requestHeaders: Readonly<Record<string, JsonSchema>> = {
   IfNoneMatch: field('If-None-Match', 'Entity tags, or `*`: when one matches, a read gets 304 and a command 412.'),
   LastEventId: field('Last-Event-ID', 'The position of the last received event: the stream continues after it.'),
   Prefer: field('Prefer', '`return=minimal`: no body (RFC 7240).'),
+  PreferCount: field(
+    'Prefer',
+    '`count=exact` or `count=estimated`: how many deals match in all (RFC 7240). An exact count that takes too long ' +
+      'becomes an estimate; `Preference-Applied` says which one it is.',
+  ),
 }

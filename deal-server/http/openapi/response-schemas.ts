@@ -69,11 +69,31 @@ const blocked = z.object({ useCase: z.string(), code: z.string(), missingRight: 
 export const dealSchema = listedDealSchema.extend({
   tasks: z.array(taskSchema),
   allowed: z.array(z.string()).optional().meta({ description: 'With `?expand=allowed`: the use cases possible now.' }),
+  withoutEffect: z.array(z.string()).optional().meta({
+    description: 'With `?expand=allowed`: the use cases of `allowed` that would change nothing now.',
+  }),
   blocked: z.array(blocked).optional().meta({ description: 'With `?expand=allowed`: all others, and why.' }),
 })
 
 /** The hold of a deal. */
 export const holdSchema = z.object({ reason: z.string(), reasonCode: z.string().optional(), since: time, by: user })
+
+/** Numbers and values of deals in groups. */
+export const dealSummarySchema = z.object({
+  items: z.array(
+    z.object({
+      status: z.enum(['open', 'completed', 'cancelled']).optional(),
+      held: z.boolean().optional(),
+      ownerId: user.optional(),
+      currency: z.string().meta({ description: 'ISO 4217.' }),
+      count: z.number().int().min(1),
+      value: amount.meta({ description: 'The sum of the prices in major units; a double keeps 15 digits of it.' }),
+      valueText: z.string().meta({ description: 'The same sum with all digits.' }),
+    }),
+  ),
+  totalCount: z.number().int().min(0).meta({ description: 'All deals that match.' }),
+  otherCount: z.number().int().min(0).meta({ description: 'Deals in groups that are left out.' }),
+})
 
 /** An event in the history or in the stream. */
 export const eventSchema = z

@@ -60,3 +60,52 @@ export function representListedDeal(deal: Deal) {
 
 /** The path of the deal, relative to the server's public origin. */
 export const pathOf = (deal: Pick<Deal, 'id'>): string => `/rest/v1/deals/${deal.id}`
+
+/** The name of a member of a listed deal. */
+export type ListedDealMember = keyof ReturnType<typeof representListedDeal>
+
+const isListed: Readonly<Record<ListedDealMember, true>> = {
+  id: true,
+  name: true,
+  price: true,
+  currency: true,
+  priceText: true,
+  description: true,
+  completionDate: true,
+  ownerId: true,
+  status: true,
+  held: true,
+  holdReason: true,
+  holdReasonCode: true,
+  heldAt: true,
+  heldBy: true,
+  priceReason: true,
+  completionDateReason: true,
+  completionDatePenalty: true,
+  cancelReason: true,
+  cancelPenalty: true,
+  cancelledAt: true,
+  completion: true,
+  penaltyTotal: true,
+  version: true,
+  createdAt: true,
+  createdBy: true,
+  updatedAt: true,
+  updatedBy: true,
+  deletedAt: true,
+  purgeAt: true,
+  links: true,
+}
+
+/** The members that a client may choose. */
+export const listedDealMembers = Object.keys(isListed) as ListedDealMember[]
+
+/** Only these members of a listed deal, in their usual order, and its id; the whole deal when undefined. */
+export function withMembers(
+  deal: ReturnType<typeof representListedDeal>,
+  members: readonly ListedDealMember[] | undefined,
+): Partial<ReturnType<typeof representListedDeal>> {
+  if (members === undefined) return deal
+  const kept = listedDealMembers.filter((name) => name === 'id' || members.includes(name))
+  return Object.fromEntries(kept.map((name) => [name, deal[name]]))
+}

@@ -1,5 +1,6 @@
 /** Reads the query and the header fields of a command, for all styles. */
 import * as z from 'zod'
+import { preferenceOf } from '../../../shared/platform/http/content/preferences.ts'
 import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
@@ -26,19 +27,11 @@ export function markDryRun(request: HttpRequest): void {
   request.addResponseHeader('deal-validated-only', 'true')
 }
 
-/** The preferences in a `Prefer` field. A comma inside a quoted value is no separator. */
-const preferences = /(?:[^",]|"(?:[^"\\]|\\.?)*"?)+/g
+/** True when the client wants no body (RFC 7240 §4.2). */
+export const prefersMinimal = (request: HttpRequest): boolean => preferenceOf(request, 'return') === 'minimal'
 
-/** True when the client wants no body (RFC 7240 §4.2). The first of repeated preferences counts (§2). */
-export function prefersMinimal(request: HttpRequest): boolean {
-  const wanted = request
-    .header('prefer')
-    ?.match(preferences)
-    ?.find((preference) => /^\s*return\s*(=|;|$)/i.test(preference))
-  return wanted !== undefined && /^[^=;]*=\s*"?minimal"?\s*(;|$)/i.test(wanted)
-}
-
-const commandIdPattern = /^[A-Za-z0-9._~-]{1,128}$/
+/** The form of a command id. */
+export const commandIdPattern = /^[A-Za-z0-9._~-]{1,128}$/
 
 /**
  * The client's command id in `Idempotency-Key`, with or without the quotes of a structured field

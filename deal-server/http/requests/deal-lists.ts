@@ -3,9 +3,9 @@ import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { ListScope } from '../../../shared/platform/http/pagination/cursors.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
-import { type MinorUnits, readDecimal, toMinorUnits } from '../../domain/money.ts'
-import { type DealFilter, type DealSort, dealSortKeys } from '../../queries/ports.ts'
-import { calendarDate, currency, partOfName, username } from '../../use-cases/parameters.ts'
+import { type DealFilter, type DealSort, dealSortKeys, type GroupKey, groupKeys } from '../../queries/ports.ts'
+import { type ListedDealMember, listedDealMembers } from '../representations/represent-deal.ts'
+import { dealFilterParameters, filterOf } from './deal-filters.ts'
 
 const sorts = new Map(
   dealSortKeys.flatMap((by): [string, DealSort][] => [
@@ -23,73 +23,67 @@ const sort = z
       'date always come last. Text is compared by code point. `price` needs `currency`.',
   })
 
-const price = (description: string) => z.string().optional().meta({ description, pattern: '^\\d{1,12}(\\.\\d{1,3})?$' })
+/** A list of names with commas between, each one of `names`. */
+const namesAmong = <Name extends string>(names: readonly Name[]) =>
+  z.string().transform((text, context) => {
+    const isName = (part: string): part is Name => names.some((name) => name === part)
+    const parts = text.split(',')
+    const found = parts.filter(isName)
+    if (found.length === parts.length) return [...new Set(found)]
+    const message = `Expected names with commas between, out of ${names.join(', ')}.`
+    context.addIssue({ code: 'custom', message, params: { code: 'unknown-name' } })
+    return z.NEVER
+  })
+
+const fields = namesAmong(listedDealMembers).optional().meta({
+  description: 'The members that each deal shall have, with commas between. `id` is always there.',
+})
 
 /** The query parameters of the list of deals, as texts. */
-export const dealListParameters = z.strictObject({
-  status: z.enum(['open', 'completed', 'cancelled']).optional(),
-  held: z.enum(['true', 'false']).optional(),
-  ownerId: username.optional().meta({ description: 'A user name; ASCII case is ignored.' }),
-  currency: currency.optional(),
-  priceMin: price('The lowest price, in major units of `currency`, which is then required.'),
-  priceMax: price('The highest price, in major units of `currency`, which is then required.'),
-  completionFrom: calendarDate.optional().meta({ description: 'The first completion date.' }),
-  completionTo: calendarDate.optional().meta({ description: 'The last completion date.' }),
-  q: partOfName.optional(),
-  sort,
-  ...pageParameters.shape,
-})
+export const dealListParameters = z.strictObject({ ...dealFilterParameters, sort, fields, ...pageParameters.shape })
 
 /** The checked query of a list. */
 export interface DealListQuery {
   readonly filter: DealFilter
   readonly sort: DealSort
+  /** The members of each deal; undefined for all. */
+  readonly fields: readonly ListedDealMember[] | undefined
   readonly limit: number
   readonly cursor: string | undefined
 }
 
-/** Parses the query. Bounds of prices need a currency, and at most as many decimals as the currency has. */
+/** Parses the query of a list. */
 export const dealListQuery = dealListParameters.transform((parameters, context): DealListQuery => {
-  const { held, ownerId, priceMin, priceMax, sort: sortName, limit, cursor, ...filter } = parameters
-  const issue = (name: string, code: string, message: string) =>
-    context.addIssue({ code: 'custom', path: [name], message, params: { code } })
+  const { sort: sortName, fields, limit, cursor, ...filter } = parameters
   const sort = sorts.get(sortName) ?? { by: 'createdAt', descending: true }
-  const isByPrice = sort.by === 'price' || priceMin !== undefined || priceMax !== undefined
-  if (isByPrice && filter.currency === undefined) {
-    issue('currency', 'missing-member', 'Sorting or filtering by price needs this parameter.')
-    return z.NEVER
-  }
-  const minorUnits = (name: string, text: string | undefined): MinorUnits | undefined => {
-    if (text === undefined) return undefined
-    const decimal = readDecimal(text)
-    const amount = decimal === undefined ? undefined : toMinorUnits(decimal, filter.currency ?? '')
-    if (amount === undefined)
-      issue(name, 'invalid-amount', 'Expected an amount without exponent, with no more decimals than the currency has.')
-    return amount
-  }
-  return {
-    filter: {
-      ...filter,
-      held: held && held === 'true',
-      ownerId: ownerId && foldUsername(ownerId),
-      priceMin: minorUnits('priceMin', priceMin),
-      priceMax: minorUnits('priceMax', priceMax),
-    },
-    sort,
-    limit,
-    cursor,
-  }
+  return { filter: filterOf(filter, context, sort.by === 'price'), sort, fields, limit, cursor }
 })
+
+const by = namesAmong<GroupKey | 'currency'>([...groupKeys, 'currency'])
+  .optional()
+  .meta({
+    description:
+      'By what deals are grouped, with commas between: `status`, `held`, `ownerId`, `currency`. The currency is always ' +
+      'part of it, because amounts of different currencies have no sum. Left out: `status,held,currency`.',
+  })
+
+/** The query parameters of a summary, as texts. */
+export const dealSummaryParameters = z.strictObject({ ...dealFilterParameters, by })
+
+/** Parses the query of a summary. */
+export const dealSummaryParsed = dealSummaryParameters.transform(({ by, ...filter }, context) => ({
+  filter: filterOf(filter, context),
+  by: groupKeys.filter((key) => (by ?? ['status', 'held']).includes(key)),
+}))
 
 // A cursor belongs to one list. The same list in two styles has one scope: a client may continue in the other style.
 
 /** The scope of a list of deals. `filter` is normalised, so that all spellings of a query have one scope. */
 export function dealListScope({ filter, sort }: { filter: DealFilter; sort: DealSort }): ListScope {
   const { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q } = filter
-  return {
-    list: 'deals',
-    query: { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q, ...sort },
-  }
+  const { createdFrom, createdTo, updatedFrom, updatedTo, ids } = filter
+  const former = { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q, ...sort }
+  return { list: 'deals', query: { ...former, createdFrom, createdTo, updatedFrom, updatedTo, ids } }
 }
 
 /** The scope of the history of a deal. */

@@ -3,17 +3,19 @@
 import type { Describe } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
-import type { Method } from '../../../shared/platform/http/server/routes.ts'
+import type { Method, Route } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
+import type { ReportedChange } from '../../../shared/protocol/internal-api/webhook-changes.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { FindUserId } from '../../commands/find-assignable-users.ts'
 import type { EventStreams, StreamClient } from '../../events/event-streams.ts'
 import type { DealReader } from '../../queries/ports.ts'
 import type { BoundCommand } from '../../use-cases/define-use-case.ts'
+import type { WebhookManagement } from '../../webhooks/manage.ts'
 import type { Preconditions } from './preconditions.ts'
 
 /** A route of a style: it decodes requests, and its invocations encode responses. */
-export interface StyleRoute {
+export interface StyleRoute extends Pick<Route, 'maxBodyBytes' | 'readsBodyLate'> {
   readonly style: string
   readonly methods: readonly Method[]
   readonly path: string
@@ -24,14 +26,36 @@ export interface StyleRoute {
 }
 
 /** A decoded request. */
-export type Invocation = CommandInvocation | QueryInvocation | StreamInvocation
+export type Invocation = CommandInvocation | BatchInvocation | QueryInvocation | StreamInvocation | WebhookInvocation
 
-/** A command with its parameters, and the encoder of its style. */
-export interface CommandInvocation extends CommandOptions {
-  readonly kind: 'command'
+/** A command with its parameters and options. */
+export interface BoundInvocation extends CommandOptions {
   readonly bound: BoundCommand
   /** In lower case; undefined when the server chooses the id. */
   readonly dealId: string | undefined
+}
+
+/** Many commands in one request. Each is decoded when its turn comes. */
+export interface BatchInvocation {
+  readonly kind: 'batch'
+  /** The response writes the outcome of each command as it comes. `run` executes one command. */
+  answer(run: RunLine): HttpResponse
+}
+
+/**
+ * Executes one command of a batch, in the same order of checks as a single one.
+ * @throws ProblemError also when the caller's credential or right has ended since the batch began; Unavailable
+ */
+export interface RunLine {
+  /** The result of `decode`, whose refusal is that of a single command. @throws ProblemError */
+  decode<Decoded>(decode: () => Decoded): Decoded
+  execute(invocation: BoundInvocation): Promise<ShownCommand>
+  readonly requestId: string
+}
+
+/** A command with its parameters, and the encoder of its style. */
+export interface CommandInvocation extends BoundInvocation {
+  readonly kind: 'command'
   /** Set when a route serves more than one style. */
   readonly style?: string
   encode(command: ShownCommand): HttpResponse
@@ -60,4 +84,13 @@ export interface StreamInvocation {
   readonly rights: readonly string[]
   /** The client's `mayRead` throws when the caller's credential is no longer valid or a right was removed. */
   open(events: Pick<EventStreams, 'open' | 'canBegin'>, client: StreamClient): Promise<HttpResponse>
+}
+
+/** A request about webhooks. */
+export interface WebhookInvocation {
+  readonly kind: 'webhook'
+  readonly rights: readonly string[]
+  /** Set for a request that changes or sends something: the action of its entry in the audit log. */
+  readonly action?: ReportedChange['action'] | undefined
+  answer(webhooks: WebhookManagement, caller: Caller): Promise<HttpResponse>
 }

@@ -1,3 +1,4 @@
+import { invalidValue } from '../../../shared/platform/http/content/check-value.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { possibleCommands } from '../../commands/allowed.ts'
@@ -21,6 +22,15 @@ export const preconditionsOf = (request: HttpRequest): Preconditions => ({
   ifMatch: parseTags('If-Match', request.header('if-match')),
   ifNoneMatch: parseTags('If-None-Match', request.header('if-none-match')),
 })
+
+/**
+ * Reads entity tags that stand in the member `ifMatch` of a body. @throws ProblemError `invalid-value` unless it is a
+ * list of entity tags
+ */
+export function ifMatchIn(text: string): Preconditions['ifMatch'] {
+  if (text.trim() === '*' || listOfTags.test(text)) return parseTags('ifMatch', text)
+  throw invalidValue([{ pointer: '/ifMatch', code: 'entity-tags', message: 'Expected * or a list of entity tags.' }])
+}
 
 /** True for a request with a precondition. */
 export const isConditional = ({ ifMatch, ifNoneMatch }: Preconditions): boolean =>

@@ -90,7 +90,8 @@ export const commandCollectionRoutes = (options: CommandReadOptions): StyleRoute
   },
 ]
 
-const globalSchema = actionSchema.extend({ deal: z.string().optional() })
+/** The body of style 5. */
+export const globalSchema = actionSchema.extend({ deal: z.string().optional() })
 
 async function decodeGlobal(request: HttpRequest): Promise<Invocation> {
   const { deal, action, params } = checkValue(globalSchema, await readJson(request))

@@ -3,6 +3,7 @@ import type { Command } from '../../use-cases/define-use-case.ts'
 import type { StyleRoute } from '../requests/invocation.ts'
 import { actionSubResourceRoutes } from './action-sub-resource.ts'
 import { dealUpdateRoutes } from './attribute-update.ts'
+import { type BatchOptions, commandBatchRoutes } from './command-batches.ts'
 import { commandCollectionRoutes } from './command-collections.ts'
 import type { CommandReadOptions } from './command-reads.ts'
 import { controllerRoutes } from './controllers.ts'
@@ -11,7 +12,7 @@ import { resourceRoutes } from './resource.ts'
 import { stateNamedSubResourceRoutes } from './state-named-sub-resource.ts'
 
 /** The parts that the styles use. */
-export interface StyleOptions extends CommandReadOptions {
+export interface StyleOptions extends CommandReadOptions, BatchOptions {
   /** The setting REQUIRE_PRECONDITION. */
   readonly requirePrecondition: boolean
 }
@@ -33,6 +34,7 @@ export function styleRoutes(commands: readonly Command[], options: StyleOptions)
     ...stateNamedSubResourceRoutes(commands),
     ...dealUpdateRoutes(options),
     ...commandCollectionRoutes(options),
+    ...commandBatchRoutes(options),
     ...controllerRoutes(options.lists),
   ]
   requireDistinct(

@@ -5,14 +5,12 @@ import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { dealEventTypes } from '../../domain/events.ts'
+import { parsePosition } from '../../events/event-log.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
 import { dealHistoryQuery } from '../../queries/queries.ts'
 import { uuid } from '../../use-cases/parameters.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
-
-/** A position. The mark of the timeline may be left out: then the number stands for the present one. */
-const positionPattern = /^(0|[1-9]\d{0,14})(?:-([0-9a-f]{12}))?$/
 
 const parameters = z.strictObject({
   after: z
@@ -99,8 +97,8 @@ const headOf = async (events: Pick<EventStreams, 'canBegin'>, request: StreamReq
 
 function placeOf(name: string, text: string | undefined): Pick<StreamRequest, 'after' | 'mark'> {
   if (text === undefined) return { after: undefined }
-  const [, position, mark] = positionPattern.exec(text) ?? []
-  if (position !== undefined) return { after: Number(position), mark }
+  const given = parsePosition(text)
+  if (given) return { after: given.position, mark: given.mark }
   throw invalidPosition(name, 'Expected the position of an event, or 0 for the beginning.')
 }
 

@@ -1,4 +1,4 @@
-/** Deals as a collection of resources: create, read, list and delete. */
+/** Deals as a collection of resources: create, read and delete; `deal-lists.ts` lists them. */
 import * as z from 'zod'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
@@ -9,41 +9,25 @@ import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { allowedTo } from '../../commands/allowed.ts'
 import { noSuchDeal } from '../../commands/presence.ts'
 import { mayReadPast, requirePresent } from '../../queries/presence.ts'
-import { dealHistoryQuery, dealQuery, dealsQuery, dealTextQuery } from '../../queries/queries.ts'
+import { dealHistoryQuery, dealQuery, dealTextQuery } from '../../queries/queries.ts'
 import { createDeal } from '../../use-cases/create-deal.ts'
 import { deleteDeal } from '../../use-cases/delete-deal.ts'
 import { describeCommand } from '../openapi/command-operations.ts'
 import { idOfDeal } from '../openapi/parameters.ts'
 import { describeList, describeRead } from '../openapi/read-operations.ts'
-import { representDeal, representListedDeal, representText } from '../representations/represent-deal.ts'
+import { representDeal, representText } from '../representations/represent-deal.ts'
 import { representEvent } from '../representations/represent-event.ts'
 import { dealHeaders, etagOf, privateHeaders } from '../representations/responses.ts'
-import { dealListParameters, dealListQuery, dealListScope, historyScope } from '../requests/deal-lists.ts'
+import { historyScope } from '../requests/deal-lists.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 import { isConditional, isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
 import { dealCommand, decodeSubResource } from './deal-command.ts'
+import { dealListRoutes } from './deal-lists.ts'
 
 const collection = '/rest/v1/deals'
 const member = '/rest/v1/deals/:id'
 const style = 'resource'
-
-/** The guarantees of a walk over all pages of the list. */
-const walk = `A walk over all pages, by \`nextCursor\` or \`Link\`, returns each deal that matches during the whole walk
-exactly once: at its position when the walk began, with its current values. Deals that are created during the walk may
-be left out. A cursor is valid only for the same filters and the same order. These lists are quick for any number of
-deals: sorted by \`createdAt\`, also with \`status\`; by \`name\`; by \`completionDate\`, also with \`ownerId\`; by
-\`price\` with \`currency\`. Any other order reads all deals that match the filters; \`held\` and \`q\` read deals in
-their order until the page is full.`
-
-const listOperation = describeList({
-  id: 'listDeals',
-  summary: dealsQuery.summary,
-  description: walk,
-  tags: [style],
-  query: dealListParameters,
-  success: { description: 'Deals, without their tasks.', schema: ref('DealPage') },
-})
 
 const readParameters = z.strictObject({ expand: z.enum(['allowed']).optional() })
 
@@ -81,13 +65,7 @@ export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
     describe: () => [describeCommand({ command: createDeal, id: 'createDeal', style })],
     decode: decodeCreation,
   },
-  {
-    style,
-    methods: ['GET'],
-    path: collection,
-    describe: () => [listOperation],
-    decode: (request) => decodeList(request, lists),
-  },
+  ...dealListRoutes(lists),
   {
     style,
     methods: ['GET'],
@@ -135,19 +113,6 @@ function decodeRead(request: HttpRequest): Invocation {
       if (expand) return jsonResponse(200, { ...representDeal(deal), ...allowedTo(caller, deal) }, privateHeaders)
       const headers = dealHeaders(deal)
       return isKnown ? emptyResponse(304, headers) : jsonResponse(200, representDeal(deal), headers)
-    },
-  }
-}
-
-function decodeList(request: HttpRequest, lists: Lists): Invocation {
-  const { filter, sort, ...page } = readQuery(request, dealListQuery)
-  const list = lists.open(request, dealListScope({ filter, sort }), page)
-  return {
-    kind: 'query',
-    rights: () => [dealsQuery.right],
-    answer: async (reader) => {
-      const page = await dealsQuery.run({ filter, sort, page: list.page }, reader)
-      return list.answer(page, { represent: representListedDeal, headers: privateHeaders })
     },
   }
 }

@@ -2,10 +2,11 @@
 import * as z from 'zod'
 import { checkValue, invalidValue } from '../../../../shared/platform/http/content/check-value.ts'
 import { formType, isForm, readForm } from '../../../../shared/platform/http/content/form-body.ts'
-import { readBodyAs } from '../../../../shared/platform/http/content/json-body.ts'
+import { decodeJson, readJson } from '../../../../shared/platform/http/content/json-body.ts'
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
 import type { BodyReader } from '../../pipeline/bodies.ts'
+import { challengeProof, type LoginProof, loginProof, passwordProof } from '../second-factors/login-proof.ts'
 
 /** The origins that a form may lead back to. */
 export interface ReturnOrigins {
@@ -16,16 +17,22 @@ const returnTo = z.string().optional().meta({
   description: 'Where the browser goes on: an absolute URL on the public origin of either server.',
 })
 
-const jsonSchema = z.strictObject({ username: z.string(), password: z.string() })
-const formSchema = jsonSchema.extend({ return_to: returnTo })
+const jsonSchema = z.union([passwordProof, challengeProof])
+const formSchema = z.union([
+  passwordProof.extend({ return_to: returnTo }),
+  z.strictObject({
+    challenge: z.string(),
+    code: z.string().optional(),
+    passkey: z.string().optional().meta({ description: 'As JSON text.' }),
+    return_to: returnTo,
+  }),
+])
 /** Forms can send only GET and POST. Frameworks write the wanted method in upper or lower case. */
 const deletion = z.enum(['DELETE', 'delete'])
 const endingSchema = z.strictObject({ _method: deletion.optional(), return_to: returnTo })
 
 /** A login as sent. */
-export interface SessionLogin {
-  readonly username: string
-  readonly password: string
+export interface SessionLogin extends LoginProof {
   /** The URL that the browser goes to afterwards. */
   readonly returnTo: string | undefined
 }
@@ -33,9 +40,10 @@ export interface SessionLogin {
 /** User name and password, as JSON or as a form. */
 export const sessionLoginBody = (origins: ReturnOrigins): BodyReader<SessionLogin> => ({
   read: async (request) => {
-    if (!isForm(request)) return { ...(await readBodyAs(request, jsonSchema)), returnTo: undefined }
-    const { return_to: target, ...credentials } = checkValue(formSchema, await fieldsOf(request))
-    return { ...credentials, returnTo: target === undefined ? undefined : returnUrl(target, origins) }
+    if (!isForm(request)) return { ...loginProof(await readJson(request)), returnTo: undefined }
+    const { return_to: target, ...fields } = await fieldsOf(request)
+    const proof = loginProof(proofFields(fields))
+    return { ...proof, returnTo: target === undefined ? undefined : returnUrl(target, origins) }
   },
   describe: () => ({
     schema: jsonSchemaOf(jsonSchema),
@@ -43,6 +51,15 @@ export const sessionLoginBody = (origins: ReturnOrigins): BodyReader<SessionLogi
     alternatives: { [formType]: jsonSchemaOf(formSchema) },
   }),
 })
+
+/** The fields of a form as the members of JSON: an empty field is none, and `passkey` is JSON text. */
+function proofFields({ code, passkey, ...fields }: Record<string, string>): Record<string, unknown> {
+  return {
+    ...fields,
+    ...(code && { code }),
+    ...(passkey && { passkey: decodeJson(Buffer.from(passkey), 'field passkey') }),
+  }
+}
 
 /** The optional `return_to` of a form that ends a session. A body that is no form is ignored. */
 export const endingBody = (origins: ReturnOrigins): BodyReader<{ readonly returnTo: string | undefined }> => ({

@@ -8,10 +8,12 @@ import type { SessionCookie } from '../../../../shared/protocol/authentication/s
 import type { Audit } from '../../../audit/audit.ts'
 import type { LoginLists } from '../../../logins/list-logins.ts'
 import type { StartSession } from '../../../logins/start-session.ts'
+import type { AskAtLogin } from '../../../second-factors/ask-at-login.ts'
 import { auditDisplaced, audited, eventOf } from '../../pipeline/audited.ts'
 import { component, time } from '../../pipeline/description.ts'
 import { defineCredentialEndpoint, defineEndpoint } from '../../pipeline/endpoint.ts'
 import { nameCaller, passwordOfForm } from '../../pipeline/own-credential.ts'
+import { auditFactor, factorProblems, nameOf } from '../second-factors/login-proof.ts'
 import { loginPage, representLogin } from './login-view.ts'
 import { type ReturnOrigins, sessionLoginBody } from './session-forms.ts'
 
@@ -32,19 +34,22 @@ export const redirected = { description: 'The browser goes on to `return_to`.', 
 /** Services that signing in uses. */
 export interface SignInPorts {
   readonly startSession: StartSession
+  readonly secondFactors: Pick<AskAtLogin, 'usernameOf'>
   readonly audit: Audit
   readonly cookie: SessionCookie
   readonly origins: ReturnOrigins
 }
 
 /** POST /sessions. */
-export const signInEndpoint = ({ startSession, audit, cookie, origins }: SignInPorts) =>
+export const signInEndpoint = ({ startSession, secondFactors, audit, cookie, origins }: SignInPorts) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/sessions',
     id: 'signIn',
     summary: 'Start a session: sign in by cookie',
-    description: 'The session of the cookie that comes along ends. A form with `return_to` is answered 303.',
+    description:
+      'The session of the cookie that comes along ends. A form with `return_to` is answered 303. The second factor is ' +
+      'as at `POST /login`; in a form, `passkey` is JSON text.',
     tag,
     caller: passwordOfForm,
     body: sessionLoginBody(origins),
@@ -52,12 +57,17 @@ export const signInEndpoint = ({ startSession, audit, cookie, origins }: SignInP
     success: { description: 'A new session.', headers: ['Set-Cookie'] },
     response: session,
     otherResponses: { 303: redirected },
-    problems: ['too-many-logins'],
+    problems: ['too-many-logins', ...factorProblems],
     // The entry of the new session comes before the entries of the sessions that it replaces.
-    handle: async ({ request, body: { username, password, returnTo } }) => {
+    handle: async ({ request, body: { returnTo, ...proof } }) => {
+      const username = nameOf(proof, secondFactors)
       const client = { clientAddress: request.peer.address, userAgent: request.header('user-agent') }
-      const callbacks = { proved: nameCaller(request), onDisplaced: auditDisplaced(audit, request) }
-      const start = { username, password, ...client, replacedKeys: cookie.read(request), ...callbacks }
+      const callbacks = {
+        proved: nameCaller(request),
+        onDisplaced: auditDisplaced(audit, request),
+        onFactor: auditFactor(audit, request),
+      }
+      const start = { ...proof, ...client, replacedKeys: cookie.read(request), ...callbacks }
       const about = { request, actor: username, action: 'session.started', target: username }
       const { id, key, replaced, ...started } = await audited(audit, about, () => startSession(start))
       for (const former of replaced) {

@@ -1,0 +1,51 @@
+/** The filters of the audit log: from the form of the page to the query of the API. */
+
+/** An entry, as the API gives it. */
+export interface AuditEntry {
+  readonly seq: number
+  readonly at: string
+  readonly actor: string | null
+  readonly action: string
+  readonly target: string | null
+  readonly outcome: string
+  readonly scheme: string | null
+  readonly address: string | null
+  readonly requestId: string | null
+  readonly count: number
+  readonly reason?: string | null
+}
+
+/** The filters as the page has them. */
+export const filterNames = ['actor', 'action', 'target', 'outcome', 'from', 'to', 'order'] as const
+
+/** The path of the page. */
+export const auditPath = '/account/audit'
+
+/** The right that it needs. */
+export const auditRight = 'audit.read'
+
+/** The filters that are set, for links to other pages of the same entries. */
+export const filtersOf = (query: URLSearchParams): URLSearchParams =>
+  new URLSearchParams(
+    filterNames.flatMap((name): [string, string][] => {
+      const value = query.get(name)
+      return value ? [[name, value]] : []
+    }),
+  )
+
+/** A time of a field is without a zone and perhaps without seconds: it is UTC. Other text goes to the API as it is. */
+const timeOf = (text: string | null): string | undefined => {
+  const [, minutes, seconds = ':00'] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?$/.exec(text ?? '') ?? []
+  return minutes === undefined ? (text ?? undefined) : `${minutes}${seconds}Z`
+}
+
+/** The query of the API. The newest entries come first unless the reader wants it otherwise. */
+export const auditQuery = (query: URLSearchParams) => ({
+  actor: query.get('actor')?.trim(),
+  action: query.get('action') ?? undefined,
+  target: query.get('target')?.trim(),
+  outcome: query.get('outcome')?.trim(),
+  from: timeOf(query.get('from')),
+  to: timeOf(query.get('to')),
+  order: query.get('order') || 'desc',
+})

@@ -1,0 +1,29 @@
+/** What the pages about users have in common. */
+import { administration } from '../texts/administration.ts'
+
+/** A user as the API gives it. `rights` are the direct ones. */
+export interface User {
+  readonly id: string
+  readonly username: string
+  readonly roles: readonly string[]
+  readonly rights: readonly string[]
+  readonly enabled: boolean
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+const { users: texts } = administration
+
+/** The right that the pages of users need. */
+export const usersRight = 'user.manage'
+
+/** The path of the list. */
+export const usersPath = '/account/users'
+
+/** The path of the page of a user. */
+export const userPath = (username: string): string => `${usersPath}/${encodeURIComponent(username)}`
+
+/** Whether a user is enabled, in words and colour. */
+export const EnabledBadge = ({ isEnabled }: { readonly isEnabled: boolean }) => (
+  <span class={isEnabled ? 'badge good' : 'badge bad'}>{isEnabled ? texts.enabled : texts.disabled}</span>
+)

@@ -1,0 +1,48 @@
+/** API keys as the API gives them. */
+import { strings } from '../texts/account.ts'
+
+/** A key. */
+export interface ApiKey {
+  readonly id: string
+  readonly kind: 'hmac' | 'rsa'
+  readonly username: string
+  readonly name: string | null
+  readonly requireBodyHash: boolean
+  readonly rights: readonly string[] | null
+  readonly publicKeyPem?: string
+  readonly createdAt: string
+  readonly expiresAt: string | null
+  readonly expiresSoon: boolean
+  readonly formerUntil: string | null
+  readonly lastUsedAt: string | null
+}
+
+/** A key with new material. A pair of the caller's own has neither. */
+export interface NewApiKey extends ApiKey {
+  readonly secret?: string
+  readonly privateKeyPem?: string
+}
+
+/** The two places of the pages of keys. */
+export interface KeyPlace {
+  /** The path of the list. */
+  readonly base: string
+  /** True for the pages of administrators, which reach the keys of everybody. */
+  readonly isOfAll: boolean
+}
+
+/** The reader's own keys. */
+export const ownKeys: KeyPlace = { base: '/account/api-keys', isOfAll: false }
+
+/** The keys of everybody. */
+export const allKeys: KeyPlace = { base: '/account/all-api-keys', isOfAll: true }
+
+/** The right that the pages of administrators need. */
+export const allKeysRight = 'api-key.manage'
+
+/** The name that a page shows. */
+export const nameOf = ({ name }: Pick<ApiKey, 'name'>): string => name ?? strings.keys.unnamed
+
+/** The end of this day in UTC, in the form of the API; undefined for an empty field. */
+export const endOfDay = (date: string | undefined): string | undefined =>
+  date === undefined || date === '' ? undefined : `${date}T23:59:59Z`

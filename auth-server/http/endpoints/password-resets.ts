@@ -1,0 +1,103 @@
+/** One-time links for forgotten passwords (docs/contract.md#forgotten-passwords). */
+import * as z from 'zod'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import type { Audit } from '../../audit/audit.ts'
+import type { PasswordResets, PasswordResetUse } from '../../users/password-resets.ts'
+import { eventOf } from '../pipeline/audited.ts'
+import { jsonBody } from '../pipeline/bodies.ts'
+import { component, time } from '../pipeline/description.ts'
+import { defineCredentialEndpoint, defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
+import type { OwnCredential } from '../pipeline/own-credential.ts'
+
+/** Services and settings of the endpoints. */
+export interface PasswordResetPorts {
+  readonly passwordResets: PasswordResets
+  readonly audit: Audit
+  /** The origin that clients see. */
+  readonly origin: string
+}
+
+/** The path of the page that a link leads to. */
+export const resetPagePath = '/account/reset-password'
+
+const resetComponent = component(
+  'PasswordReset',
+  z.object({
+    link: z.string().meta({ format: 'uri', description: 'For the user. The code stands behind `#`: no log has it.' }),
+    code: z.string().meta({ description: 'The code of the link alone.' }),
+    expiresAt: time,
+  }),
+)
+
+const createReset = ({ passwordResets, origin }: PasswordResetPorts) =>
+  defineEndpoint({
+    method: 'POST',
+    path: '/users/:username/password-reset',
+    id: 'createPasswordReset',
+    summary: 'Make a one-time link for a user who forgot the password',
+    description:
+      'For another user, and you need every right of that user. The link is accepted once within an hour. A new link, ' +
+      'a new password, disabling and logging out the user end it.',
+    tag: 'users',
+    caller: 'required',
+    right: 'user.manage',
+    status: 201,
+    success: { description: 'The link, which is shown only now.' },
+    response: resetComponent,
+    problems: ['not-found', 'reserved-user', 'user-disabled', 'wrong-password'],
+    audit: ({ path }) => ({ action: 'user.password-reset-made', target: path.username }),
+    handle: async ({ caller, path }) => {
+      const { code, expiresAt } = await passwordResets.create(path.username, caller)
+      return { body: { link: `${origin}${resetPagePath}#${code}`, code, expiresAt: rfc3339(expiresAt) } }
+    },
+  })
+
+/** The code of a link in the body. `handle` checks it. */
+const resetCode: OwnCredential<undefined> = {
+  kind: 'password',
+  find: () => undefined,
+  problems: ['invalid-reset-code', 'too-many-attempts'],
+  security: [],
+}
+
+const useReset = ({ passwordResets, audit }: PasswordResetPorts) =>
+  defineCredentialEndpoint({
+    method: 'POST',
+    path: '/password-resets',
+    id: 'usePasswordReset',
+    summary: 'Set a new password with the code of a link',
+    description: 'Ends all logins of the user. A password that is refused does not use the link up.',
+    tag: 'users',
+    caller: resetCode,
+    body: jsonBody(z.strictObject({ code: z.string(), newPassword: z.string() })),
+    status: 204,
+    success: { description: 'The password is changed.' },
+    handle: async ({ request, body }) => {
+      await usePasswordReset({ passwordResets, audit }, request, body)
+    },
+  })
+
+/**
+ * Uses a link and writes the audit entry, before which the user is not known. Pages use it too.
+ * @throws ProblemError `invalid-reset-code`, `invalid-value`, `too-many-attempts`; Unavailable
+ */
+export async function usePasswordReset(
+  { passwordResets, audit }: Pick<PasswordResetPorts, 'passwordResets' | 'audit'>,
+  request: HttpRequest,
+  use: Omit<PasswordResetUse, 'clientAddress'>,
+): Promise<void> {
+  const action = 'user.password-reset'
+  audit.check()
+  try {
+    const username = await passwordResets.use({ ...use, clientAddress: request.peer.address })
+    await audit.record(eventOf({ request, actor: username, action, target: username }, 'succeeded'))
+  } catch (error) {
+    if (error instanceof ProblemError) await audit.recordRefusal(eventOf({ request, action }, error.code))
+    throw error
+  }
+}
+
+/** Creates the endpoints of links for forgotten passwords. */
+export const passwordResetEndpoints = (ports: PasswordResetPorts): Endpoint[] => [createReset(ports), useReset(ports)]

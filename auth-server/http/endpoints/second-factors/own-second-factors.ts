@@ -1,0 +1,215 @@
+/** /me/second-factors: the factors of the caller's own account (docs/contract.md#second-factor). */
+import * as z from 'zod'
+import { rfc3339 } from '../../../../shared/platform/clock.ts'
+import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
+import type { Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
+import type { RequireRecentProof } from '../../../logins/recent-proof.ts'
+import type { FactorState } from '../../../second-factors/factor-state.ts'
+import type { OwnFactors } from '../../../second-factors/own-factors.ts'
+import { jsonBody } from '../../pipeline/bodies.ts'
+import { component, time } from '../../pipeline/description.ts'
+import { defineEndpoint, type Endpoint } from '../../pipeline/endpoint.ts'
+import { loginOf } from '../../pipeline/login-of-caller.ts'
+import { proofProblems, provingPassword } from '../../pipeline/proving-password.ts'
+import { confirmPasskeyBody, confirmTotpBody } from './set-up-bodies.ts'
+
+/** Services that the endpoints use. */
+export interface OwnSecondFactorsPorts {
+  readonly secondFactors: OwnFactors
+  readonly requireRecentProof: RequireRecentProof
+}
+
+const factor = z.object({
+  id: z.string().meta({ format: 'uuid' }),
+  kind: z.enum(['totp', 'passkey']),
+  name: z.string(),
+  createdAt: time,
+  lastUsedAt: time.nullable(),
+})
+
+const factorsComponent = component(
+  'SecondFactors',
+  z.object({
+    required: z.boolean().meta({ description: 'A login of this user needs a second factor.' }),
+    factors: z.array(factor).meta({ description: 'The oldest first.' }),
+    recoveryCodes: z.number().int().meta({ description: 'How many recovery codes are left.' }),
+  }),
+)
+
+const represent = ({ required, factors, recoveryCodes }: FactorState) => ({
+  required,
+  factors: factors.map(({ id, kind, name, createdAt, lastUsedAt }) => ({
+    ...{ id, kind, name, createdAt: rfc3339(createdAt) },
+    lastUsedAt: lastUsedAt === null ? null : rfc3339(lastUsedAt),
+  })),
+  recoveryCodes,
+})
+
+const challenge = z.string().meta({ description: 'To be sent with the answer, within five minutes.' })
+const proof = jsonBody(z.strictObject({ password: provingPassword }), { required: false })
+const withProof = 'Needs your password or a login younger than five minutes.'
+
+/** Common members of all endpoints. */
+const own = { tag: 'users', caller: 'required', right: 'own-account' } as const
+
+const added = {
+  status: 201,
+  success: { description: 'The factor is set up.' },
+  response: factorsComponent,
+  problems: ['second-factor-not-confirmed', 'too-many-second-factors', 'too-many-attempts'],
+} as const
+
+const audited =
+  (action: string) =>
+  ({ caller }: { readonly caller: Caller }) => ({ action: `second-factor.${action}`, target: caller.username })
+
+const ownerOf = (caller: Caller) => ({ userId: caller.userId, username: caller.username, login: loginOf(caller) })
+
+/** Creates the endpoints. */
+export const ownSecondFactorsEndpoints = (ports: OwnSecondFactorsPorts): Endpoint[] => [
+  readEndpoint(ports),
+  ...totpEndpoints(ports),
+  ...passkeyEndpoints(ports),
+  removeEndpoint(ports),
+  recoveryCodesEndpoint(ports),
+]
+
+const prove = (
+  { requireRecentProof }: OwnSecondFactorsPorts,
+  { request, caller, body }: { request: HttpRequest; caller: Caller; body: { password?: string | undefined } },
+) => requireRecentProof(caller, { password: body.password, clientAddress: request.peer.address })
+
+const readEndpoint = ({ secondFactors }: OwnSecondFactorsPorts) =>
+  defineEndpoint({
+    ...own,
+    method: 'GET',
+    path: '/me/second-factors',
+    id: 'getOwnSecondFactors',
+    summary: "Read one's own second factors",
+    description: 'What is set up, without any secret.',
+    status: 200,
+    success: { description: 'The factors.' },
+    response: factorsComponent,
+    handle: async ({ caller }) => ({ body: represent(await secondFactors.read(ownerOf(caller))) }),
+  })
+
+const totpEndpoints = (ports: OwnSecondFactorsPorts): Endpoint[] => [
+  defineEndpoint({
+    ...own,
+    method: 'POST',
+    path: '/me/second-factors/totp',
+    id: 'beginTotp',
+    summary: 'Begin to set one-time codes up',
+    description: `Gives a new secret for an authenticator app (RFC 6238). Nothing is stored before the first code. ${withProof}`,
+    body: proof,
+    status: 200,
+    success: { description: 'The secret, shown only now.' },
+    response: component(
+      'TotpSetUp',
+      z.object({
+        secret: z.string().meta({ description: 'Base32.' }),
+        uri: z.string().meta({ description: '`otpauth:`, for a QR code.' }),
+        challenge,
+      }),
+    ),
+    problems: proofProblems,
+    handle: async (input) => {
+      await prove(ports, input)
+      return { body: ports.secondFactors.beginTotp(ownerOf(input.caller)) }
+    },
+  }),
+  defineEndpoint({
+    ...own,
+    ...added,
+    method: 'POST',
+    path: '/me/second-factors/totp/confirm',
+    id: 'confirmTotp',
+    summary: 'End the set-up of one-time codes with a first code',
+    description: 'Codes that were set up before no longer work. The first factor of a user ends the other logins.',
+    body: confirmTotpBody,
+    audit: audited('added'),
+    handle: async ({ caller, body }) => ({
+      body: represent(await ports.secondFactors.confirmTotp(ownerOf(caller), body)),
+    }),
+  }),
+]
+
+const passkeyEndpoints = (ports: OwnSecondFactorsPorts): Endpoint[] => [
+  defineEndpoint({
+    ...own,
+    method: 'POST',
+    path: '/me/second-factors/passkeys/options',
+    id: 'beginPasskey',
+    summary: 'Begin to set a passkey up',
+    description: `Gives options for \`PublicKeyCredential.parseCreationOptionsFromJSON\`. Nothing is stored. ${withProof}`,
+    body: proof,
+    status: 200,
+    success: { description: 'The options.' },
+    response: component(
+      'PasskeySetUp',
+      z.object({
+        publicKey: z.record(z.string(), z.unknown()).meta({ description: 'WebAuthn Level 3 §5.1.8.' }),
+        challenge,
+      }),
+    ),
+    problems: proofProblems,
+    handle: async (input) => {
+      await prove(ports, input)
+      const { publicKey, challenge: sealed } = await ports.secondFactors.beginPasskey(ownerOf(input.caller))
+      return { body: { publicKey: { ...publicKey }, challenge: sealed } }
+    },
+  }),
+  defineEndpoint({
+    ...own,
+    ...added,
+    method: 'POST',
+    path: '/me/second-factors/passkeys',
+    id: 'createPasskey',
+    summary: 'End the set-up of a passkey with the answer of the browser',
+    description: 'A user may have several. The first factor of a user ends the other logins.',
+    body: confirmPasskeyBody,
+    audit: audited('added'),
+    handle: async ({ caller, body }) => ({
+      body: represent(await ports.secondFactors.confirmPasskey(ownerOf(caller), body)),
+    }),
+  }),
+]
+
+const removeEndpoint = (ports: OwnSecondFactorsPorts) =>
+  defineEndpoint({
+    ...own,
+    method: 'DELETE',
+    path: '/me/second-factors/enrolled/:id',
+    id: 'deleteOwnSecondFactor',
+    summary: "Remove one of one's own second factors",
+    description: `With the last one, the recovery codes go too. ${withProof}`,
+    body: proof,
+    status: 204,
+    success: { description: 'It is removed.' },
+    problems: [...proofProblems, 'not-found'],
+    audit: audited('removed'),
+    handle: async (input) => {
+      await prove(ports, input)
+      await ports.secondFactors.remove(ownerOf(input.caller), input.path.id)
+    },
+  })
+
+const recoveryCodesEndpoint = (ports: OwnSecondFactorsPorts) =>
+  defineEndpoint({
+    ...own,
+    method: 'POST',
+    path: '/me/second-factors/recovery-codes',
+    id: 'createRecoveryCodes',
+    summary: 'Make new recovery codes',
+    description: `Ten, shown only now, each good for one login. Those before no longer work. ${withProof}`,
+    body: proof,
+    status: 201,
+    success: { description: 'The codes.' },
+    response: component('RecoveryCodes', z.object({ codes: z.array(z.string()) })),
+    problems: [...proofProblems, 'second-factor-missing'],
+    audit: audited('recovery-codes-made'),
+    handle: async (input) => {
+      await prove(ports, input)
+      return { body: { codes: await ports.secondFactors.renewRecoveryCodes(ownerOf(input.caller)) } }
+    },
+  })

@@ -1,0 +1,38 @@
+/** DELETE /users/{username}/second-factors: for a user who has lost them (docs/contract.md#second-factor). */
+
+import * as z from 'zod'
+import type { RequireRecentProof } from '../../../logins/recent-proof.ts'
+import type { OwnFactors } from '../../../second-factors/own-factors.ts'
+import { jsonBody } from '../../pipeline/bodies.ts'
+import { defineEndpoint } from '../../pipeline/endpoint.ts'
+import { proofProblems, provingPassword } from '../../pipeline/proving-password.ts'
+
+/** Services that the endpoint uses. */
+export interface ResetSecondFactorsPorts {
+  readonly secondFactors: Pick<OwnFactors, 'reset'>
+  readonly requireRecentProof: RequireRecentProof
+}
+
+/** DELETE /users/{username}/second-factors. */
+export const resetSecondFactorsEndpoint = ({ secondFactors, requireRecentProof }: ResetSecondFactorsPorts) =>
+  defineEndpoint({
+    method: 'DELETE',
+    path: '/users/:username/second-factors',
+    id: 'resetSecondFactors',
+    summary: "Remove another user's second factors and recovery codes",
+    description:
+      "For a user who has lost them. Ends that user's logins. You need every right of that user, and your password " +
+      'or a login younger than five minutes.',
+    tag: 'users',
+    caller: 'required',
+    right: 'user.manage',
+    body: jsonBody(z.strictObject({ password: provingPassword }), { required: false }),
+    status: 204,
+    success: { description: 'They are removed.' },
+    problems: [...proofProblems, 'not-found'],
+    audit: ({ path }) => ({ action: 'user.second-factors-reset', target: path.username }),
+    handle: async ({ request, caller, path, body }) => {
+      await requireRecentProof(caller, { password: body.password, clientAddress: request.peer.address })
+      await secondFactors.reset(path.username, caller)
+    },
+  })

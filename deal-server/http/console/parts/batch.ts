@@ -1,0 +1,30 @@
+/** Batches of commands, run in this process by the route of the API. */
+import { collectStream } from '../../../../shared/platform/http/stream.ts'
+import { type Api, RefusedCall } from '../../../../shared/protocol/console/api.ts'
+import { type BatchOutcome, type RowOutcome, rowOutcome } from '../../../files/outcomes.ts'
+
+/** A command of a batch. */
+export interface BatchCommand {
+  readonly id: string
+  readonly action: string
+  readonly [member: string]: unknown
+}
+
+/** Commands of one batch: the route takes no more. */
+const maxCommands = 1000
+
+/**
+ * Runs commands by the route of batches; the outcomes are in their order. With `isDryRun`, nothing is stored.
+ * @throws RefusedCall
+ */
+export async function runBatch(api: Api, commands: readonly BatchCommand[], isDryRun = false): Promise<RowOutcome[]> {
+  if (commands.length === 0) return []
+  if (commands.length > maxCommands) throw new RangeError(`A batch has at most ${maxCommands} commands`)
+  const reply = await api.call({
+    ...{ route: 'POST /commands', body: commands, headers: { prefer: 'return=minimal' } },
+    query: { validateOnly: isDryRun || undefined },
+  })
+  if (!reply.ok) throw new RefusedCall(reply)
+  const outcomes: readonly BatchOutcome[] = reply.stream ? JSON.parse(await collectStream(reply.stream)) : []
+  return outcomes.map(rowOutcome)
+}

@@ -1,0 +1,16 @@
+/** All texts of the deal server's pages. Texts of both servers are in `shared/protocol/console/strings.ts`. */
+export const strings = {
+  tasks: {
+    title: 'My tasks',
+    task: 'Task',
+    deal: 'Deal',
+    dueDate: 'Due',
+    assignedAt: 'Assigned',
+    held: 'held',
+    none: 'No open task is assigned to you.',
+    noneOf: 'No open task is assigned to this user.',
+    titleOf: (username: string) => `Tasks of ${username}`,
+    ofUser: 'Tasks of the user',
+    show: 'Show',
+  },
+} as const

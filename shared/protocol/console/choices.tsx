@@ -1,0 +1,147 @@
+/** Fields with several choices: checkboxes, of which each is a field of its own, and radio buttons. */
+import type { Child } from 'hono/jsx'
+
+/** One choice. */
+export interface Choice {
+  readonly value: string
+  readonly text: string
+  readonly hint?: string
+}
+
+/** Choices under a title. */
+export interface ChoiceGroup {
+  readonly title: string
+  readonly choices: readonly Choice[]
+}
+
+interface ChoicesParts {
+  readonly name: string
+  readonly legend: string
+  readonly hint?: string | undefined
+  readonly error?: string | undefined
+  /** Sets ids apart when a page has several forms with fields of one name. */
+  readonly form?: string | undefined
+  readonly children?: Child
+}
+
+const idOf = ({ form, name }: Pick<ChoicesParts, 'form' | 'name'>): string => (form ? `${form}-${name}` : name)
+
+interface CheckboxesParts extends ChoicesParts {
+  readonly chosen: Iterable<string>
+  /** A group with an empty title shows none. */
+  readonly groups: readonly ChoiceGroup[]
+}
+
+/** Checkboxes. Each is sent as the field `<name>.<value>`: forms must not repeat a name. */
+export function Checkboxes({ groups, chosen, ...parts }: CheckboxesParts) {
+  const isChosen = new Set(chosen)
+  const options = (choices: readonly Choice[]) => (
+    <div class="options">
+      {choices.map((choice) => (
+        <Option
+          id={`${idOf(parts)}.${choice.value}`}
+          choice={choice}
+          control={{ type: 'checkbox', name: `${parts.name}.${choice.value}`, value: 'true' }}
+          isChosen={isChosen.has(choice.value)}
+        />
+      ))}
+    </div>
+  )
+  return (
+    <Choices {...parts}>
+      {groups.map(({ title, choices }, index) => {
+        if (title === '') return options(choices)
+        const id = `${idOf(parts)}-group-${index}`
+        return (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset in a fieldset would draw a second border
+          <div role="group" aria-labelledby={id} class="group">
+            <p id={id} class="hint">
+              {title}
+            </p>
+            {options(choices)}
+          </div>
+        )
+      })}
+    </Choices>
+  )
+}
+
+/** The values of these checkboxes that were sent, in the order of the choices. */
+export const chosenOf = (
+  form: ReadonlyMap<string, string>,
+  name: string,
+  choices: readonly Pick<Choice, 'value'>[],
+): string[] => choices.map(({ value }) => value).filter((value) => form.get(`${name}.${value}`) === 'true')
+
+interface RadiosParts extends ChoicesParts {
+  readonly choices: readonly Choice[]
+  readonly chosen: string
+}
+
+/** Radio buttons. */
+export function Radios({ choices, chosen, ...parts }: RadiosParts) {
+  return (
+    <Choices {...parts}>
+      <div class="options">
+        {choices.map((choice) => (
+          <Option
+            id={`${idOf(parts)}.${choice.value}`}
+            choice={choice}
+            control={{ type: 'radio', name: parts.name, value: choice.value }}
+            isChosen={chosen === choice.value}
+          />
+        ))}
+      </div>
+    </Choices>
+  )
+}
+
+/** The error leads here: `id` is that of a field of this name. */
+function Choices({ legend, hint, error, children, ...parts }: ChoicesParts) {
+  const id = idOf(parts)
+  const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean)
+  return (
+    <fieldset
+      id={id}
+      tabindex={-1}
+      class={error === undefined ? 'choices' : 'choices invalid'}
+      aria-describedby={described.length > 0 ? described.join(' ') : undefined}
+    >
+      <legend>{legend}</legend>
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {error !== undefined && (
+        <p class="error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+      {children}
+    </fieldset>
+  )
+}
+
+interface OptionParts {
+  readonly id: string
+  readonly choice: Choice
+  readonly control: { readonly type: 'checkbox' | 'radio'; readonly name: string; readonly value: string }
+  readonly isChosen: boolean
+}
+
+function Option({ id, choice: { text, hint }, control, isChosen }: OptionParts) {
+  return (
+    <div class="check">
+      <input id={id} {...control} checked={isChosen} aria-describedby={hint === undefined ? undefined : `${id}-hint`} />
+      <div>
+        <label for={id}>{text}</label>
+        {hint !== undefined && (
+          <p class="hint" id={`${id}-hint`}>
+            {hint}
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}
