@@ -1,10 +1,13 @@
 /** The settings of the auth server with their defaults. Only this file of the server reads the environment. */
 
+import { userInfo } from 'node:os'
 import * as z from 'zod'
 import {
   integer,
   listOf,
+  readBy,
   readSettings,
+  type Setting,
   type SettingProblem,
   secrets,
   text,
@@ -21,8 +24,27 @@ import {
   sharedConfig,
   sharedPort,
 } from '../shared/protocol/settings/common-settings.ts'
+import { allRoles, effectiveRights, isRole, type Role } from './users/rights.ts'
 
 const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.from(key, 'base64url').length === 32
+
+/** Roles with commas between, each once; `none` for no role. */
+const rolesSchema = readBy<readonly Role[]>((value) => {
+  if (value.trim() === 'none') return []
+  const roles = value.split(',').map((part) => part.trim())
+  return roles.every(isRole) && new Set(roles).size === roles.length ? roles : undefined
+})
+
+const secondFactorRoles: Setting<readonly Role[] | undefined> = {
+  meaning:
+    'roles whose users need a second factor; by default in production the roles that hold user.manage, otherwise none',
+  expected: `some of ${allRoles.join(',')}, or none`,
+  fallback: undefined,
+  schema: rolesSchema,
+}
+
+/** The roles that hold `user.manage`. */
+const managingRoles = allRoles.filter((role) => effectiveRights([role], []).includes('user.manage'))
 
 /** All settings of the auth server. `docs/settings.md` is generated from them. */
 export const authSettings = {
@@ -59,6 +81,7 @@ export const authSettings = {
       max: 10_000,
     },
   ),
+  SECOND_FACTOR_ROLES: secondFactorRoles,
   KEY_SIGNED_TOKEN_TTL: integer('life of a key-signed token in seconds', { fallback: 1800, min: 1, max: 86_400 }),
   KEY_BITS: integer('size of newly generated RSA keys', {
     fallback: 2048,
@@ -77,14 +100,22 @@ export const authSettings = {
 /** Settings of the operators' tool alone. It reads those of the server too. */
 export const operatorSettings = {
   AUTH_URL: url('where the tool finds the auth server; by default its public origin', ['http:', 'https:']),
+  KEYHOLD_OPERATOR: text(
+    'the name of the operator in the audit log, for commands that work without a login; by default the user of the ' +
+      'operating system',
+    undefined,
+  ),
   KEYHOLD_ADMIN_USER: text('who the tool logs in as', undefined),
   KEYHOLD_ADMIN_PASSWORD: text("that user's password, spaces included", undefined),
+  KEYHOLD_ADMIN_CODE: text('the one-time code or recovery code of that user, who needs a second factor', undefined),
   FORMER_SECRETS_KEYS: listOf('keys that SECRETS_KEY held formerly, for nothing but checks of the audit log', {
     expected: 'keys as in SECRETS_KEY, with commas between',
     fallback: [],
     part: z.string().refine(isSecretsKey),
   }),
 }
+
+const dayMs = 86_400_000
 
 /** The configuration of one auth server process. */
 export type AuthConfig = ReturnType<typeof readAuthConfig>['config']
@@ -110,7 +141,6 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     keysPassphrase: values.KEYS_PASSPHRASE,
     keyBits: values.KEY_BITS,
     firstPasswordFile: values.FIRST_PASSWORD_FILE,
-    keyMaxAgeDays: values.KEY_MAX_AGE_DAYS,
     rsaPairsPerMinute: values.RSA_PAIRS_PER_MINUTE,
     secretsKeys: SECRETS_KEY,
     accessTokenTtlSeconds: values.ACCESS_TOKEN_TTL,
@@ -118,12 +148,30 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     loginMaxTtlSeconds: values.LOGIN_MAX_TTL,
     refreshRetryWindowSeconds: values.REFRESH_RETRY_WINDOW,
     maxLoginsPerUser: values.MAX_LOGINS_PER_USER,
+    secondFactorRoles: values.SECOND_FACTOR_ROLES ?? (shared.production ? managingRoles : []),
     keySignedTokenTtlSeconds: values.KEY_SIGNED_TOKEN_TTL,
+    keyRules: {
+      maxAgeMs: values.KEY_MAX_AGE_DAYS * dayMs,
+      longestTokenLifeMs: { jwt: values.ACCESS_TOKEN_TTL * 1000, 'key-signed': values.KEY_SIGNED_TOKEN_TTL * 1000 },
+    },
   }
   return { config, problems: all }
 }
 
-const dayMs = 86_400_000
+/** The user of the operating system; undefined when it has no name. */
+function systemUser(): string | undefined {
+  try {
+    return userInfo().username
+  } catch {
+    return undefined
+  }
+}
+
+/** The audit log keeps names of this form alone. */
+const operatorProblems = (operator: string | undefined): SettingProblem[] =>
+  operator === undefined || /^[A-Za-z0-9._@-]{1,64}$/.test(operator)
+    ? []
+    : [{ variable: 'KEYHOLD_OPERATOR', expected: 'must be 1 to 64 letters, digits or any of . _ @ -' }]
 
 /** Reads the configuration of the operators' tool from the servers' settings: both use the same keys and lifetimes. */
 export function readOperatorConfig(environment: Readonly<Record<string, string | undefined>> = process.env) {
@@ -131,21 +179,17 @@ export function readOperatorConfig(environment: Readonly<Record<string, string |
   const { values, problems: own } = readSettings(operatorSettings, environment)
   // Not trimmed: spaces around a password belong to it.
   const password = environment.KEYHOLD_ADMIN_PASSWORD || undefined
-  const { KEYHOLD_ADMIN_USER: username, FORMER_SECRETS_KEYS: formerSecretsKeys } = values
+  const { KEYHOLD_ADMIN_USER: username, KEYHOLD_ADMIN_CODE: code, FORMER_SECRETS_KEYS: formerSecretsKeys } = values
+  const operator = values.KEYHOLD_OPERATOR ?? systemUser()
   const keyRing = {
     directory: config.keysDir,
     passphrase: config.keysPassphrase,
     bits: config.keyBits,
-    rules: {
-      maxAgeMs: config.keyMaxAgeDays * dayMs,
-      longestTokenLifeMs: {
-        jwt: config.accessTokenTtlSeconds * 1000,
-        'key-signed': config.keySignedTokenTtlSeconds * 1000,
-      },
-    },
+    rules: config.keyRules,
   }
   const authUrl = (values.AUTH_URL ?? config.publicOrigin).replace(/\/+$/, '')
   const isPrivate = !authUrl.startsWith('http:') || isLoopbackHost(new URL(authUrl).hostname)
-  const admin = { username, password, mayTravel: isPrivate || config.transport.allowInsecureHttp }
-  return { config: { ...config, keyRing, authUrl, admin, formerSecretsKeys }, problems: [...problems, ...own] }
+  const admin = { username, password, code, mayTravel: isPrivate || config.transport.allowInsecureHttp }
+  const all = [...problems, ...own, ...operatorProblems(values.KEYHOLD_OPERATOR)]
+  return { config: { ...config, keyRing, authUrl, admin, operator, formerSecretsKeys }, problems: all }
 }

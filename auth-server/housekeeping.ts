@@ -7,7 +7,7 @@ import {
   createUsedSignatureExpiry,
 } from '../shared/protocol/authentication/credential-expiry.ts'
 import { createApiKeyExpiry } from './api-keys/key-use.ts'
-import { createLoginExpiry, createSessionExpiry } from './logins/housekeeping.ts'
+import { createLoginExpiry, createPasswordResetExpiry, createSessionExpiry } from './logins/housekeeping.ts'
 import { createRevokedTokenExpiry } from './oauth/revoke-token.ts'
 import { digestCounts, usedSignatures } from './store/schema.ts'
 
@@ -23,6 +23,7 @@ export const createAuthHousekeeping = (ports: {
     jobs: [
       createLoginExpiry(ports.clock),
       createSessionExpiry(ports.clock),
+      createPasswordResetExpiry(),
       createApiKeyExpiry(ports.clock),
       createRevokedTokenExpiry(ports.clock),
       createUsedSignatureExpiry(usedSignatures),

@@ -11,13 +11,15 @@ import { requireFreePorts } from '../shared/platform/http/server/free-ports.ts'
 import { listen } from '../shared/platform/http/server/listen.ts'
 import { createIdSource } from '../shared/platform/ids.ts'
 import { createLog } from '../shared/platform/log/log.ts'
+import { observeCertificate } from '../shared/platform/metrics/certificate-metrics.ts'
 import { createMetrics } from '../shared/platform/metrics/metrics.ts'
 import { listenForMetrics } from '../shared/platform/metrics/serve-metrics.ts'
 import { openPostgres } from '../shared/platform/postgres/postgres.ts'
 import { generatedSecret } from '../shared/platform/process/generated-secrets.ts'
 import { beginServer, closeOnSignal, requireSettings } from '../shared/platform/process/process.ts'
-import { projectFolder } from '../shared/platform/project-folder.ts'
+import { projectFolder, projectVersion } from '../shared/platform/project-folder.ts'
 import { openCache } from '../shared/platform/redis/open-cache.ts'
+import { openTracing } from '../shared/platform/tracing/opentelemetry/open-tracing.ts'
 import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
 import { warnOfUnverifiedWays } from '../shared/protocol/settings/unverified-connections.ts'
 import { createFirstAdmin, demoUserProblems } from './bootstrap.ts'
@@ -58,7 +60,14 @@ await prepareDatabase('AUTH_DATABASE_URL', async () => {
 const secretsKeys = config.secretsKeys ?? [await generatedSecret(config.dataDir, 'secrets-key')]
 const metrics = createMetrics()
 const draining = new Draining()
+const tracing = await openTracing(config.tracing, {
+  service: 'keyhold-auth',
+  version: projectVersion(),
+  instance: ids.uuid(),
+  log,
+})
 forgeries.observe(metrics, 'auth')
+observeCertificate(metrics, 'auth', certificate)
 const server = createAuthServer(config, {
   database,
   cache,
@@ -66,6 +75,7 @@ const server = createAuthServer(config, {
   ids,
   log,
   metrics,
+  tracing,
   draining,
   keyRing,
   serviceSecrets,
@@ -74,6 +84,7 @@ const server = createAuthServer(config, {
 requireSettings(await prepareDatabase('AUTH_DATABASE_URL', () => demoUserProblems(config, server)))
 server.start()
 await prepareDatabase('AUTH_DATABASE_URL', async () => {
+  await server.prepare()
   if (await server.users.isEmpty()) await createFirstAdmin({ users: server.users, ids, config })
 })
 const { host, port, publicOrigin: origin, publicOrigins, metricsPort } = config
@@ -90,6 +101,7 @@ closeOnSignal(log, async () => {
   await listening.drain()
   await endMetrics?.()
   await server.stop()
+  await tracing?.close()
   await Promise.all([keyRing.close(), database.close(), cache.close()])
 })
 

@@ -14,6 +14,7 @@ import type { Log } from '../shared/platform/log/log.ts'
 import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.ts'
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
+import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { createSessionCookie } from '../shared/protocol/authentication/session/session-cookie.ts'
@@ -21,28 +22,32 @@ import { createLoginThrottle } from '../shared/protocol/login-throttle/count-att
 import { observeServer } from '../shared/protocol/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
-import { recordRefusals } from './audit/audit.ts'
+import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
 import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
-import { observeAuthServer } from './auth-metrics.ts'
+import { countLogins, observeAuthServer } from './auth-metrics.ts'
 import type { AuthConfig } from './config.ts'
 import { dependenciesOf } from './dependencies.ts'
 import { createAuthHousekeeping } from './housekeeping.ts'
 import { createAuthApp } from './http/app.ts'
 import { createInternalRoutes } from './http/internal/index.ts'
 import { createInternalNonces } from './http/internal/nonces.ts'
+import { createKeyOperationRecording } from './key-operations.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createCallerAuthentication } from './schemes.ts'
+import { createSecondFactors } from './second-factors/create-second-factors.ts'
 import { createSealing } from './store/sealing.ts'
 import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { createDigestSecrets } from './users/digest-secrets.ts'
+import { createPasswordResets } from './users/password-resets.ts'
 import { createPrincipalPublisher } from './users/principal-publisher.ts'
 import { createPrincipalReader } from './users/principal-reader.ts'
+import { announceSecondFactorRoles } from './users/second-factor-demand.ts'
 import { createUsers } from './users/users.ts'
 
 /** The parts of an auth server that differ between production and tests. */
@@ -55,6 +60,8 @@ export interface AuthResources {
   readonly keyRing: KeyRing
   /** The metrics of the process. Without them the server makes its own. */
   readonly metrics?: Metrics
+  /** The traces of this server. Without them there are none. */
+  readonly tracing?: Tracing | undefined
   /** Tells whether the process is shutting down. */
   readonly draining?: Pick<Draining, 'hasBegun'>
   /** All accepted values of SERVICE_SECRET. */
@@ -64,17 +71,21 @@ export interface AuthResources {
 }
 
 /** Creates an auth server that does not listen yet. */
-export function createAuthServer(config: AuthConfig, resources: AuthResources) {
+export function createAuthServer(config: AuthConfig, given: AuthResources) {
+  const resources = traced(given)
+  const step = stepsOf(given.tracing)
   const { clock, ids, log, metrics = createMetrics() } = resources
-  const parts = createParts(config, resources)
+  const parts = createParts(config, { ...resources, metrics })
   const { publisher, audit, users, apiKeys, digestSecrets, hashing } = parts
   const housekeeping = createAuthHousekeeping(resources)
   const dependencies = dependenciesOf({ ...resources, publisher })
   observeServer(metrics, 'auth', { dependencies, housekeeping, hashing: () => hashing.withPermit.load() })
-  observeAuthServer(metrics, { keyRing: resources.keyRing, publisher, audit, clock })
+  const { keyRules } = config
+  observeAuthServer(metrics, { keyRing: resources.keyRing, publisher, audit, apiKeys, clock, keyRules })
+  const keyOperations = createKeyOperationRecording({ ...resources, audit, metrics })
   const authentication = createCallerAuthentication(config, { ...resources, ...parts, metrics })
   const { app, endpoints } = createAuthApp(config, {
-    pipeline: { ...authentication, audit },
+    pipeline: { ...authentication, authenticate: step('authenticate', authentication.authenticate), audit },
     endpoints: endpointPorts(config, resources, { ...parts, ...authentication }),
     openRoutes: [
       ...healthRoutes(dependencies, resources.draining),
@@ -87,25 +98,30 @@ export function createAuthServer(config: AuthConfig, resources: AuthResources) {
     ids,
     log,
     observe: observeRequests(metrics, 'auth'),
+    trace: given.tracing?.traceRequest,
   })
   const start = () => {
     publisher.start()
     housekeeping.start()
     audit.start()
+    keyOperations.start()
   }
   const stop = async () => {
     await housekeeping.stop()
+    await keyOperations.stop()
     await audit.stop()
     await publisher.stop()
   }
-  return { app, endpoints, users, apiKeys, digestSecrets, start, stop }
+  const prepare = () => announceSecondFactorRoles(resources.database, config.secondFactorRoles)
+  return { app, endpoints, users, apiKeys, digestSecrets, prepare, start, stop }
 }
 
 type Parts = ReturnType<typeof createParts>
 
 /** Creates the services of the server, without HTTP. */
-function createParts(config: AuthConfig, resources: AuthResources) {
-  const { database, cache, clock, ids, log, keyRing } = resources
+function createParts(config: AuthConfig, resources: AuthResources & { readonly metrics: Metrics }) {
+  const { database, cache, clock, ids, log, keyRing, metrics } = resources
+  const { secondFactorRoles } = config
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
   const hashing = createPasswordHashing({ concurrency: config.hashConcurrency })
@@ -117,22 +133,25 @@ function createParts(config: AuthConfig, resources: AuthResources) {
     secrets: resources.serviceSecrets,
   })
   const publishedKeys = () => keyRing.publishedKeys()
-  const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys })
+  const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys, secondFactorRoles })
   keyRing.onChange(() => void publisher.publish())
   const tokens = createTokens(config, { keyRing, secretsKeys, clock, ids })
-  const principals = createPrincipalReader({ database, clock })
+  const principals = createPrincipalReader({ database, clock, secondFactorRoles })
   const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
+  const secondFactors = createSecondFactors({ ...config, ...common })
   return {
     secretsKeys,
+    secondFactors,
     hashing,
     loginThrottle,
     publisher,
     tokens,
     audit: createChainedLog({ database, clock, log, secretsKeys }),
     users: createUsers(common),
+    passwordResets: createPasswordResets(common),
     digestSecrets: createDigestSecrets(common),
     apiKeys: createApiKeys({ ...common, pairsPerMinute: config.rsaPairsPerMinute }),
-    logins: createLogins(config, { ...common, tokens }),
+    logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors })),
     principal: principals.record,
     rolesOf: principals.roles,
   }
@@ -151,6 +170,8 @@ function endpointPorts(
     users,
     apiKeys,
     digestSecrets: parts.digestSecrets,
+    secondFactors: parts.secondFactors,
+    passwordResets: parts.passwordResets,
     audit,
     loginThrottle,
     presented: parts.presented,
@@ -168,6 +189,7 @@ function endpointPorts(
     origin,
     origins: config,
     lists: createLists({ origin, cursors }),
+    clock,
     cookie: createSessionCookie(config),
     rolesOf: parts.rolesOf,
     readEntries: (page: Parameters<typeof readEntries>[1]) => readEntries(database, page),
@@ -192,6 +214,8 @@ function internalRoutesOf(
       sessions: logins.sessions,
       verifyBasic: (presented) => verifyBasic({ database, loginThrottle, hashing, audit }, presented),
       noteRefusal: recordRefusals(audit),
+      noteWebhookPauses: recordWebhookPauses(audit),
+      noteWebhookChanges: recordWebhookChanges(audit),
     },
   )
 }

@@ -1,10 +1,10 @@
-import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, asc, between, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { apiKeys, users } from '../store/schema.ts'
-import type { ApiKey } from './api-key.ts'
+import { type ApiKey, expiresSoonMs } from './api-key.ts'
 
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -31,6 +31,7 @@ const toApiKey = ({ key, username }: { key: typeof apiKeys.$inferSelect; usernam
   publicKeyPem: key.publicKeyPem,
   createdAt: key.createdAt.getTime(),
   expiresAt: key.expiresAt?.getTime() ?? null,
+  formerUntil: key.formerUntil?.getTime() ?? null,
   lastUsedAt: key.lastUsedAt?.getTime() ?? null,
 })
 
@@ -50,6 +51,12 @@ export async function listApiKeys({ drizzle }: Database, page: PageRequest & OfO
     .orderBy(asc(apiKeys.createdAt), asc(apiKeys.id))
     .limit(limit + 1)
   return pageOfRows(rows, limit, { item: toApiKey, position: ({ key }) => [key.createdAt.toISOString(), key.id] })
+}
+
+/** Counts the keys that expire soon after `now` (milliseconds) and were not revoked. */
+export async function countExpiringSoon({ drizzle }: Database, now: number): Promise<number> {
+  const isSoon = between(apiKeys.expiresAt, new Date(now), new Date(now + expiresSoonMs))
+  return drizzle.$count(apiKeys, and(isNull(apiKeys.revokedAt), isSoon))
 }
 
 /** Reads a key that is not revoked. @throws ProblemError `not-found` */

@@ -25,6 +25,8 @@ export interface ApiKey {
   readonly publicKeyPem: string | null
   readonly createdAt: number
   readonly expiresAt: number | null
+  /** Until when the material before the last rotation is accepted too; null when there is none. */
+  readonly formerUntil: number | null
   /** Is updated at most once a minute by each server. */
   readonly lastUsedAt: number | null
 }
@@ -43,6 +45,22 @@ export interface ApiKeyRequest {
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number | undefined
 }
+
+/** A request for new material of a key. */
+export interface ApiKeyRotation {
+  /** For kind `rsa`, as in `ApiKeyRequest`. */
+  readonly publicKeyPem?: string | undefined
+  /** How long the former material is accepted too, in seconds. */
+  readonly overlapSeconds: number
+  /** A new expiry in milliseconds since the epoch; null for none. The old one when left out. */
+  readonly expiresAt?: number | null | undefined
+}
+
+/** The longest overlap of two secrets of a key, in seconds: 30 days. */
+export const maxOverlapSeconds = 2_592_000
+
+/** This long before it expires, a key counts as expiring soon, in milliseconds: 14 days. */
+export const expiresSoonMs = 1_209_600_000
 
 /** A new key, with the secret that is shown only now. */
 export interface NewApiKey {
@@ -69,7 +87,15 @@ export function refuseImpossible(request: ApiKeyRequest, now: number): void {
 const anonymousOwner = { pointer: '/username', code: 'reserved-user', message: 'anonymous can have no API key' }
 const expired = { pointer: '/expiresAt', code: 'in-the-past', message: 'must be in the future' }
 
-function materialProblems({ kind, publicKeyPem }: ApiKeyRequest): MemberError[] {
+/** Refuses new material that this key cannot have. @throws ProblemError `invalid-value` with `errors` */
+export function refuseImpossibleRotation(kind: ApiKeyKind, { publicKeyPem, expiresAt }: ApiKeyRotation, now: number) {
+  refuseProblems([
+    ...materialProblems({ kind, publicKeyPem }),
+    ...(expiresAt != null && expiresAt <= now ? [expired] : []),
+  ])
+}
+
+function materialProblems({ kind, publicKeyPem }: Pick<ApiKeyRequest, 'kind' | 'publicKeyPem'>): MemberError[] {
   if (publicKeyPem === undefined) return []
   const problem = kind === 'rsa' ? publicKeyProblem(publicKeyPem) : 'only a key of kind rsa has a public key'
   return problem === undefined ? [] : [{ pointer: '/publicKeyPem', code: 'public-key', message: problem }]

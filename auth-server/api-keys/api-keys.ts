@@ -3,12 +3,13 @@ import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import type { Grantor } from '../users/granting-rights.ts'
 import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
-import { type ApiKey, type ApiKeyRequest, type NewApiKey, refuseImpossible } from './api-key.ts'
-import { listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
+import { type ApiKey, type ApiKeyRequest, type ApiKeyRotation, type NewApiKey, refuseImpossible } from './api-key.ts'
+import { countExpiringSoon, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-api-keys.ts'
 import { createReadMaterial, hasSecret } from './key-material.ts'
 import { createKeepForTokens, createNoteUse } from './key-use.ts'
 import { createPairLimit } from './pair-limit.ts'
+import { rotateApiKey } from './rotate-api-key.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
 
 /** The operations on API keys. Every asynchronous method throws Unavailable. */
@@ -25,6 +26,12 @@ export interface ApiKeys {
   list(page: PageRequest & OfOwner): Promise<Page<ApiKey>>
   /** Reads a key that is not revoked. @throws ProblemError `not-found` */
   read(id: string, owner: OfOwner): Promise<ApiKey>
+  /**
+   * Gives a key of this owner a new secret or key pair; the former one is accepted for a while. Without `grantor` the
+   * server itself does it.
+   * @throws ProblemError `not-found`, `invalid-value`, `missing-right`, `too-many-key-pairs`
+   */
+  rotate(id: string, rotation: ApiKeyRotation, by: { owner: OfOwner; grantor?: Grantor }): Promise<NewApiKey>
   /** Revokes a key and the tokens made with it. @throws ProblemError `not-found` */
   revoke(id: string, owner: OfOwner): Promise<void>
   /** The key material for verification; undefined when the key does not exist, is revoked or has expired. */
@@ -39,6 +46,8 @@ export interface ApiKeys {
    * token. False when the key was revoked or has expired in the meantime: issue no token. `expiresAt` in milliseconds.
    */
   keepForTokens(id: string, expiresAt: number): Promise<boolean>
+  /** Counts the keys that expire within 14 days and were not revoked. */
+  countExpiringSoon(): Promise<number>
   /** Stores that the key was used now. */
   noteUse(id: string): Promise<void>
 }
@@ -69,6 +78,16 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
     },
     list: (page) => listApiKeys(database, page),
     read: (id, owner) => readApiKey(database.drizzle, id, owner),
+    rotate: async (id, rotation, { owner, grantor }) => {
+      if (
+        grantor &&
+        rotation.publicKeyPem === undefined &&
+        (await readApiKey(database.drizzle, id, owner)).kind === 'rsa'
+      ) {
+        countPair(grantor.userId)
+      }
+      return whenPublished(publisher, rotateApiKey(changing, { id, owner, grantor }, rotation))
+    },
     revoke: (id, owner) => whenPublished(publisher, revokeApiKey(ports, id, owner)),
     material,
     authenticateClient: async (id, secret) => {
@@ -76,6 +95,7 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
       return hasSecret(found, secret) ? found : undefined
     },
     keepForTokens: createKeepForTokens(ports),
+    countExpiringSoon: () => countExpiringSoon(database, ports.clock.now()),
     noteUse: createNoteUse(ports),
   }
 }

@@ -60,6 +60,7 @@ export async function insertApiKey(
       createdAt,
       expiresAt: request.expiresAt ?? null,
       publicKeyPem: stored.publicKeyPem ?? null,
+      formerUntil: null,
       lastUsedAt: null,
     }
     const verify = (source: Drizzle) => requireMayMakeKey(source, grantor, { rights, owner })
@@ -67,12 +68,18 @@ export async function insertApiKey(
   })
 }
 
-interface Material {
+/** New material: as it is stored, and as its owner sees it once. */
+export interface Material {
   readonly stored: { readonly secretSealed?: string; readonly publicKeyPem?: string }
   readonly shown: Pick<NewApiKey, 'secret' | 'privateKeyPem'>
 }
 
-async function makeMaterial(ports: ChangeApiKeysPorts, request: ApiKeyRequest, id: string): Promise<Material> {
+/** Makes new material of the key with this id, as the request wants it. */
+export async function makeMaterial(
+  ports: ChangeApiKeysPorts,
+  request: Pick<ApiKeyRequest, 'kind' | 'publicKeyPem'>,
+  id: string,
+): Promise<Material> {
   if (request.kind === 'hmac') {
     const secret = ports.ids.secret(secretBytes)
     return { stored: { secretSealed: ports.sealing.seal(secret, apiKeySecretData(id)) }, shown: { secret } }

@@ -20,7 +20,10 @@ export const apiKeySecretData = (id: string): AssociatedData => ({ purpose: 'api
 const readSql = `select k.id::text as id, json_build_object(
     'id', k.id, 'kind', k.kind, 'username', u.username, 'userId', k.user_id, 'version', p.change_number,
     'requireBodyHash', k.require_body_hash, 'rights', to_json(k.rights), 'publicKeyPem', k.public_key_pem,
-    'expiresAt', round(extract(epoch from k.expires_at) * 1000)::bigint) as material, k.secret_sealed as sealed
+    'expiresAt', round(extract(epoch from k.expires_at) * 1000)::bigint) as material,
+    k.secret_sealed as sealed, k.former_secret_sealed as "formerSealed", k.former_public_key_pem as "formerPem",
+    case when k.former_until > $2::text::timestamptz
+      then to_json(round(extract(epoch from k.former_until) * 1000)::bigint) end as "formerUntil"
   from json_array_elements_text($1::text::json) as i(id)
   cross join lateral (select * from auth.api_keys where id = i.id::uuid limit 1) k
   join auth.users u on u.id = k.user_id
@@ -29,8 +32,12 @@ const readSql = `select k.id::text as id, json_build_object(
 
 interface Row {
   readonly id: string
-  readonly material: Omit<StoredSigningKey, 'secret'>
+  readonly material: Omit<StoredSigningKey, 'secret' | 'former'>
   readonly sealed: string | null
+  readonly formerSealed: string | null
+  readonly formerPem: string | null
+  /** Null when no former material is accepted now. */
+  readonly formerUntil: number | null
 }
 
 /**
@@ -50,15 +57,24 @@ export function createReadMaterial({ database, clock, sealing }: MaterialPorts):
   return async (id) => {
     const row = isApiKeyId(id) ? await readRow(id) : undefined
     if (!row) return undefined
-    return { ...row.material, secret: row.sealed === null ? null : sealing.open(row.sealed, apiKeySecretData(id)) }
+    const open = (sealed: string | null) => (sealed === null ? null : sealing.open(sealed, apiKeySecretData(id)))
+    const { formerUntil: until, formerSealed, formerPem } = row
+    const former = until === null ? null : { secret: open(formerSealed), publicKeyPem: formerPem, until }
+    return { ...row.material, secret: open(row.sealed), former }
   }
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 const dummySecret = 'no API key has this secret'
 
-/** True when `secret` is the secret of this key. Takes the same time when there is no key. */
+/**
+ * True when `secret` is the secret of this key, or the former one while it is accepted. Takes the same time when there
+ * is no key.
+ */
 export function hasSecret(material: StoredSigningKey | undefined, secret: string): boolean {
-  const isEqual = timingSafeEqual(sha256(material?.secret ?? dummySecret), sha256(secret))
-  return isEqual && material?.secret != null
+  const sent = sha256(secret)
+  const isOf = (known: string | null | undefined) =>
+    timingSafeEqual(sha256(known ?? dummySecret), sent) && known != null
+  const [isCurrent, isFormer] = [isOf(material?.secret), isOf(material?.former?.secret)]
+  return isCurrent || isFormer
 }

@@ -8,6 +8,8 @@
  *
  * Of equal refusals only one a minute becomes an entry, with their number, so that clients cannot fill the log.
  */
+import type { NoteWebhookChanges } from '../../shared/protocol/internal-api/webhook-changes.ts'
+import type { NoteWebhookPauses } from '../../shared/protocol/internal-api/webhook-pauses.ts'
 import type { LimitRefusal, NoteRefusal } from '../../shared/protocol/login-throttle/limit-refusals.ts'
 
 /** An event to be logged. The log adds `seq` and `at`. */
@@ -26,10 +28,19 @@ export interface AuditEvent {
   readonly scheme: string | null
   readonly address: string | null
   readonly requestId: string | null
+  /** What an operator gave as the reason, in words; left out or null when there is none. */
+  readonly reason?: string | null
+}
+
+/** An event whose time is not that of its entry. */
+export interface TimedEvent extends AuditEvent {
+  /** RFC 3339 in UTC with milliseconds. */
+  readonly at: string
 }
 
 /** An entry of the log. */
 export interface AuditEntry extends AuditEvent {
+  readonly reason: string | null
   /** Without gaps, from 1. */
   readonly seq: number
   /** The time of the event, RFC 3339 in UTC with milliseconds. For several equal refusals, the time of the last. */
@@ -77,4 +88,21 @@ export const recordRefusals =
   ({ count, ...refusal }) => {
     const event = { ...refusal, action: actions[refusal.scheme], outcome: 'too-many-attempts', requestId: null }
     return audit.recordRefusal(event, count)
+  }
+
+/** Logs webhooks that a deal server paused. */
+export const recordWebhookPauses =
+  (audit: Pick<Audit, 'record'>): NoteWebhookPauses =>
+  async (pauses) => {
+    const nobody = { actor: null, scheme: null, address: null, requestId: null }
+    for (const { id: target, reason: outcome } of pauses) {
+      await audit.record({ ...nobody, action: 'webhook.paused', target, outcome })
+    }
+  }
+
+/** Logs what users did with webhooks at a deal server. */
+export const recordWebhookChanges =
+  (audit: Pick<Audit, 'record'>): NoteWebhookChanges =>
+  async (changes) => {
+    for (const change of changes) await audit.record({ ...change, outcome: 'succeeded' })
   }

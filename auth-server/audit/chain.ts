@@ -21,8 +21,9 @@ export function macUnder(secretsKey: SecretsKey): Mac {
  */
 function canonical(entry: AuditEntry, macBefore: string, keyId: string): string {
   const { action, actor, address, at, outcome, requestId, scheme, seq, target } = entry
-  // Left out when it is 1, because older entries have no count and must keep their MAC.
+  // Left out when they are 1 and null, because older entries have neither and must keep their MAC.
   const count = entry.count === 1 ? undefined : entry.count
+  const reason = entry.reason ?? undefined
   return JSON.stringify({
     action,
     actor,
@@ -32,6 +33,7 @@ function canonical(entry: AuditEntry, macBefore: string, keyId: string): string 
     keyId,
     macBefore,
     outcome,
+    reason,
     requestId,
     scheme,
     seq,

@@ -1,11 +1,13 @@
+import { inArray, sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/protocol/login-throttle/flood-filter.ts'
+import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { auditEntries, auditHead } from '../store/schema.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
-import type { Audit, AuditEntry, AuditEvent, AuditHead } from './audit.ts'
+import type { Audit, AuditEntry, AuditEvent, AuditHead, TimedEvent } from './audit.ts'
 import { holdsKeyOfLog, macUnder } from './chain.ts'
 import { formatAuditHead } from './verify-chain.ts'
 
@@ -19,6 +21,11 @@ export interface ChainedLogPorts {
 
 /** The audit log of one process. Several processes can write at the same time. */
 export interface ChainedLog extends Audit {
+  /**
+   * Logs those of these events whose action and target have no entry yet, and resolves to them. Several servers may
+   * find the same events at the same time: one of them logs each. @throws Unavailable
+   */
+  recordOnce(events: readonly TimedEvent[]): Promise<TimedEvent[]>
   /** Reads the head of the log. @throws Unavailable */
   head(): Promise<AuditHead>
   /**
@@ -49,7 +56,7 @@ const unknownKeyWarning =
  */
 export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   const { database, clock, log } = ports
-  const append = createAppender(ports)
+  const { append, appendOnce } = createAppender(ports)
   const store = gather<Pending, undefined>({
     run: async (entries) => {
       await append(entries)
@@ -92,6 +99,7 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
     check: () => database.checkWrites(),
     record: (event) => logged({ ...cleaned(event), at: rfc3339(clock.now()), count: 1 }),
     recordRefusal: refusals.record,
+    recordOnce: appendOnce,
     start() {
       timer ??= setInterval(() => void eachMinute('over'), intervalMs).unref()
       checking = checkKey()
@@ -152,7 +160,7 @@ interface Linked extends AuditEntry {
  * Appends entries to the chain. If this process wrote the last entry, one statement is enough. Otherwise the process
  * locks the head, and other processes wait. In both cases the numbers have no gaps, and the chain has no branches.
  */
-function createAppender({ database, secretsKeys }: ChainedLogPorts): (entries: readonly Pending[]) => Promise<void> {
+function createAppender({ database, secretsKeys }: ChainedLogPorts) {
   const [secretsKey] = secretsKeys
   const mac = macUnder(secretsKey)
   const link = (entries: readonly Pending[], { count, digest }: AuditHead): Linked[] => {
@@ -164,22 +172,53 @@ function createAppender({ database, secretsKeys }: ChainedLogPorts): (entries: r
     })
   }
   let left: AuditHead | undefined
-  return async (entries) => {
-    const head = left
-    left = undefined
-    const linked = head && link(entries, head)
-    left = linked && (await appendAfter(database, head, linked)) ? headOf(linked) : await appendLocked(entries)
+  return {
+    append: async (entries: readonly Pending[]): Promise<void> => {
+      const head = left
+      left = undefined
+      const linked = head && link(entries, head)
+      const isAppended = linked && (await appendAfter(database, head, linked))
+      left = isAppended
+        ? headOf(linked)
+        : await database.transaction((transaction) => appendLocked(transaction, entries))
+    },
+    appendOnce: async (events: readonly TimedEvent[]): Promise<TimedEvent[]> => {
+      if ((await notLogged(database.drizzle, events)).length === 0) return []
+      return database.transaction(async (transaction) => {
+        // Whoever holds the lock sees every entry.
+        const head = await lockHead(transaction)
+        const missing = await notLogged(transaction, events)
+        const entries = missing.map((event) => ({ ...cleaned(event), at: event.at, count: 1 }))
+        if (entries.length > 0) await insertLinked(transaction, link(entries, head))
+        return missing
+      })
+    },
   }
 
-  function appendLocked(entries: readonly Pending[]): Promise<AuditHead> {
-    return database.transaction(async (transaction) => {
-      const linked = link(entries, await lockHead(transaction))
-      await transaction.insert(auditEntries).values(linked.map((entry) => ({ ...entry, at: new Date(entry.at) })))
-      const { count, digest: lastMac } = headOf(linked)
-      await transaction.update(auditHead).set({ count, mac: lastMac })
-      return { count, digest: lastMac }
-    })
+  async function appendLocked(transaction: Drizzle, entries: readonly Pending[]): Promise<AuditHead> {
+    return insertLinked(transaction, link(entries, await lockHead(transaction)))
   }
+}
+
+/** Inserts entries behind the head, which is locked, and moves the head. */
+async function insertLinked(transaction: Drizzle, linked: readonly Linked[]): Promise<AuditHead> {
+  await transaction.insert(auditEntries).values(linked.map((entry) => ({ ...entry, at: new Date(entry.at) })))
+  const { count, digest: lastMac } = headOf(linked)
+  await transaction.update(auditHead).set({ count, mac: lastMac })
+  return { count, digest: lastMac }
+}
+
+/** The events whose action and target have no entry. */
+async function notLogged(source: Drizzle, events: readonly TimedEvent[]): Promise<TimedEvent[]> {
+  const targets = events.flatMap(({ target }) => (target === null ? [] : [foldUsername(target)]))
+  if (targets.length === 0) return []
+  const { action, target } = auditEntries
+  const logged = await source
+    .select({ action, target })
+    .from(auditEntries)
+    .where(inArray(sql`lower(${target} collate "C")`, targets))
+  const names = new Set(logged.map((entry) => `${entry.action} ${entry.target}`))
+  return events.filter((event) => !names.has(`${event.action} ${event.target}`))
 }
 
 /** Adds the entries and moves the head only if the head is the expected one. */
@@ -187,11 +226,11 @@ const appendSql = `with moved as (
     update auth.audit_head set count = $3::text::bigint, mac = $4::text
     where count = $1::text::bigint and mac = $2::text returning 1)
   insert into auth.audit_entries
-    (seq, at, actor, action, target, outcome, scheme, address, request_id, count, key_id, mac)
+    (seq, at, actor, action, target, outcome, scheme, address, request_id, count, reason, key_id, mac)
   select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count,
-    e."keyId", e.mac
+    e.reason, e."keyId", e.mac
   from moved, json_to_recordset($5::text::json) as e(seq bigint, at timestamptz, actor text, action text, target text,
-    outcome text, scheme text, address text, "requestId" text, count integer, "keyId" text, mac text)
+    outcome text, scheme text, address text, "requestId" text, count integer, reason text, "keyId" text, mac text)
   returning 1 as added`
 
 /** False when the head is another one; nothing is added then. @throws Unavailable */
@@ -225,7 +264,7 @@ const isName = (text: string): boolean => /^[A-Za-z0-9._@-]{1,64}$/.test(text)
  * Replaces a text that has not the form of a name or an id by null: users may type a password in the field for the
  * name.
  */
-const cleaned = (event: AuditEvent): AuditEvent => ({
+const cleaned = (event: AuditEvent): Omit<Refusal, 'at'> => ({
   actor: event.actor !== null && isName(event.actor) ? event.actor : null,
   action: event.action,
   target: event.target !== null && isName(event.target) ? event.target : null,
@@ -233,4 +272,5 @@ const cleaned = (event: AuditEvent): AuditEvent => ({
   scheme: event.scheme,
   address: event.address,
   requestId: event.requestId,
+  reason: event.reason ?? null,
 })

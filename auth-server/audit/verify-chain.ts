@@ -37,6 +37,8 @@ export interface VerifyPorts {
   readonly secretsKeys: SecretsKeys
   /** How many entries are read at once. The default is 1,000. */
   readonly pageSize?: number
+  /** Called after each page: how many entries are checked, out of how many. */
+  readonly onProgress?: (done: number, total: number) => void
 }
 
 /** One statement reads both, because an entry and the head that counts it become visible together. */
@@ -92,11 +94,13 @@ async function walk(ports: VerifyPorts, count: number, knownCount: number | unde
       sound = { count: entry.seq, digest: entry.mac }
       if (sound.count === knownCount) digestAtKnown = sound.digest
     }
+    ports.onProgress?.(sound.count, count)
   }
   return { sound, digestAtKnown }
 }
 
-function faultOf(
+/** The fault of an entry behind a sound part of the log; undefined when it belongs there. */
+export function faultOf(
   { keyId, mac, ...entry }: ChainedEntry,
   sound: AuditHead,
   macs: ReadonlyMap<string, Mac>,
@@ -106,6 +110,20 @@ function faultOf(
   const macOf = macs.get(keyId)
   if (!macOf) return { fault: 'unknown-key', seq }
   return macOf(entry, sound.digest) === mac ? undefined : { fault: 'broken', seq }
+}
+
+/** Says what is wrong, in a sentence that begins in lower case. */
+export const sentenceOf = ({ fault, seq }: AuditFault): string => sentences[fault](seq)
+
+const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> = {
+  missing: (seq) => `entry ${seq} is missing, though there are later ones.`,
+  broken: (seq) => `entry ${seq}, or the one before it, is not what was written.`,
+  'unknown-key': (seq) =>
+    `entry ${seq} was written under a key that is neither in SECRETS_KEY nor in FORMER_SECRETS_KEYS: ` +
+    'nothing from there on can be checked.',
+  'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
+  'beyond-head': (seq) => `entry ${seq} stands behind the end of the log.`,
+  'other-log': (seq) => `this is not the log whose entry ${seq} was the given head: it was written anew.`,
 }
 
 /** The text form of a head, in the server's log and on the command line: `count:digest`. */

@@ -6,13 +6,14 @@ import { Command, CommanderError } from 'commander'
 import { systemClock } from '../../shared/platform/clock.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
 import { InvalidSettings } from '../../shared/platform/settings/settings.ts'
+import { createOutcome, type Explain, exitCodes, type Outcome } from '../../shared/platform/terminal/outcome.ts'
+import { createTerminal, type TerminalStreams } from '../../shared/platform/terminal/terminal.ts'
 import type { readOperatorConfig } from '../config.ts'
+import { StepError } from '../key-ring/life-cycle.ts'
 import { createWithAdmin } from './http/admin-client.ts'
 import { createHttpClient } from './http/http-client.ts'
 import type { OpenAuthData } from './offline/auth-data.ts'
 import { withText } from './terminal/help.ts'
-import { createOutcome, exitCodes, type Outcome } from './terminal/outcome.ts'
-import { createTerminal, type TerminalStreams } from './terminal/terminal.ts'
 
 type Configuration = ReturnType<typeof readOperatorConfig>
 
@@ -70,12 +71,16 @@ export async function createProgram(
       'the PEM file of a private certificate authority.',
     'Exit codes: 0 done, 1 refused or failed, with the reason, 2 wrong usage or settings.',
   )
-  const outcome = createOutcome(streams, () => program.opts().json === true)
+  const outcome = createOutcome(streams, () => program.opts().json === true, explainStep)
   const named = groups.find(({ name }) => name === parameters.find((parameter) => !parameter.startsWith('-')))
   const ports = portsOf(config, { streams, outcome })
   for (const { add } of named ? [named] : groups) await add(program, ports)
   return { program, outcome }
 }
+
+/** A step that the key ring does not allow now. */
+const explainStep: Explain = (error) =>
+  error instanceof StepError ? [exitCodes.refused, `Refused: ${error.message}`] : undefined
 
 /** Moves ids of keys to the end, behind `--`. One id in 64 begins with a hyphen and would be read as an option. */
 function keyIdsLast(parameters: readonly string[]): readonly string[] {
@@ -106,12 +111,14 @@ function portsOf(
   }
   return {
     ...outcome,
-    operation: { ...config.keyRing, clock },
+    operation: { ...config.keyRing, clock, operator: config.operator },
+    operator: config.operator,
     authUrl,
     fetch,
     clock,
     ids: createIdSource(clock),
     terminal,
+    output: streams.output,
     withAdmin: createWithAdmin({ ...outcome, send: createHttpClient({ authUrl, fetch }), admin, terminal }),
     openAuthData,
     hashing: { hash },

@@ -10,8 +10,10 @@ import { gather } from '../../shared/platform/concurrency/gather.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import type { VerificationKeys } from '../../shared/protocol/access-token/verify-access-token.ts'
 import { joinDigests, keySetDigest } from '../../shared/protocol/internal-api/published-keys.ts'
+import { operationsOf } from './key-operations.ts'
 import { type KeyEntry, type KeyUse, keyRingFileName, parseKeyRingFile } from './keyring-file.ts'
 import { type KeyRingPlace, type LoadedKey, loadKeys, readKeyRingText } from './load-key-ring.ts'
+import { type NotedOperation, withNotes } from './operator-notes.ts'
 
 /** A public key as JWK, with public members only (RFC 7517 §4, RFC 7518 §6.3.1). */
 export interface PublicJwk {
@@ -43,6 +45,8 @@ export interface KeyRing {
   publicKeyPem(kid: string): string | undefined
   /** Every key of the ring, removed keys too. */
   status(): readonly KeyStatus[]
+  /** Every operation that the keys of the ring went through, with the notes of operators. Never rejects. */
+  operations(): Promise<NotedOperation[]>
   /** The digest of the published keys of both uses (`shared/protocol/internal-api/published-keys.ts`). */
   publishedKeys(): string
   /** Reads the folder now. Resolves when the ring in the folder is in use, or cannot be used. */
@@ -127,6 +131,10 @@ class WatchedKeyRing implements KeyRing {
   status(): readonly KeyStatus[] {
     const { keys } = parseKeyRingFile(this.#snapshot.text, keyRingFileName)
     return keys.map(({ file: _file, ...status }) => status)
+  }
+
+  operations(): Promise<NotedOperation[]> {
+    return withNotes(this.#place.directory, operationsOf(this.status()))
   }
 
   publishedKeys(): string {

@@ -34,8 +34,14 @@ export class StepError extends Error {
   override readonly name = 'StepError'
 }
 
+/** What the next steps depend on: a key of a ring, without its file. */
+export type KeyState = Pick<KeyEntry, 'kid' | 'use' | 'state' | 'publishedAt' | 'activatedAt' | 'removeAt'>
+
 /** The next steps of every use, the earliest first. */
-export function nextSteps({ keys }: KeyRingFile, rules: LifeCycleRules): Step[] {
+export function nextSteps(
+  { keys }: { readonly keys: readonly KeyState[] },
+  rules: Pick<LifeCycleRules, 'maxAgeMs'>,
+): Step[] {
   const steps = keyUses.flatMap((use) => {
     const ofUse = keys.filter((key) => key.use === use)
     const removals = ofUse
@@ -47,14 +53,18 @@ export function nextSteps({ keys }: KeyRingFile, rules: LifeCycleRules): Step[] 
 }
 
 /** The step towards the next active key: promote the oldest pending key, or generate a new key. */
-function succession(ofUse: readonly KeyEntry[], use: KeyUse, { maxAgeMs }: LifeCycleRules): Step[] {
+function succession(ofUse: readonly KeyState[], use: KeyUse, { maxAgeMs }: Pick<LifeCycleRules, 'maxAgeMs'>): Step[] {
   const [pending] = ofUse.filter(({ state }) => state === 'pending').toSorted(byPublication)
   if (pending) return [{ do: 'promote', use, kid: pending.kid, dueAt: timeOf(pending.publishedAt) + publicationMs }]
   const active = ofUse.find(({ state }) => state === 'active')
   return active ? [{ do: 'generate', use, dueAt: timeOf(active.activatedAt) + maxAgeMs }] : []
 }
 
-const byPublication = (a: KeyEntry, b: KeyEntry) => timeOf(a.publishedAt) - timeOf(b.publishedAt)
+/** The next step of this key; for an active key, that its successor is made. */
+export const stepFor = (key: Pick<KeyEntry, 'kid' | 'use' | 'state'>, steps: readonly Step[]): Step | undefined =>
+  steps.find((step) => (step.do === 'generate' ? key.state === 'active' && step.use === key.use : step.kid === key.kid))
+
+const byPublication = (a: KeyState, b: KeyState) => timeOf(a.publishedAt) - timeOf(b.publishedAt)
 
 const timeOf = (time: string | null): number => (time === null ? 0 : Date.parse(time))
 

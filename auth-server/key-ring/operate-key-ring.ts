@@ -4,13 +4,15 @@
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock } from '../../shared/platform/clock.ts'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { lockDataFolder } from '../../shared/platform/embedded/data-lock.ts'
 import { withFilesOf } from '../../shared/platform/operator-error.ts'
 import { newKeyPair, replaceKeyRing, writePrivately } from './key-files.ts'
+import { operationsBetween } from './key-operations.ts'
 import { type KeyEntry, KeyRingError, type KeyRingFile, type KeyUse, parseKeyRingFile } from './keyring-file.ts'
 import * as lifeCycle from './life-cycle.ts'
 import { type KeyRingPlace, loadKeys, readKeyRingText } from './load-key-ring.ts'
+import { addNotes } from './operator-notes.ts'
 
 /** The folder of the ring, the rules of its life cycle, and the size of new keys. */
 export interface KeyRingOperation extends KeyRingPlace {
@@ -18,6 +20,10 @@ export interface KeyRingOperation extends KeyRingPlace {
   readonly bits: number
   readonly rules: lifeCycle.LifeCycleRules
   readonly clock: Clock
+  /** The name of the operator, for the audit log; undefined when it is not known. */
+  readonly operator?: string | undefined
+  /** Why the operator does it, for the audit log. */
+  readonly reason?: string | undefined
 }
 
 /** Reads the ring in the folder, and opens and checks every key. @throws KeyRingError */
@@ -108,8 +114,22 @@ async function requireUnchanged({ directory }: KeyRingPlace, ring: KeyRingFile):
   throw new KeyRingError(`${directory} was changed by another process just now; look at keys status and try again`)
 }
 
+/** Notes who does this and why, before it is done. */
+async function note(
+  { directory, clock, operator, reason }: KeyRingOperation,
+  before: KeyRingFile,
+  next: KeyRingFile,
+): Promise<void> {
+  const by = { at: rfc3339(clock.now()), operator: operator ?? null }
+  const notes = operationsBetween(before.keys, next.keys).map(({ operation, kid, reason: ofRing }) => ({
+    ...{ operation, kid, ...by, reason: reason ?? ofRing },
+  }))
+  await addNotes(directory, notes)
+}
+
 async function replace(operation: KeyRingOperation, before: KeyRingFile, next: KeyRingFile): Promise<void> {
   await requireUnchanged(operation, before)
+  await note(operation, before, next)
   await replaceKeyRing(operation.directory, next)
   const gone = next.keys.filter(({ state }) => state === 'removed')
   for (const { file } of gone) await rm(join(operation.directory, file), { force: true })

@@ -4,9 +4,11 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { LoginThrottle } from '../../shared/protocol/login-throttle/login-throttle.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
 import type { Sealing } from '../store/sealing.ts'
 import type { Tokens } from '../tokens/create-tokens.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import type { Role } from '../users/rights.ts'
 import { createPasswordChanges } from './change-password.ts'
 import { createKeySignedLogin } from './key-signed-login.ts'
 import { createLoginLists } from './list-logins.ts'
@@ -27,6 +29,7 @@ export interface LoginsSettings extends LoginLifetimes {
   readonly sessionIdleTtlSeconds: number
   readonly sessionMaxTtlSeconds: number
   readonly maxLoginsPerUser: number
+  readonly secondFactorRoles: readonly Role[]
 }
 
 /** The systems that logins use. */
@@ -40,6 +43,7 @@ export interface LoginsPorts {
   readonly hashing: PasswordHashing
   readonly sealing: Sealing
   readonly tokens: Tokens
+  readonly secondFactors: AskAtLogin
 }
 
 /** The functions of this folder, wired together. */
@@ -49,8 +53,8 @@ export type Logins = ReturnType<typeof createLogins>
 export function createLogins(settings: LoginsSettings, { tokens, ...given }: LoginsPorts) {
   const { database } = given
   const { sessionIdleTtlSeconds, sessionMaxTtlSeconds, maxLoginsPerUser, keySignedTokenTtlSeconds } = settings
-  const refreshTokenFamilies = createRefreshTokenFamilies(database)
-  const sessionStore = createSessionStore(database)
+  const refreshTokenFamilies = createRefreshTokenFamilies(database, settings.secondFactorRoles)
+  const sessionStore = createSessionStore(database, settings.secondFactorRoles)
   const sessions = createStoredSessions({ ...given, sessionStore, sessionIdleTtlSeconds })
   const ports = {
     ...given,

@@ -1,10 +1,11 @@
 /**
- * Deletes expired logins and sessions. A login stays until every server, with any clock, refuses its tokens as expired.
+ * Deletes expired logins, sessions and links for forgotten passwords. A login stays until every server, with
+ * any clock, refuses its tokens as expired.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
-import { loginExpiry, loginFamilies, sessions } from '../store/schema.ts'
+import { loginExpiry, loginFamilies, passwordResets, sessions } from '../store/schema.ts'
 import { tokensAliveSince } from '../users/principal-record.ts'
 
 /** Deletes refresh token families whose tokens have all expired, for the slowest clock too. */
@@ -24,3 +25,7 @@ export const createSessionExpiry = (clock: Clock): HousekeepingJob =>
     expiresAt: sessions.expiresAt,
     expiredBy: () => tokensAliveSince(clock),
   })
+
+/** Deletes links for forgotten passwords that were not used. */
+export const createPasswordResetExpiry = (): HousekeepingJob =>
+  expiryJob({ name: 'expired password resets', table: passwordResets, expiresAt: passwordResets.expiresAt })

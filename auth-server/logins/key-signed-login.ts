@@ -7,6 +7,7 @@ import type { TokenPasswordHash } from '../../shared/protocol/key-signed-token/k
 import { digestTokenPassword } from '../../shared/protocol/key-signed-token/token-password.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
 import type { IssueKeySignedToken } from '../tokens/key-signed-tokens.ts'
 import { type PasswordHolder, rehashPassword, type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
@@ -43,13 +44,15 @@ export interface KeySignedLoginPorts extends VerifyPasswordPorts {
   readonly keySignedTokenTtlSeconds: number
   readonly clock: Clock
   readonly ids: IdSource
+  readonly secondFactors: AskAtLogin
 }
 
 /**
  * Issues a key-signed token for name and password.
  *
  * @throws ProblemError `invalid-credentials`, with the same content and after the same time, for an unknown user, a
- *   wrong password, a disabled user and a user without a password
+ *   wrong password, a disabled user and a user without a password; `scheme-without-second-factor` for a user who needs
+ *   a second factor, which such a token cannot carry
  * @throws Unavailable
  */
 export type LogInKeySigned = (login: KeySignedLogin) => Promise<IssuedKeySignedToken>
@@ -63,6 +66,7 @@ export function createKeySignedLogin(ports: KeySignedLoginPorts): LogInKeySigned
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const holder = await verifyPassword(ports, login)
       if (!holder) break
+      await refuseWithFactor(ports, holder)
       const sub = login.include.includes('username') ? holder.username : null
       const generation = await generationOf(ports.database, { holder, principal: sub ?? anonymousUsername })
       if (generation === undefined) continue
@@ -73,6 +77,15 @@ export function createKeySignedLogin(ports: KeySignedLoginPorts): LogInKeySigned
     }
     throw new ProblemError('invalid-credentials', 'The user name or the password is not right.')
   }
+}
+
+/** @throws ProblemError `scheme-without-second-factor` */
+async function refuseWithFactor({ secondFactors }: KeySignedLoginPorts, holder: PasswordHolder): Promise<void> {
+  if (!(await secondFactors.isRequired(holder.userId))) return
+  throw new ProblemError(
+    'scheme-without-second-factor',
+    'This user needs a second factor, which a key-signed token cannot carry. Log in with POST /login.',
+  )
 }
 
 const generationSql = `select p.generation from auth.users u, auth.principals p

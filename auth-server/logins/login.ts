@@ -1,6 +1,8 @@
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { AskAtLogin, FactorRequest, SecondFactorAnswer } from '../second-factors/ask-at-login.ts'
+import { invalidFactor } from '../second-factors/ask-at-login.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { LoginGeneration } from '../users/principal-change.ts'
@@ -29,7 +31,12 @@ export const storedUserAgent = (userAgent: string | undefined): string | undefin
   userAgent?.replaceAll('\0', '').slice(0, maxUserAgentLength)
 
 /** A request to log in. */
-export interface LoginRequest extends PasswordAttempt {
+export interface LoginRequest extends Omit<PasswordAttempt, 'password'> {
+  /** Undefined: the challenge in `answer` stands for it. */
+  readonly password: string | undefined
+  /** The second factor, or the part of it that the request has. */
+  readonly answer?: SecondFactorAnswer
+  readonly onFactor?: FactorRequest['onFactor']
   readonly userAgent?: string | undefined
   /** Called with the user's id when the login has started. */
   readonly proved?: (userId: string) => void
@@ -40,6 +47,7 @@ export interface LoginRequest extends PasswordAttempt {
 /** The systems and settings that a login uses. */
 export interface LoginPorts extends VerifyPasswordPorts, MakeRoomPorts {
   readonly refreshTokenFamilies: RefreshTokenFamilies
+  readonly secondFactors: AskAtLogin
   readonly issueAccessToken: IssueAccessToken
   readonly refreshTokens: RefreshTokens
   readonly lifetimes: LoginLifetimes
@@ -48,11 +56,11 @@ export interface LoginPorts extends VerifyPasswordPorts, MakeRoomPorts {
 }
 
 /**
- * Logs in with name and password.
+ * Logs in with name and password, and with a second factor where the user needs one.
  *
  * @throws ProblemError `invalid-credentials`, with the same content and after the same time, for an unknown user, a
  *   wrong password, a disabled user and a user without a password; `too-many-attempts`; `too-many-logins` when too many
- *   revoked ids of the user are still remembered
+ *   revoked ids of the user are still remembered; those of the second factor (`second-factors/ask-at-login.ts`)
  * @throws Unavailable
  */
 export type LogIn = (request: LoginRequest) => Promise<TokenResponse>
@@ -61,7 +69,7 @@ export type LogIn = (request: LoginRequest) => Promise<TokenResponse>
 export const createLogIn =
   (ports: LoginPorts): LogIn =>
   (request) =>
-    proveAndStart(ports, request, (holder) => startLogin(ports, holder, request))
+    proveAndStart(ports, request, (holder, factor) => startLogin(ports, { ...holder, factor }, request))
 
 /** A login or session that has started, with the result for the client. */
 export interface Started<Result> {
@@ -69,36 +77,64 @@ export interface Started<Result> {
   readonly result: Result
 }
 
+/** The systems that the proof of a user takes. */
+export type ProvePorts = VerifyPasswordPorts &
+  MakeRoomPorts &
+  Pick<LoginPorts, 'refreshTokenFamilies' | 'secondFactors'>
+
 /**
- * Checks the password, starts a login or session with `start`, and revokes the oldest logins above the limit. `start`
- * returns undefined when the user was changed since the check.
+ * Checks password and second factor, starts a login or session with `start`, and revokes the oldest logins above the
+ * limit. `start` returns undefined when the user was changed since the check. A factor is used once, so later attempts
+ * of the same request go on with it.
  * @throws ProblemError as `LogIn`; Unavailable
  */
 export async function proveAndStart<Result>(
-  ports: VerifyPasswordPorts & MakeRoomPorts & Pick<LoginPorts, 'refreshTokenFamilies'>,
+  ports: ProvePorts,
   request: LoginRequest,
-  start: (holder: PasswordHolder) => Promise<Started<Result> | undefined>,
+  start: (holder: PasswordHolder, factor: string | null) => Promise<Started<Result> | undefined>,
 ): Promise<Result> {
+  let given: { readonly userId: string; readonly factor: string } | undefined
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const holder = await verifyPassword(ports, request)
+    const holder = await holderOf(ports, request)
     if (!holder) break
     await refuseTooManyLogins(ports, holder)
-    const started = await start(holder)
+    const { userId } = holder
+    const known = given?.userId === userId ? given.factor : undefined
+    const factor = known ?? (await ports.secondFactors.require(holder, { answer: {}, ...request }))
+    if (factor === undefined) continue
+    given = factor === null ? undefined : { userId, factor }
+    const started = await start(holder, factor)
     if (started) {
-      const { userId, username } = holder
-      request.proved?.(userId)
-      const displaced = await makeRoom(ports, { userId, username, login: started.login })
-      if (displaced.length > 0) await request.onDisplaced?.(displaced, username)
-      await rehashPassword(ports, holder, request.password)
+      await afterStart(ports, request, { holder, login: started.login })
       return started.result
     }
   }
+  if (request.password === undefined) throw invalidFactor()
   throw new ProblemError('invalid-credentials', 'The user name or the password is not right.')
+}
+
+/** The user whose password the request, or its challenge, proves. */
+async function holderOf(ports: ProvePorts, request: LoginRequest): Promise<PasswordHolder | undefined> {
+  const { password, answer } = request
+  if (password !== undefined) return verifyPassword(ports, { ...request, password })
+  return answer?.challenge === undefined ? undefined : ports.secondFactors.resume(answer.challenge)
+}
+
+async function afterStart(
+  ports: ProvePorts,
+  request: LoginRequest,
+  { holder, login }: { readonly holder: PasswordHolder; readonly login: LoginGeneration },
+): Promise<void> {
+  const { userId, username } = holder
+  request.proved?.(userId)
+  const displaced = await makeRoom(ports, { userId, username, login })
+  if (displaced.length > 0) await request.onDisplaced?.(displaced, username)
+  if (request.password !== undefined) await rehashPassword(ports, holder, request.password)
 }
 
 async function startLogin(
   ports: LoginPorts,
-  holder: PasswordHolder,
+  holder: PasswordHolder & { readonly factor: string | null },
   { clientAddress, userAgent }: LoginRequest,
 ): Promise<Started<TokenResponse> | undefined> {
   const issuedAt = unixSeconds(ports.clock.now())
@@ -109,6 +145,7 @@ async function startLogin(
     id,
     userId: holder.userId,
     passwordHash: holder.passwordHash,
+    factor: holder.factor,
     expiresAt,
     times,
     clientAddress,

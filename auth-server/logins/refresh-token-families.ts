@@ -4,6 +4,8 @@
  */
 import { validate as isUuid } from 'uuid'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import type { Role } from '../users/rights.ts'
+import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
 import { createRotate, type Rotate } from './rotate-families.ts'
 
@@ -13,6 +15,8 @@ export interface NewRefreshTokenFamily {
   readonly userId: string
   /** The hash that the password was checked against. If another one is stored now, the check is void. */
   readonly passwordHash: string
+  /** The RFC 8176 value of the second factor; null for a login without one. */
+  readonly factor: string | null
   readonly expiresAt: number
   readonly times: TokenTimes
   readonly clientAddress: string | undefined
@@ -68,28 +72,35 @@ export const acceptedSqlOf = (alias: string): string => `u.enabled and p.user_id
 
 const acceptedSql = acceptedSqlOf('f')
 
-const startSql = `insert into auth.login_families (id, user_id, username_folded, generation, created_at, last_used_at,
-    expires_at, refresh_expires_at, tokens_expire_at, client_address, user_agent)
+/** The lock makes a change of the user wait, so that its record has this login too. */
+const startSql = (
+  demand: string,
+) => `insert into auth.login_families (id, user_id, username_folded, generation, created_at, last_used_at,
+    expires_at, refresh_expires_at, tokens_expire_at, client_address, user_agent, second_factor)
   select $1::text::uuid, u.id, p.username_folded, p.generation, $4::text::timestamptz, $4::text::timestamptz,
-    $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text
+    $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text, $10::text
   from auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id
   where u.id = $2::text::uuid and u.password_hash = $3::text and u.enabled
+    and ($10::text is not null or not ${demand})
+  for share of u
   returning generation`
 
-const findSql = `select json_build_object('id', f.id, 'username', u.username, 'generation', f.generation,
+const findSql = (
+  accepted: string,
+) => `select json_build_object('id', f.id, 'username', u.username, 'generation', f.generation,
     'counter', f.counter, 'rotatedAt', ${milliseconds('f.rotated_at')}, 'expiresAt', ${milliseconds('f.expires_at')},
     'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')},
-    'alive', f.ended_at is null and ${acceptedSql}) as family
+    'alive', f.ended_at is null and ${accepted}) as family
   from auth.login_families f join auth.users u on u.id = f.user_id
     join auth.principals p on p.username_folded = f.username_folded
   where f.id = $1::text::uuid`
 
-const repeatSql = `update auth.login_families f
+const repeatSql = (accepted: string) => `update auth.login_families f
   set tokens_expire_at = greatest(f.tokens_expire_at, $4::text::timestamptz)
   from auth.users u, auth.principals p
   where f.id = $1::text::uuid and f.counter = $2::int + 1 and f.ended_at is null
     and f.rotated_at >= $3::text::timestamptz
-    and u.id = f.user_id and p.username_folded = f.username_folded and ${acceptedSql}
+    and u.id = f.user_id and p.username_folded = f.username_folded and ${accepted}
   returning json_build_object('sealed', f.successor_sealed,
     'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')}) as repeated`
 
@@ -110,21 +121,26 @@ const revokedSql = `select json_build_object('count', count(*),
 export const foreignKeyViolation = '23503'
 
 /** Creates the store over this database. */
-export function createRefreshTokenFamilies(database: Database): RefreshTokenFamilies {
+export function createRefreshTokenFamilies(
+  database: Database,
+  secondFactorRoles: readonly Role[] = [],
+): RefreshTokenFamilies {
+  const demand = secondFactorDemandSql(secondFactorRoles)
+  const accepted = `${acceptedSql} and (f.second_factor is not null or not ${demand})`
   return {
-    start: (family) => startFamily(database, family),
+    start: (family) => startFamily(database, family, demand),
 
     async find(id) {
       if (!isUuid(id)) return undefined
-      const rows = await database.query<{ family: RefreshTokenFamily }>(findSql, [id])
+      const rows = await database.query<{ family: RefreshTokenFamily }>(findSql(accepted), [id])
       return rows[0]?.family
     },
 
-    rotate: createRotate(database, acceptedSql),
+    rotate: createRotate(database, accepted),
 
     async repeat(id, { counter, rotatedSince, accessExpiresAt }) {
       const parameters = [id, counter, timestamp(rotatedSince), fromSeconds(accessExpiresAt)]
-      const rows = await database.write<{ repeated: Repeated }>(repeatSql, parameters)
+      const rows = await database.write<{ repeated: Repeated }>(repeatSql(accepted), parameters)
       return rows[0]?.repeated
     },
 
@@ -138,10 +154,11 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
 async function startFamily(
   database: Database,
   family: NewRefreshTokenFamily,
+  demand: string,
 ): Promise<{ generation: number } | undefined> {
   const { times } = family
   try {
-    const rows = await database.write<{ generation: number }>(startSql, [
+    const rows = await database.write<{ generation: number }>(startSql(demand), [
       family.id,
       family.userId,
       family.passwordHash,
@@ -151,6 +168,7 @@ async function startFamily(
       fromSeconds(times.accessExpiresAt),
       family.clientAddress ?? null,
       family.userAgent ?? null,
+      family.factor,
     ])
     return rows[0]
   } catch (error) {

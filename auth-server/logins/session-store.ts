@@ -6,6 +6,8 @@ import { type Database, DatabaseError } from '../../shared/platform/database/dat
 import { requireTimeline } from '../../shared/platform/database/timeline.ts'
 import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
 import { instanceIdSql } from '../users/change-counter.ts'
+import type { Role } from '../users/rights.ts'
+import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
 import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
 /** A new session. Times in milliseconds. */
@@ -15,6 +17,8 @@ export interface NewSession {
   readonly userId: string
   /** The hash that the password was checked against. If another one is stored now, the check is void. */
   readonly passwordHash: string
+  /** The RFC 8176 value of the second factor; null for a login without one. */
+  readonly factor: string | null
   readonly createdAt: number
   readonly expiresAt: number
   readonly clientAddress: string
@@ -50,13 +54,16 @@ export interface SessionOwner {
   readonly username: string
 }
 
-const startSql = `with started as (
+/** The lock makes a change of the user wait, so that its record has this session too. */
+const startSql = (demand: string) => `with started as (
     insert into auth.sessions (id, key_hash, user_id, username_folded, generation, created_at, last_used_at,
-      expires_at, client_address, user_agent)
+      expires_at, client_address, user_agent, second_factor)
     select $1::text::uuid, $2::text, u.id, p.username_folded, p.generation, $5::text::timestamptz,
-      $5::text::timestamptz, $6::text::timestamptz, $7::text, $8::text
+      $5::text::timestamptz, $6::text::timestamptz, $7::text, $8::text, $9::text
     from auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id
     where u.id = $3::text::uuid and u.password_hash = $4::text and u.enabled
+      and ($9::text is not null or not ${demand})
+    for share of u
     returning username_folded, generation)
   select json_build_object('generation', s.generation, 'version', p.change_number) as session,
     ${instanceIdSql} as "instanceId"
@@ -80,19 +87,26 @@ const ownerSql = `select s.id::text as id, u.username from auth.sessions s join 
   where s.key_hash = $1`
 
 /** Creates the store over this database. */
-export const createSessionStore = (database: Pick<Database, 'query' | 'write'>): SessionStore => ({
+export const createSessionStore = (
+  database: Pick<Database, 'query' | 'write'>,
+  secondFactorRoles: readonly Role[] = [],
+): SessionStore => ({
   async start(session) {
     try {
-      const rows = await database.write<FoundSession<{ version: number; generation: number }>>(startSql, [
-        session.id,
-        session.keyHash,
-        session.userId,
-        session.passwordHash,
-        timestamp(session.createdAt),
-        timestamp(session.expiresAt),
-        session.clientAddress,
-        session.userAgent ?? null,
-      ])
+      const rows = await database.write<FoundSession<{ version: number; generation: number }>>(
+        startSql(secondFactorDemandSql(secondFactorRoles)),
+        [
+          session.id,
+          session.keyHash,
+          session.userId,
+          session.passwordHash,
+          timestamp(session.createdAt),
+          timestamp(session.expiresAt),
+          session.clientAddress,
+          session.userAgent ?? null,
+          session.factor,
+        ],
+      )
       return ofInstance(rows[0])
     } catch (error) {
       if (error instanceof DatabaseError && error.sqlState === foreignKeyViolation) return undefined

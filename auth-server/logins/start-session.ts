@@ -5,17 +5,14 @@ import {
   sessionKeyBytes,
   sessionKeyHash,
 } from '../../shared/protocol/authentication/session/session-times.ts'
-import { type LoginRequest, proveAndStart, type Started, storedUserAgent } from './login.ts'
-import type { MakeRoomPorts } from './make-room.ts'
-import type { RefreshTokenFamilies } from './refresh-token-families.ts'
+import { type LoginRequest, type ProvePorts, proveAndStart, type Started, storedUserAgent } from './login.ts'
 import { revokeSession } from './revoke-login.ts'
 import type { SessionOwner, SessionStore } from './session-store.ts'
 import type { StoredSessions } from './use-session.ts'
-import type { PasswordHolder, VerifyPasswordPorts } from './verify-password.ts'
+import type { PasswordHolder } from './verify-password.ts'
 
 /** The systems and the setting that the start of a session uses. */
-export interface StartSessionPorts extends VerifyPasswordPorts, MakeRoomPorts {
-  readonly refreshTokenFamilies: RefreshTokenFamilies
+export interface StartSessionPorts extends ProvePorts {
   readonly sessionStore: SessionStore
   readonly sessions: Pick<StoredSessions, 'remember'>
   readonly clock: Clock
@@ -56,11 +53,11 @@ const maxReplaced = 2
 export const createStartSession =
   (ports: StartSessionPorts): StartSession =>
   (request) =>
-    proveAndStart(ports, request, (holder) => start(ports, holder, request))
+    proveAndStart(ports, request, (holder, factor) => start(ports, { ...holder, factor }, request))
 
 async function start(
   ports: StartSessionPorts,
-  { userId, username, passwordHash }: PasswordHolder,
+  { userId, username, passwordHash, factor }: PasswordHolder & { readonly factor: string | null },
   { clientAddress, userAgent, replacedKeys }: SessionRequest,
 ): Promise<Started<StartedSession> | undefined> {
   const { sessionStore, sessions, clock, ids, sessionMaxTtlSeconds } = ports
@@ -72,6 +69,7 @@ async function start(
     keyHash,
     userId,
     passwordHash,
+    factor,
     createdAt,
     expiresAt,
     clientAddress,

@@ -91,7 +91,8 @@ export function createClientAuthentication(ports: ClientPorts): AuthenticateClie
 
 async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): Promise<StoredSigningKey | undefined> {
   const key = await ports.apiKeys.material(assertion.clientId)
-  if (key?.publicKeyPem == null || !assertion.isSignedBy(key.publicKeyPem)) return undefined
+  const accepted = [key?.publicKeyPem, key?.former?.publicKeyPem]
+  if (!accepted.some((pem) => pem != null && assertion.isSignedBy(pem))) return undefined
   return (await useOnce(ports, assertion)) ? key : undefined
 }
 

@@ -4,7 +4,7 @@
  */
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
-/** The codes of RFC 6749 §5.2. */
+/** The codes of RFC 6749 §5.2, and of RFC 8707 §2. */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -12,6 +12,7 @@ export type OAuthErrorCode =
   | 'unauthorized_client'
   | 'unsupported_grant_type'
   | 'invalid_scope'
+  | 'invalid_target'
 
 /** A refusal with an error code of OAuth. */
 export class OAuthError extends ProblemError<OAuthErrorCode> {}

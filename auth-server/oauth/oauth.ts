@@ -11,12 +11,14 @@ import {
 } from './client-credentials.ts'
 import { type AuthenticateClient, type ClientPorts, createClientAuthentication } from './clients.ts'
 import { type ActiveToken, type InspectPorts, issueOfToken, readActiveToken, type TokenIssue } from './inspect-token.ts'
+import { createResourceRule, type RequireResource } from './resource-rule.ts'
 import { createTokenRevocation, type RevokeToken, type RevokeTokenPorts } from './revoke-token.ts'
 
 /** The services behind the OAuth endpoints. */
 export interface OAuth {
   readonly authenticateClient: AuthenticateClient
   readonly grantClientCredentials: GrantClientCredentials
+  readonly requireResource: RequireResource
   /** Undefined when no server would accept the token now. @throws Unavailable */
   readActiveToken(token: string): Promise<ActiveToken | undefined>
   readonly revokeToken: RevokeToken
@@ -28,6 +30,7 @@ export interface OAuth {
 export interface OAuthSettings {
   readonly issuer: string
   readonly publicOrigin: string
+  readonly publicOrigins: Readonly<Record<string, string>>
   readonly schemes: readonly SchemeName[]
   readonly accessTokenTtlSeconds: number
 }
@@ -63,6 +66,7 @@ export function createOAuth(settings: OAuthSettings, given: OAuthPorts): OAuth {
   return {
     authenticateClient: createClientAuthentication(ports),
     grantClientCredentials: createClientCredentialsGrant(ports),
+    requireResource: createResourceRule(Object.values(settings.publicOrigins)),
     revokeToken: createTokenRevocation(ports),
     readActiveToken: (token) => readActiveToken(ports, token),
     issueOfToken: (token) => issueOfToken(ports, token),

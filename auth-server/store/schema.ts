@@ -3,10 +3,10 @@
  * file. The folders that use the tables explain how rows belong together.
  *
  * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
- * `login_families`, `sessions`, `api_keys` and `digest_secrets`, then `principal_change_counter`. `audit_head` is
- * locked in transactions of its own.
+ * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets` and `second_factors`, then
+ * `principal_change_counter`. `audit_head` is locked in transactions of its own.
  */
-import { sql } from 'drizzle-orm'
+import { type SQLWrapper, sql } from 'drizzle-orm'
 import {
   bigint,
   boolean,
@@ -26,6 +26,9 @@ import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/au
 export const authSchema = pgSchema('auth')
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
+
+/** SQL for a name in the form for lookups (`foldUsername`). */
+const folded = (name: SQLWrapper) => sql`lower(${name} collate "C")`
 
 /** The users. Times come from the server's clock, not from PostgreSQL. */
 export const users = authSchema.table(
@@ -100,6 +103,8 @@ export const principalChangeCounter = authSchema.table(
      * beside the original, with the same Redis, needs a new id.
      */
     instanceId: uuid('installation_id').notNull().defaultRandom(),
+    /** SECOND_FACTOR_ROLES as the records were made by; null: none. */
+    secondFactorRoles: text('second_factor_roles').array(),
   },
   (table) => [check('principal_change_counter_single', sql`${table.id} = 1`)],
 )
@@ -139,6 +144,8 @@ export const loginFamilies = authSchema.table(
     tokensExpireAt: time('tokens_expire_at').notNull(),
     clientAddress: text('client_address'),
     userAgent: text('user_agent'),
+    /** The second factor of the login (RFC 8176 value); null for a login by password alone. */
+    secondFactor: text('second_factor'),
     endedAt: time('ended_at'),
     endedReason: text('ended_reason', { enum: ['logout', 'reuse', 'administrator', 'displaced'] }),
   },
@@ -176,6 +183,8 @@ export const sessions = authSchema.table(
     expiresAt: time('expires_at').notNull(),
     clientAddress: text('client_address'),
     userAgent: text('user_agent'),
+    /** The second factor of the login (RFC 8176 value); null for a login by password alone. */
+    secondFactor: text('second_factor'),
     endedAt: time('ended_at'),
     endedReason: text('ended_reason', { enum: ['logout', 'replaced', 'administrator', 'displaced'] }),
   },
@@ -206,6 +215,10 @@ export const apiKeys = authSchema.table(
     secretSealed: text('secret_sealed'),
     /** The public key of kind `rsa`: SPKI PEM. */
     publicKeyPem: text('public_key_pem'),
+    /** The material before the last rotation, which is accepted until `former_until`. */
+    formerSecretSealed: text('former_secret_sealed'),
+    formerPublicKeyPem: text('former_public_key_pem'),
+    formerUntil: time('former_until'),
     requireBodyHash: boolean('require_body_hash').notNull(),
     /** The rights of the key, of those that its owner has; null: all of them. */
     rights: text().array(),
@@ -221,6 +234,7 @@ export const apiKeys = authSchema.table(
     index('api_keys_user_id').on(table.userId, table.createdAt, table.id),
     index('api_keys_all').on(table.createdAt, table.id),
     index('api_keys_revoked').on(table.revokedAt).where(sql`${table.revokedAt} is not null`),
+    index('api_keys_expiring').on(table.expiresAt).where(sql`${table.revokedAt} is null`),
     check(
       'api_keys_material',
       sql`case ${table.kind} when 'hmac' then ${table.secretSealed} is not null and ${table.publicKeyPem} is null else ${table.publicKeyPem} is not null and ${table.secretSealed} is null end`,
@@ -264,6 +278,26 @@ export const digestSecrets = authSchema.table(
   (table) => [unique('digest_secrets_userhash').on(table.userhash)],
 )
 
+/** One-time links for forgotten passwords. One row for each user at most: a new link replaces the former. */
+export const passwordResets = authSchema.table(
+  'password_resets',
+  {
+    userId: uuid('user_id')
+      .primaryKey()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** SHA-256 (base64url) of the code. */
+    codeHash: text('code_hash').notNull(),
+    /** The credential generation when the link was made. The link ends with it. */
+    generation: integer().notNull(),
+    createdAt: time('created_at').notNull(),
+    expiresAt: time('expires_at').notNull(),
+  },
+  (table) => [
+    unique('password_resets_code_hash').on(table.codeHash),
+    index('password_resets_expires_at').on(table.expiresAt),
+  ],
+)
+
 /** The audit log. Entries are only added. The MAC of each entry covers the MAC before it. */
 export const auditEntries = authSchema.table(
   'audit_entries',
@@ -280,12 +314,22 @@ export const auditEntries = authSchema.table(
     requestId: text('request_id'),
     /** How many equal refusals the entry stands for; otherwise 1. */
     count: integer().notNull().default(1),
+    /** What an operator gave as the reason. */
+    reason: text(),
     /** The id of the key of SECRETS_KEY that made the MAC. */
     keyId: text('key_id').notNull(),
     /** HMAC-SHA256 (base64url) over the MAC before it and this entry. */
     mac: text().notNull(),
   },
-  (table) => [check('audit_entries_seq', sql`${table.seq} >= 1`)],
+  // Each index ends in the number, which is the order of every page.
+  (table) => [
+    check('audit_entries_seq', sql`${table.seq} >= 1`),
+    index('audit_entries_actor').on(folded(table.actor), table.seq).where(sql`${table.actor} is not null`),
+    index('audit_entries_target').on(folded(table.target), table.seq).where(sql`${table.target} is not null`),
+    index('audit_entries_action').on(sql`${table.action} collate "C"`, table.seq),
+    index('audit_entries_refused').on(table.outcome, table.seq).where(sql`${table.outcome} <> 'succeeded'`),
+    index('audit_entries_at').on(table.at, table.seq),
+  ],
 )
 
 /** A single row: the number of audit entries, and the MAC of the last one. */

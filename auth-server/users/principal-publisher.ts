@@ -16,6 +16,7 @@ import { OtherInstance, readChangeCounter } from './change-counter.ts'
 import type { Changed } from './principal-change.ts'
 import { readPrincipal } from './principal-record.ts'
 import { DatabaseBehindCache, publishedVersionKey, publishPrincipals, putRecord } from './publish-principals.ts'
+import type { Role } from './rights.ts'
 
 /** How long a caller waits at most for its change to reach the cache, in milliseconds (docs/contract.md#freshness). */
 const publishWithinMs = 1000
@@ -74,6 +75,8 @@ export interface PrincipalPublisherPorts {
   readonly cache: Cache
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>
+  /** SECOND_FACTOR_ROLES. */
+  readonly secondFactorRoles?: readonly Role[]
   /** The digest of the keys that are published now (docs/revocation.md#key-changes). */
   publishedKeys(): string
 }

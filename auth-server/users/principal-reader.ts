@@ -8,6 +8,7 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
+import type { Role } from './rights.ts'
 import { isUsername } from './user.ts'
 
 /** Reads for requests. Both throw Unavailable. */
@@ -21,8 +22,8 @@ export interface PrincipalReader {
 /** The names of `$1`, a JSON array, each once. */
 const names = 'json_array_elements_text($1::text::json) as n(name)'
 
-const recordsSql = `select n.name, f.facts from ${names} cross join lateral (
-    select ${principalFactsSql('$2::text::timestamptz')} as facts from auth.principals p
+const recordsSql = (roles: readonly Role[]) => `select n.name, f.facts from ${names} cross join lateral (
+    select ${principalFactsSql('$2::text::timestamptz', roles)} as facts from auth.principals p
     where p.username_folded = n.name limit 1) f`
 
 const rolesSql = `select n.name, to_json(u.roles) as roles from ${names} cross join lateral (
@@ -32,8 +33,11 @@ const rolesSql = `select n.name, to_json(u.roles) as roles from ${names} cross j
 export function createPrincipalReader(ports: {
   readonly database: Pick<Database, 'query'>
   readonly clock: Clock
+  /** SECOND_FACTOR_ROLES. */
+  readonly secondFactorRoles?: readonly Role[]
 }): PrincipalReader {
   const { database, clock } = ports
+  const recordSql = recordsSql(ports.secondFactorRoles ?? [])
   const byName = <Value>(read: (names: string) => Promise<Map<string, Value>>) => {
     const readOne = gatherStatements<string, Value | undefined>({
       run: async (asked) => {
@@ -46,7 +50,7 @@ export function createPrincipalReader(ports: {
   return {
     record: byName(async (asked) => {
       type Row = { name: string; facts: PrincipalFacts }
-      const rows = await database.query<Row>(recordsSql, [asked, tokensAliveSince(clock)])
+      const rows = await database.query<Row>(recordSql, [asked, tokensAliveSince(clock)])
       return new Map(rows.map(({ name, facts }) => [name, toPrincipalRecord(facts)]))
     }),
     roles: byName(async (asked) => {

@@ -8,9 +8,10 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { requireTimeline } from '../../shared/platform/database/timeline.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
-import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
+import { foldUsername, type PrincipalRecord, secondFactorMark } from '../../shared/protocol/principal/record.ts'
 import { instanceIdSql, noCounter } from './change-counter.ts'
-import { effectiveRights } from './rights.ts'
+import { effectiveRights, type Role } from './rights.ts'
+import { secondFactorDemandSql } from './second-factor-demand.ts'
 import { isUsername } from './user.ts'
 
 /** The contents of the tables for one principal: a principal record with roles instead of effective rights. */
@@ -23,6 +24,8 @@ export interface PrincipalFacts {
   readonly generation: number
   readonly keptLogin: { readonly id: string; readonly generation: number } | null
   readonly revokedIds: readonly string[]
+  /** True when the user needs a second factor. Then `revokedIds` also has the live logins without one. */
+  readonly secondFactorRequired?: boolean
   readonly version: number
 }
 
@@ -30,11 +33,24 @@ export interface PrincipalFacts {
 export const tokensAliveSince = (clock: Clock): string =>
   new Date(clock.now() - clockToleranceSeconds * 1000).toISOString()
 
+/** SQL for the ids of live logins without a second factor, if the user `u` needs one. */
+const withoutFactorSql = (aliveSince: string, demand: string): string => `
+    union all select f.id, f.created_at from auth.login_families f
+    where ${demand} and f.user_id = p.user_id and f.second_factor is null and f.ended_at is null
+      and greatest(f.tokens_expire_at, f.refresh_expires_at) > ${aliveSince}
+      and (f.generation = p.generation or f.id::text = p.kept_login_id)
+    union all select s.id, s.created_at from auth.sessions s
+    where ${demand} and s.user_id = p.user_id and s.second_factor is null and s.ended_at is null
+      and s.expires_at > ${aliveSince} and (s.generation = p.generation or s.id::text = p.kept_login_id)`
+
 /**
  * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON. `aliveSince` is SQL for `tokensAliveSince`. A
- * revoked login stands in the record while it has an unexpired token and its generation is still accepted.
+ * revoked login stands in the record while it has an unexpired token and its generation is still accepted. `roles` need
+ * a second factor.
  */
-export const principalFactsSql = (aliveSince: string): string => `(select json_build_object(
+export function principalFactsSql(aliveSince: string, roles: readonly Role[] = []): string {
+  const demand = secondFactorDemandSql(roles)
+  return `(select json_build_object(
   'username', p.username, 'userId', p.user_id, 'generation', p.generation, 'version', p.change_number,
   'keptLogin', case when p.kept_login_id is not null
     then json_build_object('id', p.kept_login_id, 'generation', p.kept_login_generation) end,
@@ -51,22 +67,28 @@ export const principalFactsSql = (aliveSince: string): string => `(select json_b
     select k.id, k.revoked_at from auth.api_keys k
     where k.user_id = p.user_id and k.revoked_at is not null and k.tokens_expire_at > ${aliveSince}
     union all select t.id, t.ended_at from auth.ended_tokens t
-    where t.user_id = p.user_id and t.expires_at > ${aliveSince}) e), '[]'))
+    where t.user_id = p.user_id and t.expires_at > ${aliveSince}${withoutFactorSql(aliveSince, demand)}) e), '[]'),
+  'secondFactorRequired', coalesce(${demand}, false))
   from (select 1) one left join auth.users u on u.id = p.user_id)`
+}
 
-const readSql = `select ${instanceIdSql} as "instanceId",
-  (select ${principalFactsSql('$2::text::timestamptz')} from auth.principals p where p.username_folded = $1) as facts
+const readSql = (roles: readonly Role[]) => `select ${instanceIdSql} as "instanceId",
+  (select ${principalFactsSql('$2::text::timestamptz', roles)} from auth.principals p
+    where p.username_folded = $1) as facts
   from auth.principal_change_counter c`
 
 /** Makes the record: turns roles into rights. */
 export function toPrincipalRecord(facts: PrincipalFacts): PrincipalRecord {
-  const { roles, rights, revokedIds, ...rest } = facts
-  return { schema: 1, ...rest, rights: effectiveRights(roles, rights), revokedIds: [...revokedIds] }
+  const { roles, rights, revokedIds, secondFactorRequired = false, ...rest } = facts
+  const marks = secondFactorRequired ? [secondFactorMark] : []
+  return { schema: 1, ...rest, rights: effectiveRights(roles, rights), revokedIds: [...marks, ...revokedIds] }
 }
 
 interface PrincipalSource {
   readonly database: Pick<Database, 'query'>
   readonly clock: Clock
+  /** SECOND_FACTOR_ROLES. */
+  readonly secondFactorRoles?: readonly Role[]
 }
 
 /**
@@ -80,13 +102,14 @@ export const readPrincipalRecord = async (
 
 /** The same, with the instance id of the database. @throws Unavailable */
 export async function readPrincipal(
-  { database, clock }: PrincipalSource,
+  { database, clock, secondFactorRoles = [] }: PrincipalSource,
   username: string,
 ): Promise<InstancePrincipal> {
   // No user has the empty name.
   const name = isUsername(username) ? foldUsername(username) : ''
   const parameters = [name, tokensAliveSince(clock)]
-  const [row] = await database.query<{ instanceId: string | null; facts: PrincipalFacts | null }>(readSql, parameters)
+  const sql = readSql(secondFactorRoles)
+  const [row] = await database.query<{ instanceId: string | null; facts: PrincipalFacts | null }>(sql, parameters)
   if (!row) throw new TypeError(noCounter)
   const instanceId = requireTimeline(row.instanceId)
   return { instanceId, record: row.facts ? toPrincipalRecord(row.facts) : undefined }

@@ -22,6 +22,7 @@ import { instanceKey } from '../../shared/protocol/principal/instance-id.ts'
 import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/protocol/principal/record.ts'
 import { assertSameInstance, instanceIdSql, noCounter, readChangeCounter } from './change-counter.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
+import type { Role } from './rights.ts'
 
 /** The cache key of the published version. */
 export const publishedVersionKey = (instanceId: string): string => instanceKey(instanceId, 'principal-feed:upTo')
@@ -40,6 +41,8 @@ export interface PublishPorts {
   readonly database: Pick<Database, 'query'>
   readonly cache: Cache
   readonly clock: Clock
+  /** SECOND_FACTOR_ROLES. */
+  readonly secondFactorRoles?: readonly Role[]
   /** The digest of the keys that are published now (docs/revocation.md#key-changes). */
   publishedKeys(): string
 }
@@ -67,12 +70,12 @@ interface Batch {
   readonly reloaded: readonly PrincipalFacts[]
 }
 
-const batchSql = `select json_build_object(
+const batchSql = (roles: readonly Role[]) => `select json_build_object(
   'instanceId', ${instanceIdSql}, 'counter', c.value,
   'tail', coalesce((select json_agg(t.facts order by t.change_number) from (
-    select p.change_number, ${principalFactsSql('$2::text::timestamptz')} as facts from auth.principals p
+    select p.change_number, ${principalFactsSql('$2::text::timestamptz', roles)} as facts from auth.principals p
     where p.change_number > $1::text::bigint order by p.change_number limit ${batchSize}) t), '[]'),
-  'reloaded', coalesce((select json_agg(${principalFactsSql('$2::text::timestamptz')}) from auth.principals p
+  'reloaded', coalesce((select json_agg(${principalFactsSql('$2::text::timestamptz', roles)}) from auth.principals p
     where p.username_folded in (select jsonb_array_elements_text($3::text::jsonb))), '[]')) as batch
   from auth.principal_change_counter c`
 
@@ -144,9 +147,10 @@ const putPublishedVersion = (
     { ...options, ttlSeconds: publishedVersionTtlSeconds },
   )
 
-async function readBatch({ database, clock }: PublishPorts, after: number, start: PublicationStart): Promise<Batch> {
+async function readBatch(ports: PublishPorts, after: number, start: PublicationStart): Promise<Batch> {
+  const { database, clock, secondFactorRoles = [] } = ports
   const parameters = [String(after), tokensAliveSince(clock), JSON.stringify(start.reloads)]
-  const [row] = await database.query<{ batch: Batch }>(batchSql, parameters)
+  const [row] = await database.query<{ batch: Batch }>(batchSql(secondFactorRoles), parameters)
   if (!row) throw new TypeError(noCounter)
   assertSameInstance({ instanceId: requireTimeline(row.batch.instanceId) }, start.instanceId)
   return row.batch

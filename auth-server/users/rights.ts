@@ -34,6 +34,7 @@ const administering = [
   'key.read',
   'audit.read',
   'token.introspect',
+  'webhook.manage',
 ] as const
 
 /** Every right, in the order of principal records. */

@@ -51,13 +51,31 @@ export async function readPasswordHash(database: Database, username: string): Pr
   return row?.passwordHash ?? undefined
 }
 
+/** What listed users must have. Members that are left out hold for every user. */
+export interface UserFilter {
+  /** A part of the name, in any case of its ASCII letters. */
+  readonly q?: string | undefined
+  /** A role that the user has. */
+  readonly role?: string | undefined
+  readonly enabled?: boolean | undefined
+}
+
 /** Lists users in the order of their folded names. The cursor holds the last folded name. */
-export async function listUsers(database: Database, { limit, after }: PageRequest): Promise<Page<User>> {
+export async function listUsers(
+  database: Database,
+  { limit, after, q, role, enabled }: PageRequest & UserFilter,
+): Promise<Page<User>> {
   const folded = sql`${users.usernameFolded} collate "C"`
+  const conditions = [
+    after && gt(folded, String(after[0])),
+    q === undefined ? undefined : sql`strpos(${users.usernameFolded}, ${foldUsername(q)}) > 0`,
+    role === undefined ? undefined : sql`${role} = any(${users.roles})`,
+    enabled === undefined ? undefined : eq(users.enabled, enabled),
+  ]
   const rows = await database.drizzle
     .select()
     .from(users)
-    .where(after && gt(folded, String(after[0])))
+    .where(and(...conditions))
     .orderBy(asc(folded))
     .limit(limit + 1)
   return pageOfRows(rows, limit, { item: toUser, position: ({ usernameFolded }) => [usernameFolded] })

@@ -10,7 +10,7 @@ import type { Grantor } from './granting-rights.ts'
 import type { Changed } from './principal-change.ts'
 import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts'
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
-import { findMadeByDemo, hasNoUsers, listUsers, readPasswordHash, readUser } from './user-rows.ts'
+import { findMadeByDemo, hasNoUsers, listUsers, readPasswordHash, readUser, type UserFilter } from './user-rows.ts'
 
 /** The values of a request to create a user, not checked yet. */
 export interface UserRequest {
@@ -36,7 +36,7 @@ export interface Users {
   /** Creates a demo user. The mark is permanent: production refuses to start while a demo user exists. */
   createForDemo(request: UserRequest): Promise<User>
   read(username: string): Promise<User>
-  list(page: PageRequest): Promise<Page<User>>
+  list(page: PageRequest & UserFilter): Promise<Page<User>>
   /**
    * Replaces the members in `patch`. Disabling a user revokes all its logins, sessions and tokens.
    * @throws ProblemError `invalid-value`, `last-admin`, `missing-right` when the user gets a right that `grantor` lacks

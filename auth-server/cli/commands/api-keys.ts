@@ -3,10 +3,11 @@ import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import * as z from 'zod'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
+import { list } from '../../../shared/platform/terminal/options.ts'
+import { type Report, type ReportAction, table, WrongUsage } from '../../../shared/platform/terminal/report.ts'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
 import { noContent, segment } from '../http/http-client.ts'
-import { list, withExample, withText } from '../terminal/help.ts'
-import { type Report, type ReportAction, table, WrongUsage } from '../terminal/report.ts'
+import { withExample, withText } from '../terminal/help.ts'
 
 /** Services that the commands use. */
 export interface ApiKeyCommandPorts {
@@ -24,6 +25,8 @@ const keySchema = z.looseObject({
   rights: z.array(z.string()).nullable(),
   createdAt: z.string(),
   expiresAt: z.string().nullable(),
+  expiresSoon: z.boolean(),
+  formerUntil: z.string().nullable(),
   lastUsedAt: z.string().nullable(),
 })
 
@@ -53,6 +56,7 @@ export function addApiKeyCommands(program: Command, ports: ApiKeyCommandPorts): 
     .option('--user <username>', 'of this user alone')
     .action(report(({ user }: { user?: string }) => withAdmin((admin) => listAll(admin, user))))
   withExample(all, 'api-keys list', 'api-keys list --user erin --json')
+  addRotation(keys, ports)
   const revoke = keys
     .command('revoke <id>')
     .description('revoke a key: within a second no server accepts its signatures and its tokens')
@@ -94,6 +98,53 @@ function addCreation(keys: Command, { withAdmin, clock, report }: ApiKeyCommandP
   )
 }
 
+interface RotationOptions {
+  readonly overlap: string
+  readonly publicKey?: string
+  readonly expires?: string
+}
+
+function addRotation(keys: Command, { withAdmin, clock, report }: ApiKeyCommandPorts): void {
+  const command = keys
+    .command('rotate <id>')
+    .description('give a key a new secret or key pair, which is shown once; the former one works on for a while')
+    .option('--overlap <time>', 'how long the former one is accepted too (12h, 7d; 0h: not at all)', '1d')
+    .option('--public-key <file>', 'for rsa: PEM file of the public half of a new pair that the client has made itself')
+    .option('--expires <when>', 'a new expiry; the old one stays when left out')
+  command.action(
+    report(async (id: string, { overlap, publicKey, expires }: RotationOptions) => {
+      const body = {
+        overlapSeconds: overlapOf(overlap),
+        ...(publicKey === undefined ? {} : { publicKeyPem: await readPem(publicKey) }),
+        ...(expires === undefined ? {} : { expiresAt: expiryOf(expires, clock) }),
+      }
+      return withAdmin((admin) => rotate(admin, id, body))
+    }),
+  )
+  withExample(command, 'api-keys rotate 0199a2f0-5d1e-7c3a-9f00-2b6a1d9c4e11 --overlap 7d --expires 90d')
+}
+
+function overlapOf(text: string): number {
+  const [, count, unit] = /^(\d{1,4})([hd])$/.exec(text) ?? []
+  if (count !== undefined) return (Number(count) * unitMs[unit === 'h' ? 'h' : 'd']) / 1000
+  throw new WrongUsage('--overlap: expected a time such as 12h or 7d, or 0h.')
+}
+
+async function rotate(admin: AdminClient, id: string, body: object): Promise<Report> {
+  const path = `/api-keys/${segment(id)}/rotate`
+  const key = await admin.send({ method: 'POST', path, body, response: newKeySchema })
+  const former = key.formerUntil === null ? 'is refused from now on' : `is accepted until ${key.formerUntil}`
+  const lines = [`The key ${key.id} of ${key.username} was rotated; the former one ${former}.`, ...shownOnce(key)]
+  return { json: key, text: lines.join('\n') }
+}
+
+function shownOnce({ secret, privateKeyPem }: z.infer<typeof newKeySchema>): string[] {
+  return [
+    ...(secret === undefined ? [] : [`Secret, shown only now: ${secret}`]),
+    ...(privateKeyPem === undefined ? [] : ['Private key, shown only now:', privateKeyPem.trimEnd()]),
+  ]
+}
+
 async function bodyOf(options: CreationOptions, clock: Clock) {
   const { kind, user, name, publicKey, rights, expires, bodyHash } = options
   return {
@@ -127,9 +178,7 @@ function expiryOf(text: string, clock: Clock): string {
 
 async function add(admin: AdminClient, body: Awaited<ReturnType<typeof bodyOf>>): Promise<Report> {
   const key = await admin.send({ method: 'POST', path: '/api-keys', body, response: newKeySchema })
-  const lines = [`The key ${key.id} of ${key.username} was made.`]
-  if (key.secret !== undefined) lines.push(`Secret, shown only now: ${key.secret}`)
-  if (key.privateKeyPem !== undefined) lines.push('Private key, shown only now:', key.privateKeyPem.trimEnd())
+  const lines = [`The key ${key.id} of ${key.username} was made.`, ...shownOnce(key)]
   if (!key.requireBodyHash) lines.push('Its signatures need not bind the body: use it over HTTPS only.')
   return { json: key, text: lines.join('\n') }
 }
@@ -141,16 +190,19 @@ async function listAll(admin: AdminClient, username: string | undefined): Promis
 
 const titles = ['ID', 'KIND', 'USER', 'NAME', 'RIGHTS', 'BODY HASH', 'EXPIRES', 'LAST USED']
 
-const rowOf = ({ id, kind, username, name, rights, requireBodyHash, expiresAt, lastUsedAt }: Key): string[] => [
-  id,
-  kind,
-  username,
-  name ?? '-',
-  rights?.join(',') ?? 'all of the user',
-  requireBodyHash ? 'required' : 'not required',
-  expiresAt ?? 'never',
-  lastUsedAt ?? '-',
-]
+const rowOf = (key: Key): string[] => {
+  const { id, kind, username, name, rights, requireBodyHash, expiresAt, expiresSoon, lastUsedAt } = key
+  return [
+    id,
+    kind,
+    username,
+    name ?? '-',
+    rights?.join(',') ?? 'all of the user',
+    requireBodyHash ? 'required' : 'not required',
+    expiresAt === null ? 'never' : `${expiresAt}${expiresSoon ? ', soon' : ''}`,
+    lastUsedAt ?? '-',
+  ]
+}
 
 async function revokeKey(admin: AdminClient, id: string): Promise<Report> {
   await admin.send({ method: 'DELETE', path: `/api-keys/${segment(id)}`, response: noContent })

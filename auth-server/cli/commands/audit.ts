@@ -5,24 +5,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import * as z from 'zod'
-import { type AuditFault, parseAuditHead, verifyChain } from '../../audit/verify-chain.ts'
+import { withProgress } from '../../../shared/platform/terminal/progress.ts'
+import { OperationFailed, type Report, WrongUsage } from '../../../shared/platform/terminal/report.ts'
+import { parseAuditHead, sentenceOf, verifyChain } from '../../audit/verify-chain.ts'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
 import type { OpenAuthData } from '../offline/auth-data.ts'
 import { findEnd } from '../offline/log-end.ts'
 import { withExample, withText } from '../terminal/help.ts'
-import { OperationFailed, type Report, type ReportAction, WrongUsage } from '../terminal/report.ts'
+import { type AuditExportPorts, addAuditExport } from './audit-export.ts'
 
 /** Services that the commands use. */
-export interface AuditCommandPorts {
+export interface AuditCommandPorts extends AuditExportPorts {
   readonly withAdmin: WithAdmin
-  readonly openAuthData: OpenAuthData
-  readonly report: ReportAction
   /** Prints a result while the command runs, for scripts and for people. */
   print(json: unknown, text: string): void
-  /** Prints a warning. The command goes on. */
-  warn(text: string): void
-  /** The signal that ends the command. */
-  readonly interrupted: () => AbortSignal
 }
 
 const entrySchema = z.looseObject({
@@ -64,6 +60,7 @@ export function addAuditCommands(program: Command, ports: AuditCommandPorts): vo
     )
   withExample(tail, 'audit tail --limit 50', 'audit tail --follow')
   addVerification(audit, ports)
+  addAuditExport(audit, ports)
 }
 
 function count(text: string): number {
@@ -151,23 +148,14 @@ async function verifyLog(openAuthData: OpenAuthData, headText: string | undefine
     throw new WrongUsage('--head: expected a head as servers log it, count:digest.')
   }
   return openAuthData(async ({ database, allSecretsKeys }) => {
-    const { sound, fault } = await verifyChain({ database, secretsKeys: allSecretsKeys }, known)
+    const { sound, fault } = await withProgress('entries', (onProgress) =>
+      verifyChain({ database, secretsKeys: allSecretsKeys, onProgress }, known),
+    )
     const head = `${sound.count}:${sound.digest}`
     if (!fault) {
       return { json: { ok: true, head: sound }, text: `In order: ${sound.count} entries. The head is ${head}` }
     }
-    const text = `Wrong: ${sentences[fault.fault](fault.seq)}\nSound as far as ${head}`
+    const text = `Wrong: ${sentenceOf(fault)}\nSound as far as ${head}`
     return { json: { ok: false, head: sound, fault }, text, exitCode: 1 }
   })
-}
-
-const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> = {
-  missing: (seq) => `entry ${seq} is missing, though there are later ones.`,
-  broken: (seq) => `entry ${seq}, or the one before it, is not what was written.`,
-  'unknown-key': (seq) =>
-    `entry ${seq} was written under a key that is neither in SECRETS_KEY nor in FORMER_SECRETS_KEYS: ` +
-    'nothing from there on can be checked.',
-  'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
-  'beyond-head': (seq) => `entry ${seq} stands behind the end of the log.`,
-  'other-log': (seq) => `this is not the log whose entry ${seq} was the given head: it was written anew.`,
 }

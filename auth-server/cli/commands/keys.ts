@@ -1,10 +1,11 @@
 /** `ops keys …`: the key ring in KEYS_DIR (docs/contract.md#key-ring). Works on the files; servers need not run. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
+import { duration, type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'
 import { type KeyEntry, type KeyUse, keyRingFileName, keyUses } from '../../key-ring/keyring-file.ts'
-import { nextSteps, type Step } from '../../key-ring/life-cycle.ts'
+import { nextSteps, type Step, stepFor } from '../../key-ring/life-cycle.ts'
 import {
   generateKey,
   type KeyRingOperation,
@@ -14,9 +15,9 @@ import {
   revokeKey,
   rotateKeys,
 } from '../../key-ring/operate-key-ring.ts'
+import { operatorText } from '../../key-ring/operator-notes.ts'
 import { publishedDifferences } from '../http/published-keys.ts'
 import { withExample, withText } from '../terminal/help.ts'
-import { duration, type Report, type ReportAction, table } from '../terminal/report.ts'
 
 /** Services that the commands use. */
 export interface KeyCommandPorts {
@@ -36,6 +37,8 @@ export function addKeyCommands(program: Command, { operation, authUrl, fetch, re
       'servers follow within a second.\n' +
       'States: pending (published, does not sign yet), active (signs), retired (only verifies, until its last token\n' +
       'has expired), removed.',
+    'Each change is noted in KEYS_DIR, with its time, KEYHOLD_OPERATOR (or the user of the operating system) and the\n' +
+      'reason. A running server records it in the audit log at once, another one at its next start.',
     'KEY_MAX_AGE_DAYS, ACCESS_TOKEN_TTL and KEY_SIGNED_TOKEN_TTL decide when a key is due: give the tool the values\n' +
       'of the servers, from cron too.',
   )
@@ -45,18 +48,25 @@ export function addKeyCommands(program: Command, { operation, authUrl, fetch, re
     .command('generate')
     .description('make a key; it is published at once and does not sign yet')
     .addOption(new Option('--use <use>', 'what the key is for').choices(keyUses).makeOptionMandatory())
-    .action(report(({ use }: { use: KeyUse }) => generateNew(operation, use)))
+    .addOption(reasonOption())
+    .action(report(({ use, reason }: { use: KeyUse } & Reasoned) => generateNew({ ...operation, reason }, use)))
   withExample(generate, 'keys generate --use jwt')
   const promote = keys
     .command('promote <kid>')
     .description('let a pending key sign; the one before only verifies from then on')
     .option('--now', 'do not wait until it has been published for 10 minutes')
-    .action(report((kid: string, { now = false }: { now?: boolean }) => promoteNow(operation, kid, now)))
+    .addOption(reasonOption())
+    .action(
+      report((kid: string, { now = false, reason }: { now?: boolean } & Reasoned) =>
+        promoteNow({ ...operation, reason }, kid, now),
+      ),
+    )
   withExample(promote, `keys promote ${exampleKid}`)
   const rotate = keys
     .command('rotate')
     .description('do every step that is due, and nothing else: run it daily from cron')
-    .action(report(() => rotateDue(operation)))
+    .addOption(reasonOption())
+    .action(report(({ reason }: Reasoned) => rotateDue({ ...operation, reason })))
   withExample(rotate, 'keys rotate')
   addEndings(keys, operation, report)
   const verify = keys
@@ -67,19 +77,31 @@ export function addKeyCommands(program: Command, { operation, authUrl, fetch, re
   withExample(verify, 'keys verify', 'keys verify --offline')
 }
 
+interface Reasoned {
+  readonly reason?: string
+}
+
+const reasonOption = (): Option => new Option('--reason <text>', 'why, for the audit log').argParser(reasonOf)
+
+function reasonOf(text: string): string {
+  if (operatorText.safeParse(text).success) return text
+  throw new InvalidArgumentError('Expected 1 to 500 characters without control characters.')
+}
+
 const exampleKid = 'kid-as-keys-status-shows-it'
 
 function addEndings(keys: Command, operation: KeyRingOperation, report: ReportAction): void {
   const retire = keys
     .command('retire <kid>')
     .description('give up a pending key: it will never sign')
-    .action(report((kid: string) => retirePending(operation, kid)))
+    .addOption(reasonOption())
+    .action(report((kid: string, { reason }: Reasoned) => retirePending({ ...operation, reason }, kid)))
   withExample(retire, `keys retire ${exampleKid}`)
   const revoke = keys
     .command('revoke <kid>')
     .description('for emergencies: within a second no server accepts a token of this key')
-    .requiredOption('--reason <text>', 'why; kept in the ring')
-    .action(report((kid: string, { reason }: { reason: string }) => revokeNow(operation, kid, reason)))
+    .addOption(reasonOption().makeOptionMandatory())
+    .action(report((kid: string, { reason }: Required<Reasoned>) => revokeNow({ ...operation, reason }, kid, reason)))
   withExample(revoke, `keys revoke ${exampleKid} --reason "found on a stolen laptop"`)
 }
 
@@ -95,9 +117,6 @@ async function showStatus(operation: KeyRingOperation): Promise<Report> {
 
 const ageOf = (key: KeyEntry, now: number): string =>
   duration(now - Date.parse(key.retiredAt ?? key.activatedAt ?? key.publishedAt ?? key.createdAt))
-
-const stepFor = (key: Pick<KeyEntry, 'kid' | 'use' | 'state'>, steps: readonly Step[]): Step | undefined =>
-  steps.find((step) => (step.do === 'generate' ? key.state === 'active' && step.use === key.use : step.kid === key.kid))
 
 function stepOf(key: KeyEntry, steps: readonly Step[], now: number): string {
   const step = stepFor(key, steps)

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
+import type { Report, ReportAction } from '../../../shared/platform/terminal/report.ts'
 import type { OpenAuthData } from '../offline/auth-data.ts'
 import type { RecoverAdminPorts } from '../offline/recover-admin.ts'
 import { withExample, withText } from '../terminal/help.ts'
-import type { Report, ReportAction } from '../terminal/report.ts'
 
 /** Services that the command uses. */
-export interface RecoveryPorts extends Omit<RecoverAdminPorts, 'database' | 'secretsKeys' | 'log'> {
+export interface RecoveryPorts extends Omit<RecoverAdminPorts, 'database' | 'secretsKeys'> {
   readonly openAuthData: OpenAuthData
   readonly report: ReportAction
 }
@@ -21,17 +21,15 @@ export function addRecovery(users: Command, { report, ...ports }: RecoveryPorts)
     command,
     'Works offline, on the database of the auth server: AUTH_DATABASE_URL (servers may run, and follow within a\n' +
       'second), or the embedded one in DATA_DIR, while no server has it open. Needs SECRETS_KEY, for the audit log.\n' +
-      'The user keeps its other roles. Its logins end.',
+      'The user keeps its other roles. Its logins end, and its second factors are removed.',
   )
   withExample(command, 'users recover-admin', 'users recover-admin --user erin')
 }
 
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-
 const recover = ({ openAuthData, ...ports }: Omit<RecoveryPorts, 'report'>, user: string): Promise<Report> =>
   openAuthData(async (data) => {
     const { recoverAdmin } = await import('../offline/recover-admin.ts')
-    const admin = await recoverAdmin({ ...ports, ...data, log: silent }, user)
+    const admin = await recoverAdmin({ ...ports, ...data }, user)
     const done = admin.created ? 'was made' : 'is let in, as an administrator'
     const text = `The user ${admin.username} ${done}.\nPassword, shown only now: ${admin.password}`
     return { json: admin, text }

@@ -2,15 +2,18 @@
 import { Argument, type Command } from 'commander'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
+import { withProgress } from '../../../shared/platform/terminal/progress.ts'
+import { type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'
 import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
 import { withExample, withText } from '../terminal/help.ts'
-import { type Report, type ReportAction, table } from '../terminal/report.ts'
 
 /** Services that the commands use. */
 export interface SecretCommandPorts {
   readonly openAuthData: OpenAuthData
   readonly ids: IdSource
   readonly clock: Clock
+  /** The name of the operator, for the audit log; undefined when it is not known. */
+  readonly operator: string | undefined
   readonly report: ReportAction
 }
 
@@ -30,7 +33,7 @@ const rotation =
 
 /** Adds the group to the program. */
 export function addSecretCommands(program: Command, ports: SecretCommandPorts): void {
-  const { openAuthData, ids, clock, report } = ports
+  const { openAuthData, ids, report } = ports
   const secrets = program.command('secrets').description('SERVICE_SECRET and SECRETS_KEY: new values, and rotation')
   withText(secrets, rotation)
   const generate = secrets
@@ -42,7 +45,7 @@ export function addSecretCommands(program: Command, ports: SecretCommandPorts): 
   const again = secrets
     .command('reencrypt')
     .description('seal anew under the first SECRETS_KEY what is sealed under the second; servers may run')
-    .action(report(() => openAuthData((data) => reencryptAll(data, clock))))
+    .action(report(() => openAuthData((data) => reencryptAll(data, ports))))
   withText(
     again,
     'Run it when every auth server uses the new key first (round 2), with the same SECRETS_KEY=new,old. An\n' +
@@ -60,9 +63,13 @@ async function fresh(names: readonly string[], ids: IdSource): Promise<Report> {
   return { json: values, text: lines.join('\n') }
 }
 
-async function reencryptAll(data: AuthData, clock: Clock): Promise<Report> {
+type Operator = Pick<SecretCommandPorts, 'clock' | 'operator'>
+
+async function reencryptAll(data: AuthData, { clock, operator }: Operator): Promise<Report> {
   const { reencrypt } = await import('../offline/reencrypt.ts')
-  const done = await reencrypt(data)
+  const { recordReencryption } = await import('../offline/record-operation.ts')
+  const done = await withProgress('values', (onProgress) => reencrypt(data, { onProgress }))
+  await recordReencryption({ ...data, clock, operator })
   const rows = Object.entries(done).map(([name, { resealed, unreadable, left }]) => [
     name,
     ...[resealed, unreadable, left].map(String),

@@ -1,10 +1,10 @@
 /** `ops sessions …`: the logins of a user (docs/contract.md#operators). Works over HTTP, as an administrator. */
 import type { Command } from 'commander'
 import * as z from 'zod'
+import { type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
 import { noContent, segment } from '../http/http-client.ts'
 import { withExample } from '../terminal/help.ts'
-import { type Report, type ReportAction, table } from '../terminal/report.ts'
 
 /** Services that the commands use. */
 export interface SessionCommandPorts {

@@ -2,14 +2,15 @@
 import { type Command, Option } from 'commander'
 import * as z from 'zod'
 import type { IdSource } from '../../../shared/platform/ids.ts'
+import { list } from '../../../shared/platform/terminal/options.ts'
+import { type Report, type ReportAction, table, WrongUsage } from '../../../shared/platform/terminal/report.ts'
+import type { Terminal } from '../../../shared/platform/terminal/terminal.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { allRoles } from '../../users/rights.ts'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
 import { noContent, segment } from '../http/http-client.ts'
-import { list, withExample } from '../terminal/help.ts'
+import { withExample, withText } from '../terminal/help.ts'
 import { type NewPasswordOptions, newPassword, withNewPassword } from '../terminal/new-password.ts'
-import { type Report, type ReportAction, table, WrongUsage } from '../terminal/report.ts'
-import type { Terminal } from '../terminal/terminal.ts'
 
 /** Services that the commands use. */
 export interface UserCommandPorts {
@@ -40,6 +41,8 @@ export function addUserCommands(program: Command, ports: UserCommandPorts): Comm
   addGrants(users, ports, 'rights')
   addSwitches(users, ports)
   addPassword(users, ports)
+  addFactorReset(users, ports)
+  addPasswordReset(users, ports)
   return users
 }
 
@@ -153,6 +156,20 @@ function addSwitches(users: Command, { withAdmin, report }: UserCommandPorts): v
   withExample(logout, 'users logout erin', 'users logout erin --everything')
 }
 
+function addFactorReset(users: Command, { withAdmin, report }: UserCommandPorts): void {
+  const command = users
+    .command('reset-second-factors <username>')
+    .description("remove the second factors and recovery codes of a user who has lost them; the user's logins end")
+    .action(report((username: string) => withAdmin((admin) => resetFactors(admin, username))))
+  withExample(command, 'users reset-second-factors erin')
+}
+
+async function resetFactors(admin: AdminClient, username: string): Promise<Report> {
+  const [path, body] = [`${pathOf(username)}/second-factors`, { password: admin.password }]
+  await admin.send({ method: 'DELETE', path, body, response: noContent })
+  return { json: { username, secondFactors: [] }, text: `${username} has no second factor any more.` }
+}
+
 interface LogoutOptions {
   readonly everything?: boolean
 }
@@ -189,6 +206,23 @@ const setPassword = (ports: UserCommandPorts, username: string, options: NewPass
     const report = { json: { username }, text: `The password of ${username} was changed.` }
     return withPassword(report, isGenerated ? password : undefined)
   })
+
+const resetSchema = z.looseObject({ link: z.string(), code: z.string(), expiresAt: z.string() })
+
+function addPasswordReset(users: Command, { withAdmin, report }: UserCommandPorts): void {
+  const command = users
+    .command('password-reset <username>')
+    .description('make a link with which a user who forgot the password sets a new one: once, within an hour')
+    .action(report((username: string) => withAdmin((admin) => makeReset(admin, username))))
+  withText(command, 'A new link ends the former one. Whoever has the link gets the account: send it to the user alone.')
+  withExample(command, 'users password-reset erin')
+}
+
+async function makeReset(admin: AdminClient, username: string): Promise<Report> {
+  const path = `${pathOf(username)}/password-reset`
+  const reset = await admin.send({ method: 'POST', path, response: resetSchema })
+  return { json: { username, ...reset }, text: `Link, shown only now, until ${reset.expiresAt}: ${reset.link}` }
+}
 
 const pathOf = (username: string): string => `/users/${segment(username)}`
 

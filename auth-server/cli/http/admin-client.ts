@@ -1,7 +1,7 @@
 /** Calls the auth server as an administrator: logs in first, and logs out in the end, also after an error. */
 import * as z from 'zod'
-import { WrongUsage } from '../terminal/report.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { WrongUsage } from '../../../shared/platform/terminal/report.ts'
+import type { Terminal } from '../../../shared/platform/terminal/terminal.ts'
 import { noContent, ProblemReceived, type Send } from './http-client.ts'
 
 /** The auth server as an administrator sees it. */
@@ -25,6 +25,8 @@ export type WithAdmin = <Result>(work: (client: AdminClient) => Promise<Result>)
 export interface AdminSettings {
   readonly username: string | undefined
   readonly password: string | undefined
+  /** KEYHOLD_ADMIN_CODE: the second factor, if the user needs one. */
+  readonly code?: string | undefined
   /** False when the password must not be sent, because the connection is plain HTTP to another machine. */
   readonly mayTravel: boolean
 }
@@ -51,7 +53,7 @@ export function createWithAdmin({ send, admin, terminal, interrupted }: WithAdmi
   return async (work) => {
     const { username, password } = await credentials(admin, terminal)
     const signal = interrupted()
-    let tokens = await send({ method: 'POST', path: '/login', body: { username, password }, response: tokensSchema })
+    let tokens = await logIn({ send, admin, terminal }, { username, password })
     const sendAsAdmin: Send = async (message) => {
       try {
         return await send({ ...message, signal, token: tokens.access_token })
@@ -66,6 +68,24 @@ export function createWithAdmin({ send, admin, terminal, interrupted }: WithAdmi
     } finally {
       await logOut(send, tokens)
     }
+  }
+}
+
+/** Logs in, and asks for the second factor where the user needs one. @throws WrongUsage; errors of the call */
+async function logIn(
+  { send, admin, terminal }: Pick<WithAdminPorts, 'send' | 'admin' | 'terminal'>,
+  user: { readonly username: string; readonly password: string },
+): Promise<Tokens> {
+  const login = (body: object) => send({ method: 'POST', path: '/login', body, response: tokensSchema })
+  try {
+    return await login(user)
+  } catch (error) {
+    if (!(error instanceof ProblemReceived) || error.code !== 'second-factor-required') throw error
+    if (admin.code === undefined && !terminal.isInteractive) {
+      throw new WrongUsage(`${user.username} needs a second factor: set KEYHOLD_ADMIN_CODE, or run this at a terminal.`)
+    }
+    const code = admin.code ?? (await terminal.ask(`Code of ${user.username}, from the app or a recovery code: `))
+    return login({ ...user, code })
   }
 }
 

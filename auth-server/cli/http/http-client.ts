@@ -1,7 +1,7 @@
 /** The HTTP client of the tool. Problem documents become refusals. Other failures become errors with a sentence. */
 import * as z from 'zod'
-import { OperationError, OperationFailed, WrongUsage } from '../terminal/report.ts'
-import { Interrupted } from '../terminal/terminal.ts'
+import { OperationError, OperationFailed, WrongUsage } from '../../../shared/platform/terminal/report.ts'
+import { Interrupted } from '../../../shared/platform/terminal/terminal.ts'
 
 /** One request. */
 export interface RequestMessage<Received> {

@@ -9,8 +9,8 @@ import type { Database } from '../../../shared/platform/database/database.ts'
 import { lockDataFolder } from '../../../shared/platform/embedded/data-lock.ts'
 import { withFilesOf } from '../../../shared/platform/operator-error.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
+import { OperationError, WrongUsage } from '../../../shared/platform/terminal/report.ts'
 import { parseSecretsKeys, type SecretsKeys } from '../../store/secrets-keys.ts'
-import { OperationError, WrongUsage } from '../terminal/report.ts'
 
 /** The data of an auth server. */
 export interface AuthData {
@@ -89,7 +89,9 @@ async function openDatabase({ databaseUrl, dataDir }: AuthDataSettings): Promise
 
 /** Requires the newest table. A server must migrate older data first. */
 async function requireTables(database: Database): Promise<void> {
-  const [row] = await database.query<{ there: string | null }>("select to_regclass('auth.audit_head')::text as there")
+  const [row] = await database.query<{ there: string | null }>(
+    "select to_regclass('auth.password_resets')::text as there",
+  )
   if (row?.there) return
   throw new OperationError(
     'This database does not hold the tables of an auth server of this version. Start one on it first.',

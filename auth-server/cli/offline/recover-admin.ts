@@ -3,29 +3,24 @@
  * auth server.
  */
 import { eq } from 'drizzle-orm'
-import type { Clock } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
-import type { Log } from '../../../shared/platform/log/log.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import { OperationError } from '../../../shared/platform/terminal/report.ts'
 import { isAnonymous } from '../../../shared/protocol/principal/record.ts'
-import { holdsKeyOfLog } from '../../audit/chain.ts'
-import { createChainedLog } from '../../audit/chained-log.ts'
 import type { PasswordHashing } from '../../passwords/password-hashing.ts'
+import { deleteFactors } from '../../second-factors/change-factors.ts'
 import { users } from '../../store/schema.ts'
 import { insertUser } from '../../users/create-user.ts'
 import { changePrincipal } from '../../users/principal-change.ts'
 import { adminRole } from '../../users/rights.ts'
 import { distinct, refuseProblems, usernameProblems } from '../../users/user.ts'
 import { userRow } from '../../users/user-rows.ts'
-import { OperationError } from '../terminal/report.ts'
-import type { AuthData } from './auth-data.ts'
+import { type OperationRecordPorts, recordOperation, requireKeyOfLog } from './record-operation.ts'
 
 /** Data and services for the recovery. */
-export interface RecoverAdminPorts extends Pick<AuthData, 'database' | 'secretsKeys'> {
-  readonly clock: Clock
+export interface RecoverAdminPorts extends OperationRecordPorts {
   readonly ids: IdSource
   readonly hashing: Pick<PasswordHashing, 'hash'>
-  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
 }
 
 /** The recovered administrator. */
@@ -37,8 +32,8 @@ export interface RecoveredAdmin {
 }
 
 /**
- * Creates the user, or enables it and gives it the role `admin` and a new password. All its logins are revoked. Running
- * auth servers publish the change at their next heartbeat, as every change.
+ * Creates the user, or enables it and gives it the role `admin` and a new password. All its logins are revoked, and
+ * its second factors removed. Running auth servers publish the change at their next heartbeat, as every change.
  *
  * @throws OperationError, Unavailable
  */
@@ -54,15 +49,7 @@ export async function recoverAdmin(ports: RecoverAdminPorts, username: string): 
     await insertUser(ports, { username, passwordHash, roles: [adminRole], rights: [], enabled: true })
   }
   const target = existing ?? username
-  await createChainedLog(ports).record({
-    actor: null,
-    action: 'user.recovered',
-    target,
-    outcome: 'succeeded',
-    scheme: null,
-    address: null,
-    requestId: null,
-  })
+  await recordOperation(ports, { action: 'user.recovered', target })
   return { username: target, password, created: existing === undefined }
 }
 
@@ -78,6 +65,7 @@ async function promote(
       const roles = distinct([...before.roles, adminRole])
       const updatedAt = new Date(clock.now())
       await transaction.update(users).set({ passwordHash, roles, enabled: true, updatedAt }).where(eq(users.id, userId))
+      await deleteFactors(transaction, userId)
       return { result: before.username, change: { raiseGeneration: { keptLogin: null } } }
     })
     return result
@@ -85,10 +73,4 @@ async function promote(
     if (error instanceof ProblemError && error.code === 'not-found') return undefined
     throw error
   }
-}
-
-/** Requires the key of the audit log. An entry under a key that the servers do not hold would break the log. */
-async function requireKeyOfLog(ports: RecoverAdminPorts): Promise<void> {
-  if (await holdsKeyOfLog(ports)) return
-  throw new OperationError('SECRETS_KEY is not that of the servers: the audit log is written under another key.')
 }

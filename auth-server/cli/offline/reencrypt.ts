@@ -6,6 +6,7 @@
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { apiKeySecretData } from '../../api-keys/key-material.ts'
 import { refreshTokenData } from '../../logins/refresh.ts'
+import { totpSecretData } from '../../second-factors/factor-state.ts'
 import { type AssociatedData, createSealing, type Sealing } from '../../store/sealing.ts'
 import { digestSecretData } from '../../users/digest-secrets.ts'
 import type { AuthData } from './auth-data.ts'
@@ -43,12 +44,28 @@ const columns: readonly EncryptedColumn[] = [
     associatedData: (id) => apiKeySecretData(id),
   },
   {
+    name: 'former API key secrets',
+    table: 'auth.api_keys',
+    column: 'former_secret_sealed',
+    id: 'id',
+    detail: "''",
+    associatedData: (id) => apiKeySecretData(id),
+  },
+  {
     name: 'Digest secrets',
     table: 'auth.digest_secrets',
     column: 'ha1_sealed',
     id: 'user_id',
     detail: "''",
     associatedData: (id) => digestSecretData(id),
+  },
+  {
+    name: 'secrets of one-time codes',
+    table: 'auth.second_factors',
+    column: 'secret_sealed',
+    id: 'id',
+    detail: "''",
+    associatedData: (id) => totpSecretData(id),
   },
   {
     name: 'refresh tokens',
@@ -68,12 +85,28 @@ interface EncryptedRow {
 
 const firstId = '00000000-0000-0000-0000-000000000000'
 
-/** Encrypts the values of all kinds again. Works in batches of `batchSize` rows. @throws Unavailable */
+/** How the values are encrypted again. */
+interface ReencryptOptions {
+  /** How many rows are read at once; 500 when left out. */
+  readonly batchSize?: number
+  /** Called after each batch: how many values were looked at, out of how many. */
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+/** Encrypts the values of all kinds again, in batches. @throws Unavailable */
 export async function reencrypt(
   { database, secretsKeys }: Pick<AuthData, 'database' | 'secretsKeys'>,
-  batchSize = 500,
+  { batchSize = 500, onProgress = () => undefined }: ReencryptOptions = {},
 ): Promise<Record<string, Reencrypted>> {
-  const work = { database, sealing: createSealing(secretsKeys), keyId: secretsKeys[0].id, batchSize }
+  let seen = 0
+  const keyId = secretsKeys[0].id
+  const counts = await Promise.all(columns.map((column) => countLeft(column, { database, keyId })))
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  const onBatch = (size: number) => {
+    seen += size
+    onProgress(seen, Math.max(seen, total))
+  }
+  const work = { database, sealing: createSealing(secretsKeys), keyId, batchSize, onBatch }
   const done: Record<string, Reencrypted> = {}
   for (const column of columns) done[column.name] = await reencryptColumn(column, work)
   return done
@@ -85,6 +118,8 @@ interface Work {
   /** Of the first key. */
   readonly keyId: string
   readonly batchSize: number
+  /** Called with the size of each batch. */
+  readonly onBatch: (size: number) => void
 }
 
 async function reencryptColumn(column: EncryptedColumn, work: Work): Promise<Reencrypted> {
@@ -100,6 +135,7 @@ async function reencryptColumn(column: EncryptedColumn, work: Work): Promise<Ree
     unreadable += rows.length - changes.length
     resealed += await replace(column, work.database, changes)
     after = last.id
+    work.onBatch(rows.length)
   }
   const left = await countLeft(column, work)
   return { resealed, unreadable, left }
@@ -150,7 +186,10 @@ async function replace(
   return rows.length
 }
 
-async function countLeft(column: EncryptedColumn, { database, keyId }: Work): Promise<number> {
+async function countLeft(
+  column: EncryptedColumn,
+  { database, keyId }: Pick<Work, 'database' | 'keyId'>,
+): Promise<number> {
   const sql = `select json_build_object('count', count(*)) as "left" from ${column.table} where ${otherKey(column)}`
   const [row] = await database.query<{ left: { count: number } }>(sql, [keyId])
   return row?.left.count ?? 0

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { IdSource } from '../../../shared/platform/ids.ts'
-import { WrongUsage } from './report.ts'
-import type { Terminal } from './terminal.ts'
+import { WrongUsage } from '../../../shared/platform/terminal/report.ts'
+import type { Terminal } from '../../../shared/platform/terminal/terminal.ts'
 
 /**
  * Options that say where a new password comes from. Without them it is generated. It is never an argument, because

@@ -1,0 +1,44 @@
+/** Records what an operator did offline in the audit log. */
+import type { Clock } from '../../../shared/platform/clock.ts'
+import { OperationError } from '../../../shared/platform/terminal/report.ts'
+import { holdsKeyOfLog } from '../../audit/chain.ts'
+import { createChainedLog } from '../../audit/chained-log.ts'
+import type { AuthData } from './auth-data.ts'
+
+/** Data and services for an entry. */
+export interface OperationRecordPorts extends Pick<AuthData, 'database' | 'secretsKeys'> {
+  readonly clock: Clock
+  /** The name of the operator; undefined when it is not known. */
+  readonly operator?: string | undefined
+}
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** Writes an entry with the name of the operator, and the scheme `ops` beside it. @throws Unavailable */
+export const recordOperation = (
+  { operator, ...ports }: OperationRecordPorts,
+  { action, target }: { readonly action: string; readonly target: string | null },
+): Promise<void> =>
+  createChainedLog({ ...ports, log: silent }).record({
+    actor: operator ?? null,
+    action,
+    target,
+    outcome: 'succeeded',
+    scheme: operator === undefined ? null : 'ops',
+    address: null,
+    requestId: null,
+  })
+
+/**
+ * Requires the key of the audit log. An entry under a key that the servers do not hold would break the log. @throws
+ * OperationError, Unavailable
+ */
+export async function requireKeyOfLog(ports: Pick<AuthData, 'database' | 'secretsKeys'>): Promise<void> {
+  if (await holdsKeyOfLog(ports)) return
+  throw new OperationError('SECRETS_KEY is not that of the servers: the audit log is written under another key.')
+}
+
+/** Records that values were sealed anew. Without a key of the servers nothing was. @throws Unavailable */
+export async function recordReencryption(ports: OperationRecordPorts): Promise<void> {
+  if (await holdsKeyOfLog(ports)) await recordOperation(ports, { action: 'secrets.reencrypted', target: null })
+}

@@ -1,0 +1,237 @@
+/**
+ * The second factor of a login: who must give one, and whether the answer is right (docs/contract.md#second-factor).
+ */
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { UseSignature } from '../../shared/protocol/authentication/signed-request/used-signatures.ts'
+import type { LoginThrottle } from '../../shared/protocol/login-throttle/login-throttle.ts'
+import type { Sealing } from '../store/sealing.ts'
+import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
+import type { Role } from '../users/rights.ts'
+import { type Challenge, type Challenges, isOfPassword, passwordMark } from './challenges.ts'
+import { addFactor, type ChangeFactorsPorts, type NewFactor } from './change-factors.ts'
+import {
+  type FactorState,
+  factorState,
+  type StoredFactor,
+  totpSecretData,
+  useSignature,
+  useStep,
+} from './factor-state.ts'
+import { type Passkey, type RelyingParty, requestOptions, usedPasskey } from './passkeys.ts'
+import { useRecoveryCode } from './recovery-codes.ts'
+import { isTotpCode, newTotpSecret, totpStep, totpUri } from './totp.ts'
+import { boundTries } from './tries.ts'
+
+/** The user whose password was proved. */
+export interface ProvedPassword {
+  readonly userId: string
+  readonly username: string
+  readonly passwordHash: string
+  readonly version: number
+}
+
+/** The part of a login request about the second factor. Every member is as sent. */
+export interface SecondFactorAnswer {
+  /** The challenge of an earlier refusal. It stands for the password, which was right then. */
+  readonly challenge?: string | undefined
+  /** A one-time code or a recovery code. */
+  readonly code?: string | undefined
+  /** An answer of `navigator.credentials.get`, as JSON. */
+  readonly passkey?: unknown
+}
+
+/** The proof at one login. */
+export interface FactorRequest {
+  readonly answer: SecondFactorAnswer
+  readonly clientAddress: string
+  /** Called when a recovery code was used, or the first factor was set up, before the login starts. */
+  readonly onFactor?: ((event: 'recovery-code-used' | 'added', username: string) => Promise<void>) | undefined
+}
+
+/** The second factor of logins. All throw Unavailable. */
+export interface AskAtLogin {
+  /** The user that a challenge was made for, if it is still good for a login. */
+  resume(challenge: string): Promise<ProvedPassword | undefined>
+  /** True when a login of this user needs a factor. */
+  isRequired(userId: string): Promise<boolean>
+  /** The user name in a challenge, for the audit log; undefined when it is none. */
+  usernameOf(challenge: string): string | undefined
+  /**
+   * The RFC 8176 value of the factor that was given; null when this user needs none. Undefined when the user was
+   * changed since the password was proved.
+   * @throws ProblemError `second-factor-required`, `second-factor-enrolment-required`, `invalid-second-factor`,
+   *   `too-many-attempts`
+   */
+  require(holder: ProvedPassword, request: FactorRequest): Promise<string | null | undefined>
+}
+
+/** The systems and settings that the second factor of logins uses. */
+export interface AskAtLoginPorts extends ChangeFactorsPorts {
+  readonly ids: IdSource
+  readonly sealing: Sealing
+  readonly challenges: Challenges
+  readonly loginThrottle: LoginThrottle
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
+  readonly useSignature: UseSignature
+  readonly relyingParty: RelyingParty
+  /** SECOND_FACTOR_ROLES. */
+  readonly secondFactorRoles: readonly Role[]
+}
+
+/** Creates the second factor of logins over these ports. */
+export function createAskAtLogin(ports: AskAtLoginPorts): AskAtLogin {
+  const { challenges, database, secondFactorRoles } = ports
+  const opened = (text: string) => challenges.open('login', text) ?? challenges.open('enrol', text)
+  return {
+    isRequired: async (userId) => (await factorState(database, userId, secondFactorRoles))?.required ?? false,
+    usernameOf: (challenge) => opened(challenge)?.username,
+    async resume(text) {
+      const challenge = opened(text)
+      const state = challenge && (await factorState(database, challenge.userId, secondFactorRoles))
+      if (!challenge || !state?.passwordHash || !isOfPassword(challenge, state.passwordHash)) return undefined
+      return state.generation === challenge.generation ? state : undefined
+    },
+    async require(holder, request) {
+      const state = await factorState(database, holder.userId, secondFactorRoles)
+      if (state?.passwordHash !== holder.passwordHash) return undefined
+      if (!state.required) return null
+      return state.factors.length === 0 ? enrol(ports, state, request) : check(ports, state, request)
+    },
+  }
+}
+
+/** Checks the answer. Wrong ones count for the login throttle, as wrong passwords do. */
+async function check(ports: AskAtLoginPorts, state: FactorState, request: FactorRequest): Promise<string> {
+  const { answer, clientAddress: address } = request
+  if (answer.code === undefined && answer.passkey === undefined) throw await required(ports, state)
+  const { username: account } = state
+  const used = await ports.loginThrottle.attempt({ account, address }, () => useFactor(ports, state, answer))
+  if (used === undefined) throw invalidFactor()
+  if (used !== 'recovery-code') return used
+  await request.onFactor?.('recovery-code-used', account)
+  return 'otp'
+}
+
+/** The refusal of a factor that is not right, or of a challenge that is over. */
+export const invalidFactor = () =>
+  new ProblemError('invalid-second-factor', 'The code or the passkey is not right, was used before, or came too late.')
+
+async function useFactor(ports: AskAtLoginPorts, state: FactorState, answer: SecondFactorAnswer) {
+  if (answer.passkey !== undefined) return usePasskey(ports, state, answer)
+  const code = (answer.code ?? '').replace(/\s/g, '')
+  if (!isTotpCode(code)) {
+    return (await useRecoveryCode(ports.database, state.userId, code)) ? ('recovery-code' as const) : undefined
+  }
+  const totp = state.factors.find(({ kind }) => kind === 'totp')
+  return totp && boundTries(ports, state.userId, () => useCode(ports, totp, code))
+}
+
+async function useCode(ports: AskAtLoginPorts, { id, secretSealed }: StoredFactor, code: string) {
+  const now = ports.clock.now()
+  const step = totpStep(ports.sealing.open(secretSealed ?? '', totpSecretData(id)), code, now)
+  return step !== undefined && (await useStep(ports.database, { id, step, now })) ? 'otp' : undefined
+}
+
+/** One challenge takes one answer: an authenticator without a counter could not tell a repeated answer. */
+async function usePasskey(ports: AskAtLoginPorts, { userId, factors }: FactorState, answer: SecondFactorAnswer) {
+  const challenge = ports.challenges.open('login', answer.challenge ?? '')
+  const stored = factors.find(({ credentialId }) => credentialId !== null && credentialId === idOf(answer.passkey))
+  if (!challenge?.webauthn || challenge.userId !== userId || !stored) return undefined
+  const used = await usedPasskey(ports.relyingParty, answer.passkey, {
+    challenge: challenge.webauthn,
+    passkey: passkeyOf(stored),
+  })
+  if (!used) return undefined
+  const { id, expiresAt } = challenge
+  const before = await ports.useSignature({ keyId: 'second-factor', digest: id, expiresAt })
+  const { signatures, method } = used
+  const now = ports.clock.now()
+  const isNew = before === undefined && (await useSignature(ports.database, { id: stored.id, signatures, now }))
+  return isNew ? method : undefined
+}
+
+const idOf = (passkey: unknown): unknown =>
+  typeof passkey === 'object' && passkey !== null && 'id' in passkey ? passkey.id : undefined
+
+/** The passkey in a stored factor. */
+export const passkeyOf = ({ credentialId, publicKey, signatures, transports }: StoredFactor): Passkey => ({
+  credentialId: credentialId ?? '',
+  publicKey: publicKey ?? '',
+  signatures: signatures ?? 0,
+  transports: transports ?? [],
+})
+
+async function required(ports: AskAtLoginPorts, state: FactorState): Promise<ProblemError> {
+  const passkeys = state.factors.filter(({ kind }) => kind === 'passkey').map(passkeyOf)
+  const webauthn = passkeys.length > 0 ? ports.ids.secret(32) : undefined
+  const challenge = ports.challenges.seal('login', { ...contentOf(ports, state), webauthn })
+  const methods = [
+    ...(state.factors.some(({ kind }) => kind === 'totp') ? ['totp'] : []),
+    ...(passkeys.length > 0 ? ['passkey'] : []),
+    ...(state.recoveryCodes > 0 ? ['recovery-code'] : []),
+  ]
+  const publicKey = webauthn && (await requestOptions(ports.relyingParty, passkeys, webauthn))
+  return new ProblemError(
+    'second-factor-required',
+    'The password is right. Send the second factor with the challenge.',
+    {
+      members: { methods, challenge, ...(publicKey && { publicKey }) },
+    },
+  )
+}
+
+const contentOf = ({ ids }: AskAtLoginPorts, state: FactorState): Omit<Challenge, 'expiresAt'> => ({
+  id: ids.uuid(),
+  userId: state.userId,
+  username: state.username,
+  password: passwordMark(state.passwordHash),
+  generation: state.generation,
+})
+
+/**
+ * The first factor of a user whose role demands one: one-time codes, whose secret is in the challenge. So a form
+ * without a script can set them up, and nothing is stored before the first right code.
+ */
+async function enrol(ports: AskAtLoginPorts, state: FactorState, request: FactorRequest): Promise<string> {
+  const { code, challenge: text } = request.answer
+  const challenge = text === undefined ? undefined : ports.challenges.open('enrol', text)
+  if (code === undefined || !challenge?.totp || challenge.userId !== state.userId) throw toEnrol(ports, state)
+  const { totp } = challenge
+  const { userId, username } = state
+  const attempt = { account: username, address: request.clientAddress }
+  const step = await ports.loginThrottle.attempt(attempt, () =>
+    boundTries(ports, userId, async () => totpStep(totp, code.replace(/\s/g, ''), ports.clock.now())),
+  )
+  if (step === undefined) throw invalidFactor()
+  const owner = { userId, username, login: null }
+  const factor = newTotp(ports, { userId, secret: totp, step, name: defaultTotpName })
+  await whenPublished(ports.publisher, addFactor(ports, owner, { factor, method: 'otp', onlyFirst: true }))
+  await request.onFactor?.('added', username)
+  return 'otp'
+}
+
+function toEnrol(ports: AskAtLoginPorts, state: FactorState): ProblemError {
+  const secret = newTotpSecret()
+  const challenge = ports.challenges.seal('enrol', { ...contentOf(ports, state), totp: secret })
+  const uri = totpUri(secret, { issuer: 'Keyhold', username: state.username })
+  return new ProblemError(
+    'second-factor-enrolment-required',
+    'The password is right. This user needs a second factor: put the secret into an authenticator app, and send its code.',
+    { members: { challenge, totp: { secret, uri } } },
+  )
+}
+
+/** The name of one-time codes that the user did not name. */
+export const defaultTotpName = 'Authenticator app'
+
+/** The row of new one-time codes. The code of `step` is used. */
+export function newTotp(
+  { ids, sealing, clock }: Pick<AskAtLoginPorts, 'ids' | 'sealing' | 'clock'>,
+  { userId, secret, step, name }: { userId: string; secret: string; step: number; name: string },
+): NewFactor {
+  const id = ids.uuid()
+  const at = new Date(clock.now())
+  const secretSealed = sealing.seal(secret, totpSecretData(id))
+  return { id, userId, kind: 'totp', name, secretSealed, usedStep: step, createdAt: at, lastUsedAt: at }
+}

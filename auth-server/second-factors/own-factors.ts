@@ -1,0 +1,150 @@
+/** What users do with their own factors, and administrators with those of others (docs/contract.md#second-factor). */
+import { validate as isUuid } from 'uuid'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { Grantor } from '../users/granting-rights.ts'
+import { whenPublished } from '../users/principal-publisher.ts'
+import { type AskAtLoginPorts, defaultTotpName, newTotp, passkeyOf } from './ask-at-login.ts'
+import type { Challenge, ChallengePurpose } from './challenges.ts'
+import {
+  addFactor,
+  type FactorOwner,
+  notConfirmed,
+  removeFactor,
+  replaceRecoveryCodes,
+  resetFactors,
+} from './change-factors.ts'
+import { type FactorState, factorState } from './factor-state.ts'
+import { creationOptions, registeredPasskey } from './passkeys.ts'
+import { newRecoveryCodes, recoveryCodeHash } from './recovery-codes.ts'
+import { newTotpSecret, totpStep, totpUri } from './totp.ts'
+import { boundTries } from './tries.ts'
+
+/** The user who acts. */
+export type Owner = Omit<FactorOwner, 'login'>
+
+/** The proof that ends a set-up. */
+export interface SetUpAnswer {
+  /** The challenge that the set-up began with. */
+  readonly challenge: string
+  /** How the user calls the factor. */
+  readonly name?: string | undefined
+}
+
+/** The factors of a user. Every method throws Unavailable. */
+export interface OwnFactors {
+  /** @throws ProblemError `not-found` */
+  read(owner: Owner): Promise<FactorState>
+  /** Begins to set one-time codes up. Nothing is stored. */
+  beginTotp(owner: Owner): { readonly secret: string; readonly uri: string; readonly challenge: string }
+  /** @throws ProblemError `second-factor-not-confirmed`, `too-many-attempts`, `too-many-second-factors` */
+  confirmTotp(owner: FactorOwner, answer: SetUpAnswer & { readonly code: string }): Promise<FactorState>
+  /** Begins to set a passkey up. Nothing is stored. @throws ProblemError `not-found` */
+  beginPasskey(owner: Owner): Promise<{ readonly publicKey: object; readonly challenge: string }>
+  /** @throws ProblemError `second-factor-not-confirmed`, `too-many-second-factors` */
+  confirmPasskey(owner: FactorOwner, answer: SetUpAnswer & { readonly passkey: unknown }): Promise<FactorState>
+  /** Removes one factor. @throws ProblemError `not-found` */
+  remove(owner: Owner, id: string): Promise<void>
+  /** Makes new recovery codes; those before no longer work. @throws ProblemError `second-factor-missing` */
+  renewRecoveryCodes(owner: Owner): Promise<readonly string[]>
+  /** Removes all factors of a user. @throws ProblemError `not-found`, `missing-right` */
+  reset(username: string, grantor: Grantor): Promise<void>
+  /** The RFC 8176 value of the factor of a login or session; null: it had none. Undefined: there is no such login. */
+  methodOf(loginId: string): Promise<string | null | undefined>
+}
+
+const methodSql = `select f.second_factor as method from auth.login_families f where f.id = $1::text::uuid
+  union all select s.second_factor from auth.sessions s where s.id = $1::text::uuid`
+
+/** Creates these over the ports of the second factor at a login. */
+export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {
+  const { database, publisher } = ports
+  const read = (owner: Owner) => stateOf(ports, owner)
+  return {
+    read,
+    beginTotp: (owner) => {
+      const secret = newTotpSecret()
+      const uri = totpUri(secret, { issuer: 'Keyhold', username: owner.username })
+      return { secret, uri, challenge: seal(ports, 'totp', owner, { totp: secret }) }
+    },
+    confirmTotp: (owner, answer) => confirmTotp(ports, owner, answer),
+    beginPasskey: (owner) => beginPasskey(ports, owner),
+    confirmPasskey: (owner, answer) => confirmPasskey(ports, owner, answer),
+    async remove(owner, id) {
+      if (!isUuid(id)) throw new ProblemError('not-found', 'You have no such second factor.')
+      await whenPublished(publisher, removeFactor(ports, owner, id))
+    },
+    async renewRecoveryCodes(owner) {
+      const codes = newRecoveryCodes()
+      const hashes = codes.map((code) => recoveryCodeHash(owner.userId, code))
+      await whenPublished(publisher, replaceRecoveryCodes(ports, owner, hashes))
+      return codes
+    },
+    async reset(username, grantor) {
+      await whenPublished(publisher, resetFactors(ports, username, grantor))
+    },
+    async methodOf(loginId) {
+      if (!isUuid(loginId)) return undefined
+      const [row] = await database.query<{ method: string | null }>(methodSql, [loginId])
+      return row?.method
+    },
+  }
+}
+
+async function stateOf({ database, secondFactorRoles }: AskAtLoginPorts, { userId }: Owner): Promise<FactorState> {
+  const state = await factorState(database, userId, secondFactorRoles)
+  if (state) return state
+  throw new ProblemError('not-found', 'There is no such user.')
+}
+
+const seal = (
+  { challenges, ids }: AskAtLoginPorts,
+  purpose: ChallengePurpose,
+  { userId, username }: Owner,
+  content: Pick<Challenge, 'totp' | 'webauthn'>,
+): string => challenges.seal(purpose, { id: ids.uuid(), userId, username, ...content })
+
+/** @throws ProblemError `second-factor-not-confirmed` */
+function open(ports: AskAtLoginPorts, purpose: ChallengePurpose, { userId }: Owner, text: string): Challenge {
+  const challenge = ports.challenges.open(purpose, text)
+  if (challenge?.userId === userId) return challenge
+  throw notConfirmed('The challenge is not one of this set-up of yours, or has expired. Begin again.')
+}
+
+async function confirmTotp(
+  ports: AskAtLoginPorts,
+  owner: FactorOwner,
+  { challenge, code, name = defaultTotpName }: SetUpAnswer & { readonly code: string },
+): Promise<FactorState> {
+  const { userId } = owner
+  const { totp: secret = '' } = open(ports, 'totp', owner, challenge)
+  const check = async () => totpStep(secret, code.replace(/\s/g, ''), ports.clock.now())
+  const step = await boundTries(ports, userId, check)
+  if (step === undefined) throw notConfirmed('The code is not one of the last minute of this secret.')
+  const factor = newTotp(ports, { userId, secret, step, name })
+  await whenPublished(ports.publisher, addFactor(ports, owner, { factor, method: 'otp' }))
+  return stateOf(ports, owner)
+}
+
+async function beginPasskey(ports: AskAtLoginPorts, owner: Owner) {
+  const { username, userId, factors } = await stateOf(ports, owner)
+  const passkeys = factors.filter(({ kind }) => kind === 'passkey').map(passkeyOf)
+  const publicKey = await creationOptions(ports.relyingParty, { username, userId, passkeys })
+  return { publicKey, challenge: seal(ports, 'passkey', owner, { webauthn: publicKey.challenge }) }
+}
+
+async function confirmPasskey(
+  ports: AskAtLoginPorts,
+  owner: FactorOwner,
+  { challenge, passkey, name = 'Passkey' }: SetUpAnswer & { readonly passkey: unknown },
+): Promise<FactorState> {
+  const { webauthn = '' } = open(ports, 'passkey', owner, challenge)
+  const registered = await registeredPasskey(ports.relyingParty, passkey, webauthn)
+  if (!registered) throw notConfirmed('The passkey does not answer this challenge from a page of this server.')
+  const { transports, ...material } = registered
+  const factor = {
+    ...{ id: ports.ids.uuid(), userId: owner.userId, kind: 'passkey' as const, name },
+    ...{ ...material, transports: [...transports], createdAt: new Date(ports.clock.now()) },
+  }
+  await whenPublished(ports.publisher, addFactor(ports, owner, { factor, method: 'hwk' }))
+  return stateOf(ports, owner)
+}

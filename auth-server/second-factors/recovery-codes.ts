@@ -1,0 +1,27 @@
+/** Recovery codes: ten, each good for one login. Only hashes are stored; 80 random bits need no slow hash. */
+import { hash } from 'node:crypto'
+import { Secret } from 'otpauth'
+import type { Database } from '../../shared/platform/database/database.ts'
+
+/** How many codes a user gets. */
+export const recoveryCodeCount = 10
+
+const codeBytes = 10
+
+/** New codes, in groups of four letters. */
+export const newRecoveryCodes = (): string[] =>
+  Array.from({ length: recoveryCodeCount }, () => new Secret({ size: codeBytes }).base32.replace(/(.{4})(?=.)/g, '$1-'))
+
+/** The stored form of a code. Case, blanks and hyphens do not count. */
+export const recoveryCodeHash = (userId: string, code: string): string =>
+  hash('sha256', `${userId}:${code.replace(/[\s-]/g, '').toUpperCase()}`, 'base64url')
+
+const useSql =
+  'delete from auth.recovery_codes where user_id = $1::text::uuid and code_hash = $2::text returning 1 as used'
+
+/** Uses a code up. False when it is none of the user, or was used before. @throws Unavailable */
+export const useRecoveryCode = async (
+  database: Pick<Database, 'write'>,
+  userId: string,
+  code: string,
+): Promise<boolean> => (await database.write(useSql, [userId, recoveryCodeHash(userId, code)])).length === 1

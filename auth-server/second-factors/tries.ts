@@ -1,0 +1,51 @@
+/**
+ * Bounds wrong one-time codes of a user, beside the login throttle: somebody who knows the password must not guess one
+ * of a million codes, from however many addresses. Each try is counted before the check, so concurrent tries are too.
+ */
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
+
+/** So many wrong codes in a row cost nothing. Each further one doubles the wait, from 30 seconds to an hour. */
+export const freeTries = 5
+
+const waitSql = 'least(3600, 30 * power(2, least(f.failures, 20) - 5))'
+
+const beginSql = `insert into auth.second_factor_failures as f (user_id, failures, failed_at)
+  values ($1::text::uuid, 1, $2::text::timestamptz)
+  on conflict (user_id) do update set failures = f.failures + 1, failed_at = excluded.failed_at
+  where f.failures < ${freeTries} or f.failed_at + make_interval(secs => ${waitSql}) <= excluded.failed_at
+  returning f.failures`
+
+const untilSql = `select ceil(extract(epoch from f.failed_at + make_interval(secs => ${waitSql})
+    - $2::text::timestamptz))::int as seconds
+  from auth.second_factor_failures f where f.user_id = $1::text::uuid`
+
+const endSql = 'delete from auth.second_factor_failures where user_id = $1::text::uuid returning 1 as deleted'
+
+/** The systems that the count uses. */
+export interface TriesPorts {
+  readonly database: Pick<Database, 'query' | 'write'>
+  readonly clock: Clock
+}
+
+/**
+ * Runs `check` unless there were too many wrong codes. A right one, which is not undefined, forgets the wrong ones.
+ * @throws ProblemError `too-many-attempts`; Unavailable
+ */
+export async function boundTries<Result>(
+  { database, clock }: TriesPorts,
+  userId: string,
+  check: () => Promise<Result | undefined>,
+): Promise<Result | undefined> {
+  const parameters = [userId, rfc3339(clock.now())]
+  if ((await database.write(beginSql, parameters)).length === 0) {
+    const [row] = await database.query<{ seconds: number }>(untilSql, parameters)
+    throw new ProblemError('too-many-attempts', 'Too many wrong codes of this user.', {
+      retryAfterSeconds: Math.max(1, row?.seconds ?? 1),
+    })
+  }
+  const result = await check()
+  if (result !== undefined) await database.write(endSql, [userId])
+  return result
+}

@@ -1,0 +1,152 @@
+/**
+ * One-time links for forgotten passwords (docs/contract.md#forgotten-passwords). A link carries a code of 256 random
+ * bits, of which only the hash is stored. It ends with the credential generation of its user: a new password, disabling
+ * and a logout everywhere raise that number, so they need not know of links.
+ */
+import { createHash } from 'node:crypto'
+import { and, eq } from 'drizzle-orm'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { LoginThrottle } from '../../shared/protocol/login-throttle/login-throttle.ts'
+import { isAnonymous } from '../../shared/protocol/principal/record.ts'
+import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import { passwordProblems } from '../passwords/password-policy.ts'
+import { passwordResets, users } from '../store/schema.ts'
+import { type Grantor, requireMayAccess } from './granting-rights.ts'
+import { type ChangeOutcome, changePrincipal, type LockedPrincipal } from './principal-change.ts'
+import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts'
+import { refuseProblems } from './user.ts'
+import { userRow } from './user-rows.ts'
+
+/** The systems that links use. */
+export interface PasswordResetPorts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly ids: Pick<IdSource, 'secret'>
+  readonly hashing: Pick<PasswordHashing, 'hash'>
+  readonly loginThrottle: LoginThrottle
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
+}
+
+/** A new link. */
+export interface PasswordReset {
+  /** The secret of the link: 43 characters of base64url. It is not stored. */
+  readonly code: string
+  /** In milliseconds. */
+  readonly expiresAt: number
+}
+
+/** The use of a link. */
+export interface PasswordResetUse {
+  readonly code: string
+  readonly newPassword: string
+  /** The client's canonical address, for the login throttle. */
+  readonly clientAddress: string
+}
+
+/** Links for forgotten passwords. Both methods throw Unavailable. */
+export interface PasswordResets {
+  /**
+   * Makes a link for another user, in place of the former one. The grantor must have every right of that user.
+   * @throws ProblemError `not-found`, `reserved-user`, `user-disabled`, `missing-right`; `wrong-password` for the own
+   *   account, whose password changes with the old one
+   */
+  create(username: string, grantor: Grantor): Promise<PasswordReset>
+  /**
+   * Sets the password of the user whose link has this code, and revokes the user's logins, sessions and tokens. The
+   * change is published when the promise resolves to the user name. A refused password does not use the link up.
+   * @throws ProblemError `invalid-reset-code`, `invalid-value`, `too-many-attempts`
+   */
+  use(use: PasswordResetUse): Promise<string>
+}
+
+/** How long a link is accepted, in milliseconds. */
+export const passwordResetMs = 3_600_000
+
+const codeBytes = 32
+
+/** Creates the links over these ports. */
+export function createPasswordResets(ports: PasswordResetPorts): PasswordResets {
+  const { publisher, hashing, loginThrottle } = ports
+  return {
+    create: (username, grantor) => {
+      if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no password.')
+      return whenPublished(publisher, store(ports, username, grantor))
+    },
+    use: async ({ code, newPassword, clientAddress }) => {
+      const attempt = { account: undefined, address: clientAddress }
+      const username = await loginThrottle.attempt(attempt, () => find(ports, code))
+      if (username === undefined) throw notAccepted()
+      refuseProblems(passwordProblems({ username, password: newPassword }, '/newPassword'))
+      const passwordHash = await hashing.hash(newPassword)
+      return whenPublished(publisher, useUp(ports, { username, code, passwordHash }))
+    },
+  }
+}
+
+const hashOf = (code: string): string => createHash('sha256').update(code).digest('base64url')
+
+/** One answer for a code that never was, and for one that was used, was replaced, or has expired. */
+const notAccepted = () =>
+  new ProblemError('invalid-reset-code', 'This link is not accepted: it was used, replaced, or has expired.')
+
+const store = ({ database, clock, ids }: PasswordResetPorts, username: string, grantor: Grantor) =>
+  changePrincipal(database, username, async (transaction, principal) => {
+    const user = await userRow(transaction, principal.userId)
+    if (user.id === grantor.userId) {
+      throw new ProblemError('wrong-password', 'You change your own password with the old one, without a link.')
+    }
+    if (!user.enabled) throw new ProblemError('user-disabled', 'Enable the user first: the link would be of no use.')
+    const [code, now] = [ids.secret(codeBytes), clock.now()]
+    const stored = {
+      codeHash: hashOf(code),
+      generation: principal.generation,
+      createdAt: new Date(now),
+      expiresAt: new Date(now + passwordResetMs),
+    }
+    await transaction
+      .insert(passwordResets)
+      .values({ userId: user.id, ...stored })
+      .onConflictDoUpdate({ target: passwordResets.userId, set: stored })
+    const verify = (source: Drizzle) => requireMayAccess(source, grantor, user)
+    return { result: { code, expiresAt: now + passwordResetMs }, change: { verify } }
+  })
+
+const findSql = `select u.username from auth.password_resets r join auth.users u on u.id = r.user_id
+  join auth.principals p on p.username_folded = u.username_folded
+  where r.code_hash = $1 and r.expires_at > $2::text::timestamptz and r.generation = p.generation and u.enabled`
+
+/** The name of the user whose link has this code and is accepted now. */
+async function find({ database, clock }: PasswordResetPorts, code: string): Promise<string | undefined> {
+  const [row] = await database.query<{ username: string }>(findSql, [hashOf(code), rfc3339(clock.now())])
+  return row?.username
+}
+
+/** Of several uses at the same time, one finds the link. */
+const useUp = (
+  { database, clock }: PasswordResetPorts,
+  { username, code, passwordHash }: { username: string; code: string; passwordHash: string },
+) =>
+  changePrincipal(database, username, async (transaction, principal): Promise<ChangeOutcome<string>> => {
+    await takeLink(transaction, principal, { code, now: clock.now() })
+    const user = await userRow(transaction, principal.userId)
+    if (!user.enabled) throw notAccepted()
+    await transaction
+      .update(users)
+      .set({ passwordHash, updatedAt: new Date(clock.now()) })
+      .where(eq(users.id, user.id))
+    return { result: user.username, change: { raiseGeneration: { keptLogin: null } } }
+  })
+
+/** @throws ProblemError `invalid-reset-code` when the link is not accepted any more */
+async function takeLink(
+  transaction: Drizzle,
+  { userId, generation }: LockedPrincipal,
+  { code, now }: { readonly code: string; readonly now: number },
+): Promise<void> {
+  const isLink = and(eq(passwordResets.userId, userId), eq(passwordResets.codeHash, hashOf(code)))
+  const [link] = await transaction.delete(passwordResets).where(isLink).returning()
+  if (!link || link.generation !== generation || link.expiresAt.getTime() <= now) throw notAccepted()
+}
