@@ -1,7 +1,18 @@
 /** The settings of the deal server, with their defaults. Only this file of the server reads the environment. */
 
+import * as z from 'zod'
 import { noRedis } from '../shared/platform/redis/redis-url.ts'
-import { flag, integer, readSettings, type SettingProblem, text, url } from '../shared/platform/settings/settings.ts'
+import {
+  flag,
+  integer,
+  listOf,
+  readBy,
+  readSettings,
+  type SettingProblem,
+  text,
+  url,
+} from '../shared/platform/settings/settings.ts'
+import { loopbackNetworks, type Network, parseNetwork } from '../shared/platform/webhooks/reachable-address.ts'
 import {
   commonSettings,
   databaseUrl,
@@ -14,6 +25,7 @@ import {
   sharedPort,
 } from '../shared/protocol/settings/common-settings.ts'
 import { currencyExponents } from './domain/currency.ts'
+import { standardRetriesMs } from './webhooks/back-off.ts'
 
 /** All settings; `docs/settings.md` is generated from them. */
 export const dealSettings = {
@@ -35,6 +47,17 @@ export const dealSettings = {
     min: 1,
     max: 100_000,
   }),
+  WEBHOOK_TIMEOUT: integer('seconds that the receiver of a webhook has to answer', { fallback: 15, min: 1, max: 60 }),
+  WEBHOOK_RETRY_SECONDS: listOf('pauses before each retry of an event that the receiver of a webhook did not take', {
+    expected: 'comma-separated seconds, each longer than the one before and at most a day',
+    fallback: standardRetriesMs.map((ms) => ms / 1000),
+    part: z.coerce.number().int().min(1).max(86_400),
+  }),
+  WEBHOOK_ALLOWED_NETWORKS: listOf<Network>(
+    'networks that webhooks may reach although they are not public, also over plain HTTP; under npm start outside ' +
+      'production, this machine itself is allowed',
+    { expected: 'comma-separated addresses or CIDRs such as 10.1.2.0/24', fallback: [], part: readBy(parseNetwork) },
+  ),
   REQUIRE_PRECONDITION: flag('refuse a whole-deal PUT without If-Match or version (428)', false),
   DEFAULT_CURRENCY: text('the currency of deals created without one', 'EUR', {
     expected: 'an ISO 4217 code',
@@ -58,6 +81,10 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     ...sharedPort(['DEAL_PORT', values.DEAL_PORT], ['METRICS_PORT', values.METRICS_PORT]),
     ...missingSecrets(values, { SERVICE_SECRET }),
   ]
+  const { WEBHOOK_RETRY_SECONDS: pauses } = values
+  if (pauses.some((seconds, index) => index > 0 && seconds <= (pauses[index - 1] ?? 0))) {
+    all.push({ variable: 'WEBHOOK_RETRY_SECONDS', expected: 'each pause must be longer than the one before' })
+  }
   const insecure = authUrl.startsWith('http:') && !isLoopbackHost(new URL(authUrl).hostname)
   if (insecure && !values.ALLOW_INSECURE_HTTP) {
     all.push({
@@ -75,6 +102,14 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     hasFeed: mode === 'together' || REDIS_URL !== noRedis,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
     eventStreams: { maxOfPrincipal: values.EVENT_STREAMS_PER_USER, maxInAll: values.EVENT_STREAMS },
+    webhooks: {
+      timeoutMs: values.WEBHOOK_TIMEOUT * 1000,
+      retriesMs: values.WEBHOOK_RETRY_SECONDS.map((seconds) => seconds * 1000),
+      allowedNetworks: [
+        ...values.WEBHOOK_ALLOWED_NETWORKS,
+        ...(mode === 'together' && !shared.production ? loopbackNetworks : []),
+      ],
+    },
     requirePrecondition: values.REQUIRE_PRECONDITION,
     defaultCurrency: values.DEFAULT_CURRENCY,
   }

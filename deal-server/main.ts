@@ -11,13 +11,15 @@ import { requireFreePorts } from '../shared/platform/http/server/free-ports.ts'
 import { listen } from '../shared/platform/http/server/listen.ts'
 import { createIdSource } from '../shared/platform/ids.ts'
 import { createLog } from '../shared/platform/log/log.ts'
+import { observeCertificate } from '../shared/platform/metrics/certificate-metrics.ts'
 import { createMetrics } from '../shared/platform/metrics/metrics.ts'
 import { listenForMetrics } from '../shared/platform/metrics/serve-metrics.ts'
 import { openPostgres } from '../shared/platform/postgres/postgres.ts'
 import { generatedSecret } from '../shared/platform/process/generated-secrets.ts'
 import { beginServer, closeOnSignal, requireSettings } from '../shared/platform/process/process.ts'
-import { projectFolder } from '../shared/platform/project-folder.ts'
+import { projectFolder, projectVersion } from '../shared/platform/project-folder.ts'
 import { openCache } from '../shared/platform/redis/open-cache.ts'
+import { openTracing } from '../shared/platform/tracing/opentelemetry/open-tracing.ts'
 import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
 import { warnOfUnverifiedWays } from '../shared/protocol/settings/unverified-connections.ts'
 import { readDealConfig } from './config.ts'
@@ -51,7 +53,14 @@ await prepareDatabase('DEAL_DATABASE_URL', async () => {
 const [serviceSecret = ''] = serviceSecrets
 const metrics = createMetrics()
 const draining = new Draining()
+const tracing = await openTracing(config.tracing, {
+  service: 'keyhold-deal',
+  version: projectVersion(),
+  instance: ids.uuid(),
+  log,
+})
 forgeries.observe(metrics, 'deal')
+observeCertificate(metrics, 'deal', certificate)
 const server = createDealServer(config, {
   database,
   cache,
@@ -59,6 +68,7 @@ const server = createDealServer(config, {
   ids,
   log,
   metrics,
+  tracing,
   draining,
   serviceSecret,
 })
@@ -77,5 +87,6 @@ closeOnSignal(log, async () => {
   await listening.drain()
   await endMetrics?.()
   await server.stop()
+  await tracing?.close()
   await Promise.all([database.close(), cache.close()])
 })

@@ -18,6 +18,7 @@ import {
 import { createBasicScheme } from '../shared/protocol/authentication/basic/basic.ts'
 import { cachePasswords } from '../shared/protocol/authentication/basic/cached-passwords.ts'
 import { createBearerScheme } from '../shared/protocol/authentication/bearer/bearer.ts'
+import { resourceMetadataUrl } from '../shared/protocol/authentication/bearer/resource-metadata-url.ts'
 import { type CrossSiteSettings, createCrossSiteRule } from '../shared/protocol/authentication/cross-site.ts'
 import { createDigestScheme } from '../shared/protocol/authentication/digest/digest.ts'
 import { createDigestCounts } from '../shared/protocol/authentication/digest/digest-counts.ts'
@@ -113,11 +114,15 @@ function enabledSchemes(settings: DealAuthenticationSettings, ports: DealAuthent
   return settings.schemes.flatMap((name) => makers[name]?.() ?? [])
 }
 
-function bearer({ issuer, audience }: DealAuthenticationSettings, { keys, clock }: DealAuthenticationPorts): Scheme {
+function bearer(
+  { issuer, audience, publicOrigin }: DealAuthenticationSettings,
+  { keys, clock }: DealAuthenticationPorts,
+): Scheme {
   const verify = createAccessTokenVerifier({ keys: keys.jwt, issuer, audience, clock })
   return createBearerScheme({
     verify: rememberVerifiedTokens(verify, { keys: keys.jwt, clock }),
     findKey: keys.jwt.findKey,
+    resourceMetadata: resourceMetadataUrl(publicOrigin),
   })
 }
 

@@ -4,6 +4,7 @@ import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
 import { type Database, databaseWrites } from '../shared/platform/database/database.ts'
 import { createHousekeeping, type Housekeeping } from '../shared/platform/database/housekeeping.ts'
+import { type BackgroundIndex, createBackgroundIndex } from '../shared/platform/database/trigram-index.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
 import { createCursors, cursorKeyOf } from '../shared/platform/http/pagination/cursors.ts'
 import type { Draining } from '../shared/platform/http/server/drain.ts'
@@ -15,8 +16,13 @@ import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import { Unavailable } from '../shared/platform/problems/errors.ts'
+import { projectVersion } from '../shared/platform/project-folder.ts'
+import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
+import type { Principals } from '../shared/protocol/authentication/authenticate.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
+import { questionOf } from '../shared/protocol/internal-api/exchange.ts'
+import { webhookPausesExchange } from '../shared/protocol/internal-api/webhook-pauses.ts'
 import { observeAuthentications } from '../shared/protocol/metrics/authentication-metrics.ts'
 import { observeServer } from '../shared/protocol/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
@@ -26,19 +32,30 @@ import { type AuthClient, createAuthClient } from './auth-client/auth-client.ts'
 import { createKeyStores, type KeyStores } from './auth-client/key-stores.ts'
 import { createPrincipalFeed, type PrincipalFeed } from './auth-client/principal-feed.ts'
 import { createPrincipalRecords } from './auth-client/principal-records.ts'
+import { type ChangeReports, createChangeReports } from './auth-client/report-changes.ts'
 import { createRefusalReports, type RefusalReports } from './auth-client/report-refusals.ts'
 import { createExecuteCommand } from './commands/execute.ts'
 import { createFindAssignableUsers, createFindUserId } from './commands/find-assignable-users.ts'
 import type { DealConfig } from './config.ts'
-import { observeDealServer } from './deal-metrics.ts'
+import { countCommands, countDeliveries, observeDealServer } from './deal-metrics.ts'
+import type { EventLog } from './events/event-log.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
+import { resourceMetadataRoute } from './http/resource-metadata.ts'
 import { createDealAuthentication } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
+import { dealSearchIndex } from './store/search-index.ts'
+import { createWebhookWork } from './store/webhook-work.ts'
+import { createWebhookStore } from './store/webhooks.ts'
+import { traceCommands, traceRepository, traceRoutes } from './traced-parts.ts'
+import { commands } from './use-cases/index.ts'
+import { restoreDeal } from './use-cases/restore-deal.ts'
+import type { UnreportedPause } from './webhooks/ports.ts'
+import { createWebhooks, type Webhooks, type WebhookTuning } from './webhooks/webhooks.ts'
 
 /** The parts that differ between production and tests. */
 export interface DealResources {
@@ -49,6 +66,8 @@ export interface DealResources {
   readonly log: Log
   /** The metrics of the process; new ones when left out. */
   readonly metrics?: Metrics
+  /** The traces of this server; none when left out. */
+  readonly tracing?: Tracing | undefined
   /** Shows that the process is about to end. */
   readonly draining?: Pick<Draining, 'hasBegun'>
   /** The current SERVICE_SECRET. */
@@ -56,16 +75,22 @@ export interface DealResources {
   readonly fetch?: typeof globalThis.fetch
   /** Times and sizes of event streams, if they differ from the defaults. */
   readonly eventStreams?: Partial<EventStreamsOptions>
+  /** The same of webhooks. */
+  readonly webhooks?: WebhookTuning
 }
 
+const useCaseNames = commands.map(({ name }) => name)
+
 /** Makes a deal server. It does not listen yet. */
-export function createDealServer(config: DealConfig, resources: DealResources) {
+export function createDealServer(config: DealConfig, given: DealResources) {
+  const resources = traced(given)
+  const step = stepsOf(given.tracing)
   const { database, cache, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
   const serviceSecrets = config.serviceSecrets ?? [serviceSecret]
   const followed = followAuthServer(config, resources)
   const { authClient, keys, feed, principals } = followed
   const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
-  const refusalReports = createRefusalReports({ authClient, clock, log })
+  const { refusalReports, changeReports } = createReports(authClient, resources)
   const { authenticate, recheck } = createDealAuthentication(config, {
     database,
     cache,
@@ -78,23 +103,34 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     serviceSecrets,
     observe: observeAuthentications(metrics, 'deal'),
   })
-  const { events, wakeUps } = createLiveEvents(config, resources, feed)
+  const eventLog = createEventLog(database)
+  const webhooks = openWebhooks(config, resources, { ...followed, eventLog, metrics, serviceSecrets })
+  const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
   const heard = config.hasFeed ? feed : undefined
   const dependencies = dependenciesOf(resources, { keys, feed: heard, events })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
-  observeDealServer(metrics, { keys, feed: heard, events })
-  const repository = createDealRepository(database, () => wakeUps.send())
+  observeDealServer(metrics, { keys, feed: heard, events, webhooks })
+  const repository = traceRepository(
+    step,
+    createDealRepository(database, () => wakeUps.send()),
+  )
   const findAssignableUsers = createFindAssignableUsers(principals)
   const { defaultCurrency } = config
+  const execute = createExecuteCommand({ repository, findAssignableUsers, clock, ids, defaultCurrency })
+  const executeCommand = countCommands(metrics, useCaseNames, traceCommands(step, execute))
   const app = createDealApp(config, {
     openRoutes: openRoutes(config, { dependencies, metrics, draining: resources.draining }),
     observe: observeRequests(metrics, 'deal'),
-    authenticate,
+    trace: given.tracing?.traceRequest,
+    prepareRoute: traceRoutes(given.tracing),
+    authenticate: step('authenticate', authenticate),
     recheck,
-    executeCommand: createExecuteCommand({ repository, findAssignableUsers, clock, ids, defaultCurrency }),
+    executeCommand,
     reader: repository,
     events,
+    webhooks: webhooks.management,
+    noteWebhookChange: changeReports.note,
     cursors: createCursors(serviceSecrets.map(cursorKeyOf)),
     findUserId: createFindUserId(principals),
     cors: createCors(trustedOrigins(config), corsFields),
@@ -102,9 +138,16 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     ids,
     log,
   })
-  const parts = { authClient, keys, feed, wakeUps, housekeeping, refusalReports }
-  return { app, start: () => startParts(parts), stop: () => stopParts(parts) }
+  const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
+  const parts = { authClient, keys, feed, wakeUps, housekeeping, refusalReports, changeReports, searchIndex, webhooks }
+  return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
+
+/** What the auth server is told for its audit log. */
+const createReports = (authClient: Pick<AuthClient, 'ask'>, { clock, log }: Pick<DealResources, 'clock' | 'log'>) => ({
+  refusalReports: createRefusalReports({ authClient, clock, log }),
+  changeReports: createChangeReports({ authClient, log }),
+})
 
 /** The parts that work in the background. */
 interface Parts {
@@ -114,18 +157,27 @@ interface Parts {
   readonly wakeUps: WakeUps
   readonly housekeeping: Housekeeping
   readonly refusalReports: RefusalReports
+  readonly changeReports: ChangeReports
+  readonly searchIndex: BackgroundIndex
+  readonly webhooks: Webhooks
 }
 
 /** Starts to follow the auth server: its keys and the change feed. Does not wait for an auth server that is down. */
-async function startParts({ feed, keys, wakeUps, housekeeping }: Parts): Promise<void> {
+async function startParts({ feed, keys, wakeUps, housekeeping, searchIndex, webhooks }: Parts): Promise<void> {
   await Promise.all([feed.start(), keys.refresh(), wakeUps.start()])
   keys.start()
   housekeeping.start()
+  searchIndex.start()
+  webhooks.start()
 }
 
-async function stopParts({ authClient, keys, feed, wakeUps, housekeeping, refusalReports }: Parts): Promise<void> {
+async function stopParts({ authClient, keys, feed, wakeUps, housekeeping, ...parts }: Parts): Promise<void> {
+  const { refusalReports, changeReports, searchIndex, webhooks } = parts
+  searchIndex.stop()
   keys.stop()
+  await webhooks.stop()
   await refusalReports.stop()
+  await changeReports.stop()
   await wakeUps.stop()
   await housekeeping.stop()
   await feed.stop()
@@ -135,13 +187,53 @@ async function stopParts({ authClient, keys, feed, wakeUps, housekeeping, refusa
 /** The event streams, and the wake-ups between deal servers. */
 function createLiveEvents(
   { eventStreams }: Pick<DealConfig, 'eventStreams'>,
-  { database, cache, clock, ids, log: logger, eventStreams: others }: DealResources,
-  feed: Pick<PrincipalFeed, 'instanceId'>,
+  { cache, clock, ids, log: logger, eventStreams: others }: DealResources,
+  { feed, eventLog, webhooks }: LiveEventsParts,
 ) {
-  const ports = { log: createEventLog(database), represent: representEvent, clock, logger }
+  const ports = { log: eventLog, represent: representEvent, clock, logger }
   const events = createEventStreams(ports, { ...eventStreams, ...others })
-  const wakeUps = createWakeUps({ cache, ids, instanceId: () => feed.instanceId(), onWakeUp: events.wakeUp })
+  const onWakeUp = () => {
+    events.wakeUp()
+    webhooks.wakeUp()
+  }
+  const wakeUps = createWakeUps({ cache, ids, instanceId: () => feed.instanceId(), onWakeUp })
   return { events, wakeUps }
+}
+
+interface LiveEventsParts {
+  readonly feed: Pick<PrincipalFeed, 'instanceId'>
+  readonly eventLog: EventLog
+  readonly webhooks: Pick<Webhooks, 'wakeUp'>
+}
+
+/** What webhooks use of the other parts. */
+interface WebhookParts {
+  readonly authClient: Pick<AuthClient, 'ask'>
+  readonly principals: Principals
+  readonly eventLog: EventLog
+  readonly metrics: Metrics
+  readonly serviceSecrets: readonly string[]
+}
+
+function openWebhooks(
+  config: Pick<DealConfig, 'webhooks'>,
+  { database, clock, ids, log: logger, webhooks: tuning, tracing }: DealResources,
+  { authClient, principals, eventLog, metrics, serviceSecrets }: WebhookParts,
+): Webhooks {
+  const report = async (pauses: readonly UnreportedPause[]) => {
+    const body = { pauses: pauses.map(({ id, reason }) => ({ id, reason })) }
+    return (await authClient.ask(questionOf(webhookPausesExchange, { path: {}, body }))).status === 204
+  }
+  return createWebhooks(
+    {
+      ...{ store: createWebhookStore(database), work: createWebhookWork(database), log: eventLog, principals, report },
+      ...{ restoring: restoreDeal.right, represent: representEvent, serviceSecrets, clock, ids, logger },
+      tracePost: tracing && ((post) => tracing.post(post)),
+      ...{ userAgent: `Keyhold/${projectVersion()}`, onAttempt: countDeliveries(metrics) },
+    },
+    config.webhooks,
+    tuning,
+  )
 }
 
 /** The parts that the routes without authentication show. */
@@ -152,11 +244,12 @@ interface OpenRoutesParts {
 }
 
 const openRoutes = (
-  { metricsPort, publicOrigins, schemes, expiredTokenStatus }: DealConfig,
+  { metricsPort, publicOrigins, publicOrigin, issuer, schemes, expiredTokenStatus }: DealConfig,
   { dependencies, metrics, draining }: OpenRoutesParts,
 ): Route[] => [
   ...healthRoutes(dependencies, draining),
   ...(metricsPort === undefined ? [metricsRoute(metrics)] : []),
+  ...(schemes.includes('bearer') ? [resourceMetadataRoute({ publicOrigin, issuer })] : []),
   ...documentationRoutes({ server: 'deal', publicOrigins, schemes, expiredTokenStatus }),
 ]
 
@@ -165,7 +258,8 @@ function followAuthServer(
   { authUrl, recordMaxAgeMs, schemes }: Pick<DealConfig, 'authUrl' | 'recordMaxAgeMs' | 'schemes'>,
   resources: DealResources,
 ) {
-  const { cache, clock, ids, log, serviceSecret: secret, fetch = globalThis.fetch } = resources
+  const { cache, clock, ids, log, serviceSecret: secret, fetch: send = globalThis.fetch, tracing } = resources
+  const fetch = tracing?.fetch(send) ?? send
   const onPublishedKeys = (published: string) => keys.onPublishedKeys(published)
   const authClient = createAuthClient({
     ...{ authUrl, secret, clock, ids, fetch, onPublishedKeys },

@@ -61,8 +61,12 @@ async function load(
   if (!answer?.success) {
     throw new Unavailable('auth-server', { cause: new Error(`/internal/api-keys answered ${status}`) })
   }
-  const { secretSealed, ...facts } = answer.data
-  return signingKeyOf({ ...facts, secret: secretSealed === null ? null : openSecret(id, secretSealed, secret) })
+  const { former, ...key } = answer.data
+  const opened = <Material extends { readonly secretSealed: string | null }>({ secretSealed, ...rest }: Material) => ({
+    ...rest,
+    secret: secretSealed === null ? null : openSecret(id, secretSealed, secret),
+  })
+  return signingKeyOf({ ...opened(key), former: former && opened(former) })
 }
 
 /** Decrypts the secret of a key. @throws Unavailable when it was encrypted with another service secret */

@@ -16,7 +16,10 @@ interface Blocked {
   readonly missingRight?: string
 }
 
-/** The commands that this caller can run on the deal now, and the other commands with the reason why not. */
+/**
+ * The commands that this caller can run on the deal now, those of them that would change nothing, and the other
+ * commands with the reason why not.
+ */
 export function allowedTo(caller: CommandCaller, deal: Deal) {
   const { rights } = caller
   const onDeal = commands.filter(({ target }) => target === 'deal')
@@ -27,5 +30,10 @@ export function allowedTo(caller: CommandCaller, deal: Deal) {
     return refusal ? [{ useCase: name, code: refusal.code }] : []
   })
   const blockedNames = new Set(blocked.map(({ useCase }) => useCase))
-  return { allowed: onDeal.map(({ name }) => name).filter((name) => !blockedNames.has(name)), blocked }
+  const allowed = onDeal.filter(({ name }) => !blockedNames.has(name))
+  return {
+    allowed: allowed.map(({ name }) => name),
+    withoutEffect: allowed.filter(({ isWithoutEffect }) => isWithoutEffect?.(deal)).map(({ name }) => name),
+    blocked,
+  }
 }

@@ -40,7 +40,7 @@ export function amountIn(currency: string, amount: DecimalText, name: string): M
 }
 
 /** The amount with all decimals of the currency: `1234.50`. */
-export function decimalText(amount: MinorUnits, currency: string): string {
+export function decimalText(amount: MinorUnits | bigint, currency: string): string {
   const exponent = exponentOf(currency)
   if (exponent === 0) return String(amount)
   const digits = String(amount).padStart(exponent + 1, '0')

@@ -41,6 +41,20 @@ export interface StoredEvent {
 export const markedPosition = ({ position, timeline }: Pick<StoredEvent, 'position' | 'timeline'>): string =>
   `${position}-${timelineMark(timeline)}`
 
+/** A position that a client brings back. Without a mark, the number is one of the present timeline. */
+export interface GivenPosition {
+  readonly position: number
+  readonly mark: string | undefined
+}
+
+const positionPattern = /^(0|[1-9]\d{0,14})(?:-([0-9a-f]{12}))?$/
+
+/** Reads a position; undefined for other text. */
+export function parsePosition(text: string): GivenPosition | undefined {
+  const [, position, mark] = positionPattern.exec(text) ?? []
+  return position === undefined ? undefined : { position: Number(position), mark }
+}
+
 /** A place in the order of the log. Position 0 is before all events of its transaction. */
 export interface Place {
   /** The number of the writing transaction. */

@@ -57,7 +57,7 @@ export async function findStart(log: EventLog, request: StreamRequest): Promise<
   if (after === undefined) {
     return { place: last, runId, timeline, includes: (event) => !isVisibleIn(event.xid, snapshot) && isWanted(event) }
   }
-  if (mark !== undefined && mark !== timelineMark(timeline)) throw outdated()
+  if (mark !== undefined && mark !== timelineMark(timeline)) throw outdatedPosition()
   if (after === 0) return { place: beginning, runId: undefined, timeline, includes: isWanted }
   if (place === undefined) return undefined
   if (place.xid < snapshot.xmin) return { place, runId: undefined, timeline, includes: isWanted }
@@ -65,7 +65,8 @@ export async function findStart(log: EventLog, request: StreamRequest): Promise<
   return { place: last, runId, timeline, includes: (event) => !isPast(event) && isWanted(event) }
 }
 
-const outdated = () =>
+/** The refusal of a position of another timeline. */
+export const outdatedPosition = () =>
   new ProblemError(
     'outdated-cursor',
     'Another PostgreSQL server has taken over since this event: read the deals again, and follow the new events.',

@@ -5,7 +5,10 @@ import type { Deal } from '../domain/deal.ts'
 import type { MinorUnits } from '../domain/money.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 
-/** The filter of a list: a deal must meet every condition that is set. Bounds are inclusive. */
+/**
+ * The filter of a list: a deal must meet every condition that is set. Bounds are inclusive, except the ends of times,
+ * so that `from` of one time span is `to` of the one before.
+ */
 export interface DealFilter {
   readonly status?: Deal['status'] | undefined
   readonly held?: boolean | undefined
@@ -18,8 +21,15 @@ export interface DealFilter {
   /** `YYYY-MM-DD`. */
   readonly completionFrom?: string | undefined
   readonly completionTo?: string | undefined
-  /** Part of the name; case is ignored. */
+  /** RFC 3339 in UTC with milliseconds. */
+  readonly createdFrom?: string | undefined
+  readonly createdTo?: string | undefined
+  readonly updatedFrom?: string | undefined
+  readonly updatedTo?: string | undefined
+  /** Part of the name or of the description; case is ignored. */
   readonly q?: string | undefined
+  /** Only these deals: ids in lower case. */
+  readonly ids?: readonly string[] | undefined
 }
 
 /** The keys by which lists of deals can be sorted. */
@@ -39,6 +49,42 @@ export interface DealList {
   readonly filter: DealFilter
   readonly sort: DealSort
   readonly page: PageRequest
+}
+
+/** How many deals match a filter. */
+export interface DealCount {
+  readonly count: number
+  /** False for an estimate. */
+  readonly isExact: boolean
+}
+
+/** What deals can be grouped by, besides their currency. */
+export const groupKeys = ['status', 'held', 'ownerId'] as const
+
+/** One of these. */
+export type GroupKey = (typeof groupKeys)[number]
+
+/** The sums that are asked for. */
+export interface DealSummaryRequest {
+  readonly filter: DealFilter
+  readonly by: readonly GroupKey[]
+}
+
+/** Deals of one currency that have the members by which they were grouped in common. */
+export interface DealGroup extends Partial<Pick<Deal, GroupKey>> {
+  readonly currency: string
+  readonly count: number
+  /** The sum of the prices: whole minor units as text, of any length. */
+  readonly value: string
+}
+
+/** Sums of deals. */
+export interface DealSummary {
+  /** The largest groups first. */
+  readonly groups: readonly DealGroup[]
+  readonly totalCount: number
+  /** Deals in groups that are left out, because there are too many groups. */
+  readonly otherCount: number
 }
 
 /** A task in the list of its assignee. */
@@ -82,6 +128,12 @@ export interface DealReader extends Pick<DealRepository, 'load'> {
    * @throws Unavailable
    */
   list(list: DealList): Promise<Page<Deal>>
+  /**
+   * Counts the deals that match now. Answers an estimate when an exact count takes too long. @throws Unavailable
+   */
+  count(filter: DealFilter, isExact: boolean): Promise<DealCount>
+  /** Numbers and values of the deals that match now. @throws ProblemError `query-too-slow`; Unavailable */
+  summarize(request: DealSummaryRequest): Promise<DealSummary>
   /** The commands of a deal that have an id, of all users, oldest first. @throws Unavailable */
   listCommands(dealId: string, page: PageRequest): Promise<Page<CommandRecord>>
   /** The events of a deal, oldest first, also of a deleted deal. @throws Unavailable */

@@ -3,7 +3,15 @@ import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
-import type { AssignedTask, Assignee, DealList, DealReader, DealText } from './ports.ts'
+import type {
+  AssignedTask,
+  Assignee,
+  DealList,
+  DealReader,
+  DealSummary,
+  DealSummaryRequest,
+  DealText,
+} from './ports.ts'
 
 /** A query, for all styles. A caller needs its `right`. */
 export interface Query<Parameters, Result> {
@@ -36,6 +44,15 @@ export const dealsQuery: Query<DealList, Page<Deal>> = {
   summary: 'List deals',
   right: readingRight,
   run: (list, reader) => reader.list(list),
+}
+
+/** Numbers and values of deals by filter, in groups. */
+export const dealSummaryQuery: Query<DealSummaryRequest, DealSummary> = {
+  kind: 'query',
+  name: 'DealSummary',
+  summary: 'Sum up deals',
+  right: readingRight,
+  run: (request, reader) => reader.summarize(request),
 }
 
 /** The open tasks of a user. Users need no right for their own tasks. */

@@ -22,6 +22,7 @@ import {
   type TaskRow,
 } from './rows.ts'
 import { commitStatement, keepCommandStatement, loadStatement, readDealsStatement } from './statements.ts'
+import { createDealSums } from './sum-deals.ts'
 
 /** The store of deals, for commands and queries. */
 export interface DealStore extends DealRepository, DealReader {}
@@ -42,6 +43,7 @@ export function createDealRepository(database: Database, onCommit: () => void = 
       return results
     },
   })
+  const sums = createDealSums(database)
   return {
     load: async (dealId, key, { forCreation } = { forCreation: false }) => {
       if (key !== undefined || forCreation) return loadOne({ dealId, key, forCreation })
@@ -54,6 +56,8 @@ export function createDealRepository(database: Database, onCommit: () => void = 
     },
     loadText: (dealId) => readText(dealId),
     list: (list) => listDeals(database, list),
+    count: sums.count,
+    summarize: sums.summarize,
     listCommands: (dealId, page) => listCommands(database, dealId, page),
     history: (dealId, page) => readHistory(database, dealId, page),
     assignedTasks: (assignee, page) => listAssignedTasks(database, assignee, page),

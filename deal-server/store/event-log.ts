@@ -14,7 +14,7 @@ import {
 import { rfc3339OfRow } from './rows.ts'
 
 /** A row of `deals.events` in the form of `json_agg`: transaction numbers are texts. */
-interface EventRow {
+export interface EventRow {
   readonly position: number
   readonly xid: string
   readonly id: string
@@ -61,7 +61,8 @@ const findLastStatement = `
     join deals.events e on e.position = known.position and e.id = known.id and e.xid = known.xid::xid8
     order by e.xid desc, e.position desc limit 1) as place`
 
-const isHidden = `e.type <> 'deal.deleted' and not exists (
+/** True for a row of `deals.events e` that readers without the right to restore deals do not get. */
+export const isHidden = `e.type <> 'deal.deleted' and not exists (
         select from deals.deals d where d.id = e.deal_id and d.deleted_at is null)`
 
 /**
@@ -199,7 +200,8 @@ function requireRow<Row>(row: Row | undefined): Row {
   return row
 }
 
-const eventOfRow = (row: EventRow, timeline: TimelineId): LoggedEvent => ({
+/** The event of a row, read from this timeline. */
+export const eventOfRow = (row: EventRow, timeline: TimelineId): LoggedEvent => ({
   position: row.position,
   timeline,
   xid: Number(row.xid),

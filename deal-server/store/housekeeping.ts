@@ -10,7 +10,7 @@ import {
   createDigestCountExpiry,
   createUsedSignatureExpiry,
 } from '../../shared/protocol/authentication/credential-expiry.ts'
-import { commands, deals, digestCounts, events, tasks, usedSignatures } from './schema.ts'
+import { commands, deals, digestCounts, events, tasks, usedSignatures, webhookAttempts } from './schema.ts'
 
 /** Answers of commands that are no longer kept: what is left of the command says that it was carried out. */
 const expiredAnswers = expiryJob({
@@ -62,10 +62,20 @@ const purgedDeals = expiryJob({
   },
 })
 
+const attemptsKeptDays = 30
+
+/** Attempts to deliver events to webhooks that have no further ones. */
+const oldAttempts = expiryJob({
+  name: 'attempts of webhooks',
+  table: webhookAttempts,
+  expiresAt: sql`${webhookAttempts.at} + ${sql.raw(`interval '${attemptsKeptDays} days'`)}`,
+})
+
 /** The jobs of the deal server. */
 export const dealHousekeepingJobs: readonly HousekeepingJob[] = [
   expiredAnswers,
   purgedDeals,
   createUsedSignatureExpiry(usedSignatures),
   createDigestCountExpiry(digestCounts),
+  oldAttempts,
 ]

@@ -5,12 +5,13 @@
  * the snapshot does not see has the former value. The server stores nothing for a walk. A page costs as much as a
  * single read, plus a read of the events since the first page.
  */
-import { and, eq, inArray, isNull, not, or, type SQL, sql } from 'drizzle-orm'
+import { and, inArray, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Database, Parameter } from '../../shared/platform/database/database.ts'
 import type { Page, Position } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEventType } from '../domain/events.ts'
-import type { DealFilter, DealList, DealSort, DealSortKey } from '../queries/ports.ts'
+import type { DealList, DealSort, DealSortKey } from '../queries/ports.ts'
+import { conditionsOf } from './deal-conditions.ts'
 import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
 import { readMarkedPage, type TimelineRow, timelineColumn } from './marked-pages.ts'
 import { type DealRow, dealOfRow } from './rows.ts'
@@ -166,23 +167,4 @@ function changedSince(snapshot: string, types: readonly DealEventType[] | undefi
       counting,
     )}
     order by ${events.dealId}, ${events.sequence}`
-}
-
-function conditionsOf(filter: DealFilter): SQL[] {
-  const { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q } = filter
-  const conditions = [
-    isNull(deals.deletedAt),
-    status !== undefined && eq(deals.status, status),
-    held !== undefined && eq(deals.held, held),
-    ownerId !== undefined && eq(sql`lower(${deals.ownerId} collate "C")`, ownerId.toLowerCase()),
-    currency !== undefined && eq(deals.currency, currency),
-    priceMin !== undefined && sql`${deals.price} >= ${String(priceMin)}::text::bigint`,
-    priceMax !== undefined && sql`${deals.price} <= ${String(priceMax)}::text::bigint`,
-    completionFrom !== undefined && sql`${deals.completionDate} >= ${completionFrom}::text::date`,
-    completionTo !== undefined && sql`${deals.completionDate} <= ${completionTo}::text::date`,
-    // Without an index: pg_trgm is an extension that the embedded engine does not have. Reads deals in the order of the
-    // list until the page is full.
-    q !== undefined && sql`${deals.name} ilike ${`%${q.replace(/[\\%_]/g, '\\$&')}%`}`,
-  ]
-  return conditions.filter((condition) => condition !== false)
 }

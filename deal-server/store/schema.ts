@@ -179,6 +179,100 @@ export const events = dealsSchema.table(
   ],
 )
 
+/** One row for each webhook: where events are sent, how far they were, and which server sends them now. */
+export const webhooks = dealsSchema.table(
+  'webhooks',
+  {
+    id: uuid('id').primaryKey(),
+    url: text('url').notNull(),
+    /** The wanted types and deals; all of them when empty. */
+    types: jsonb('types').notNull(),
+    deals: jsonb('deals').notNull(),
+    description: text('description'),
+    state: text('state', { enum: ['active', 'paused'] }).notNull(),
+    pausedReason: text('paused_reason'),
+    pausedAt: time('paused_at'),
+    /** False until the auth server has the pause in its audit log. */
+    pauseReported: boolean('pause_reported').notNull(),
+    createdBy: text('created_by').notNull(),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
+    /** The user under whose rights events are sent. */
+    responsible: text('responsible').notNull(),
+    responsibleUserId: text('responsible_user_id').notNull(),
+    /** False: past events of deleted deals are left out, whatever that user may see. */
+    seesDeleted: boolean('sees_deleted').notNull(),
+    /** Sealed under a key from SERVICE_SECRET. */
+    secret: text('secret').notNull(),
+    /** Signs too until its time. */
+    formerSecret: text('former_secret'),
+    formerSecretUntil: time('former_secret_until'),
+    /** Grows with every change by a client, so that the server that sends notices it. */
+    revision: integer('revision').notNull(),
+    /** Every event up to this one was delivered, left out, or belongs to a row of `webhook_blocked`. */
+    position: bigint('position', { mode: 'number' }).notNull(),
+    /** Failed attempts since the last success. */
+    failures: integer('failures').notNull(),
+    lastSuccessAt: time('last_success_at'),
+    lastFailureAt: time('last_failure_at'),
+    lastFailureStatus: integer('last_failure_status'),
+    lastFailureReason: text('last_failure_reason'),
+    /** The receiver asked for no request before this time. */
+    heldUntil: time('held_until'),
+    /** The server that sends, and until when nobody else may. */
+    leaseOwner: uuid('lease_owner'),
+    leaseUntil: time('lease_until'),
+  },
+  (table) => [
+    check('webhooks_state', sql`${table.state} in ('active', 'paused')`),
+    check('webhooks_paused_has_reason', sql`(${table.state} = 'paused') = (${table.pausedReason} is not null)`),
+  ],
+)
+
+/** One row for each deal with an event that a receiver did not take: later events of that deal wait behind it. */
+export const webhookBlocked = dealsSchema.table(
+  'webhook_blocked',
+  {
+    webhookId: uuid('webhook_id')
+      .notNull()
+      .references(() => webhooks.id, { onDelete: 'cascade' }),
+    dealId: uuid('deal_id').notNull(),
+    /** Events of the deal before this one were delivered or left out. */
+    sequence: integer('sequence').notNull(),
+    /** Failed attempts of this event. */
+    attempts: integer('attempts').notNull(),
+    nextAttemptAt: time('next_attempt_at').notNull(),
+    /** When the event happened. */
+    since: time('since').notNull(),
+  },
+  (table) => [primaryKey({ name: 'webhook_blocked_pkey', columns: [table.webhookId, table.dealId] })],
+)
+
+/** The last attempts of each webhook, for people who look for a fault. */
+export const webhookAttempts = dealsSchema.table(
+  'webhook_attempts',
+  {
+    id: bigserial('id', { mode: 'number' }).primaryKey(),
+    webhookId: uuid('webhook_id')
+      .notNull()
+      .references(() => webhooks.id, { onDelete: 'cascade' }),
+    eventId: uuid('event_id').notNull(),
+    type: text('type').notNull(),
+    /** Null for a test. */
+    dealId: uuid('deal_id'),
+    attempt: integer('attempt').notNull(),
+    at: time('at').notNull(),
+    durationMs: integer('duration_ms').notNull(),
+    outcome: text('outcome', { enum: ['delivered', 'failed'] }).notNull(),
+    status: integer('status'),
+    reason: text('reason'),
+  },
+  (table) => [
+    index('webhook_attempts_of_webhook').on(table.webhookId, table.id),
+    index('webhook_attempts_by_time').on(table.at),
+  ],
+)
+
 /** See `shared/protocol/authentication/credential-tables.ts`. */
 export const usedSignatures = usedSignaturesTable(dealsSchema)
 

@@ -6,7 +6,17 @@ import { assignableUserOf, isSameUser } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { calendarDate, nameText, username, uuid } from './parameters.ts'
 
-/** Adds a task. A client that chooses `taskId` can retry: the same task again changes nothing. */
+const params = z.strictObject({
+  taskId: uuid.optional(),
+  title: nameText,
+  dueDate: calendarDate.nullable().optional(),
+  assigneeId: username.nullable().optional(),
+})
+
+/**
+ * Adds a task. A client that chooses `taskId` can retry: the same task again changes nothing. Parameters that are
+ * left out count as equal: so whoever has the task by now, it is the same.
+ */
 export const addTask = defineDealCommand({
   name: 'AddTask',
   summary: 'Add a task to a deal',
@@ -15,28 +25,29 @@ export const addTask = defineDealCommand({
   stateName: 'task-added',
   makes: 'taskId',
   refusals: ['deal-closed', 'task-exists', 'task-limit', 'employee-unknown'],
-  params: z.strictObject({
-    taskId: uuid.optional(),
-    title: nameText,
-    dueDate: calendarDate.nullable().optional(),
-    assigneeId: username.nullable().optional(),
-  }),
+  params,
   additionalRights: ({ assigneeId }) => (assigneeId ? ['deal.task.assign'] : []),
   assignableUsers: ({ assigneeId }) => (assigneeId ? [assigneeId] : []),
   guard: requireOpen,
   limit: requireRoom,
+  isDone: isAdded,
   decide: (deal, { taskId, title, dueDate = null, assigneeId: named = null }, context) => {
-    const known = deal.tasks.find(({ id }) => id === taskId)
-    if (known) {
-      const isSame = known.title === title && known.dueDate === dueDate && isSameUser(known.assigneeId, named)
-      return isSame ? [] : refuse('task-exists', 'The deal has another task of this id.')
-    }
+    if (taskOf(deal, taskId)) return refuse('task-exists', 'The deal has another task of this id.')
     const assignee = named === null ? null : assignableUserOf(named, 'assigneeId', context)
     if (isRefusal(assignee)) return assignee
     const given = { assigneeId: assignee?.username ?? null, assigneeUserId: assignee?.userId ?? null }
     return [{ type: 'deal.task-added', data: { taskId: taskId ?? context.newId(), title, dueDate, ...given } }]
   },
 })
+
+const taskOf = (deal: Deal, taskId: string | undefined) => deal.tasks.find(({ id }) => id === taskId)
+
+/** True for a deal that has this task. */
+function isAdded(deal: Deal, { taskId, title, dueDate, assigneeId }: z.output<typeof params>): boolean {
+  const known = taskOf(deal, taskId)
+  if (known?.title !== title || (dueDate !== undefined && known.dueDate !== dueDate)) return false
+  return assigneeId === undefined || isSameUser(known.assigneeId, assigneeId)
+}
 
 function requireRoom(deal: Deal): DealRefusal | undefined {
   if (openTasks(deal).length >= maxOpenTasks)

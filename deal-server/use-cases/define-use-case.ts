@@ -76,6 +76,8 @@ interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Sch
   guard?(deal: Deal): DealRefusal | undefined
   /** Refuses when the deal is full. Runs after `decide`: a repetition that changes nothing needs no room. */
   limit?(deal: Deal): DealRefusal | undefined
+  /** True when the command changes nothing now, with any parameters. The list `withoutEffect` uses it. */
+  isWithoutEffect?(deal: Deal): boolean
   /** True when the deal is already in the target state: then nothing changes, and the guard does not run. */
   isDone?(deal: Deal, params: z.output<Schema>): boolean
   /** The events, for a deal that the guard accepts. */
@@ -140,6 +142,8 @@ export interface Command extends CommandBase {
   readonly attributes?: Readonly<Record<string, string | undefined>>
   /** True for a user who may run the command without the right, with any parameters. */
   allowedWithoutRight?(deal: Deal, user: UserIdentity): boolean
+  /** True when the command would change nothing, with any parameters. */
+  isWithoutEffect?(deal: Deal): boolean
   /** Checks the parameters, which are at `at` in the body. @throws ProblemError `invalid-body`, `invalid-value` */
   bind(params: unknown, at: string): BoundCommand
 }

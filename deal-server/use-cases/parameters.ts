@@ -67,8 +67,8 @@ export const nameText = text({ min: 1, max: 200, multiline: false }, 'name, 1 to
   examples: ['deal123'],
 })
 
-/** Text to search in names: 1–200 characters, with the blanks around it. */
-export const partOfName = z
+/** Text to search in names and descriptions: 1–200 characters, with the blanks around it. */
+export const partOfText = z
   .string()
   .transform((value) => value.normalize('NFC'))
   .refine((value) => !controlCharacters.test(value) && !loneSurrogate.test(value), {
@@ -79,7 +79,7 @@ export const partOfName = z
     message: 'Expected 1 to 200 characters.',
     params: { code: 'invalid-length' },
   })
-  .meta({ description: 'part of the name, in whatever case', minLength: 1, maxLength: 200 })
+  .meta({ description: 'Part of the name or of the description, in any case.', minLength: 1, maxLength: 200 })
 
 /** The reason of a change: 1–1000 characters. */
 export const reasonText = text({ min: 1, max: 1000, multiline: true }, 'reason, 1 to 1000 characters').meta({

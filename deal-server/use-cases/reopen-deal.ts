@@ -15,6 +15,7 @@ export const reopenDeal = defineDealCommand({
   refusals: [],
   params: z.strictObject({ reason: reasonText }),
   attributes: { reason: 'reopenReason' },
+  isWithoutEffect: ({ status }) => status === 'open',
   decide: (deal, { reason }) =>
     deal.status === 'open' ? [] : [{ type: 'deal.reopened', data: { from: deal.status, reason } }],
 })

@@ -11,5 +11,6 @@ export const restoreDeal = defineDealCommand({
   refusals: [],
   params: z.strictObject({}),
   onDeleted: true,
+  isWithoutEffect: ({ deletedAt }) => deletedAt === null,
   decide: (deal) => (deal.deletedAt === null ? [] : [{ type: 'deal.restored', data: {} }]),
 })

@@ -13,6 +13,7 @@ export const unholdDeal = defineDealCommand({
   params: z.strictObject({}),
   attributes: {},
   guard: requireOpen,
+  isWithoutEffect: ({ held }) => !held,
   decide: (deal, _params, { now }) => {
     if (!deal.held || deal.heldAt === null) return []
     const heldForSeconds = Math.max(0, Math.floor((Date.parse(now) - Date.parse(deal.heldAt)) / 1000))

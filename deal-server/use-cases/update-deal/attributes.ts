@@ -66,6 +66,7 @@ export const attributesSchema = z
     deletedAt: ignored,
     purgeAt: ignored,
     allowed: ignored,
+    withoutEffect: ignored,
     blocked: ignored,
     links: ignored,
   })

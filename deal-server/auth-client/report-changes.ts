@@ -1,0 +1,90 @@
+/**
+ * Reports what users do with webhooks to the auth server, for its audit log. No request waits for a report: a new
+ * webhook gets events at once, and its secret must not come later. While the auth server is away, reports wait in
+ * memory.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from '../../shared/platform/log/log.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
+import {
+  maxChangesAtOnce,
+  type ReportedChange,
+  webhookChangesExchange,
+} from '../../shared/protocol/internal-api/webhook-changes.ts'
+import type { AuthClient } from './auth-client.ts'
+
+/** The parts that reports use. */
+export interface ChangeReportsPorts {
+  readonly authClient: Pick<AuthClient, 'ask'>
+  readonly log: Pick<Log, 'warn' | 'error'>
+  /** The pause between attempts, in milliseconds; 5,000 when left out. */
+  readonly waitMs?: number
+}
+
+/** More than these are not kept: an administrator makes a few in a day. */
+const maxWaiting = 1_000
+
+/** Reports of changes. */
+export interface ChangeReports {
+  /** Reports a change in the background. */
+  note(change: ReportedChange): void
+  /** Makes a last attempt. Logs what is lost. */
+  stop(): Promise<void>
+}
+
+/** Makes the reports. One that was stored, but whose answer was lost, is stored again, with the same request id. */
+export function createChangeReports({ authClient, log, waitMs = 5_000 }: ChangeReportsPorts): ChangeReports {
+  const waiting: ReportedChange[] = []
+  const stopping = new AbortController()
+  let sending: Promise<void> | undefined
+
+  const areStored = async (changes: readonly ReportedChange[]): Promise<boolean> => {
+    try {
+      const question = questionOf(webhookChangesExchange, { path: {}, body: { changes: [...changes] } })
+      // An auth server of the release before does not know the route.
+      return (await authClient.ask(question)).status === 204
+    } catch (error) {
+      if (error instanceof Unavailable) return false
+      throw error
+    }
+  }
+  const sendWaiting = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const changes = waiting.slice(0, maxChangesAtOnce)
+      if (!(await areStored(changes))) return
+      waiting.splice(0, changes.length)
+    }
+  }
+  const sendAll = async (): Promise<void> => {
+    await sendWaiting()
+    if (waiting.length > 0) log.warn({ changes: waiting.length }, 'Changes of webhooks wait for the audit log')
+    while (waiting.length > 0 && !stopping.signal.aborted) {
+      await pause(waitMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+      if (!stopping.signal.aborted) await sendWaiting()
+    }
+  }
+  const lose = ({ action, target, actor, requestId }: ReportedChange): void =>
+    log.error({ action, target, actor, requestId }, 'A change of a webhook is not in the audit log')
+  const keep = (change: ReportedChange): void => {
+    if (waiting.length >= maxWaiting) {
+      lose(change)
+      return
+    }
+    waiting.push(change)
+    sending ??= sendAll()
+      .catch((err: unknown) => log.error({ err }, 'Reports of changes of webhooks failed'))
+      .finally(() => {
+        sending = undefined
+      })
+  }
+  return {
+    note: keep,
+    stop: async () => {
+      stopping.abort()
+      await sending
+      await sendWaiting()
+      waiting.forEach(lose)
+    },
+  }
+}

@@ -1,0 +1,51 @@
+/** The columns of deals in files (docs/import-export.md#columns). */
+
+/** What a row can give a new deal: the parameters of CreateDeal. */
+export const creationColumns = ['id', 'name', 'price', 'currency', 'completionDate', 'ownerId', 'description'] as const
+
+/** The columns without which there is no deal. */
+export const requiredColumns: readonly string[] = ['name', 'price']
+
+/** What an export tells besides. An import leaves them out. */
+const stateColumns = [
+  ...['status', 'held', 'holdReason', 'holdReasonCode', 'heldAt', 'heldBy', 'priceReason', 'completionDateReason'],
+  ...['completionDatePenalty', 'cancelReason', 'cancelPenalty', 'cancelledAt', 'penaltyTotal', 'version', 'createdAt'],
+  ...['createdBy', 'updatedAt', 'updatedBy'],
+] as const
+
+/** The columns of an export as CSV. */
+export const exportColumns: readonly string[] = [...creationColumns, ...stateColumns]
+
+/** What a file of refused rows has besides. */
+export const refusalColumns = ['line', 'status', 'code', 'reason'] as const
+
+/** Columns, and members of NDJSON, that an import leaves out. */
+export const ignoredColumns: ReadonlySet<string> = new Set([
+  ...stateColumns,
+  ...refusalColumns,
+  ...['priceText', 'completion', 'deletedAt', 'purgeAt', 'links', 'tasks'],
+])
+
+/** The columns of this header that tell of a deal what an import does not bring back. */
+export const stateNames = (header: readonly string[] | undefined): readonly string[] =>
+  (header ?? []).filter((name) => (stateColumns as readonly string[]).includes(name))
+
+/** What is wrong with a header; undefined for a good one. */
+export function faultOfHeader(header: readonly string[], delimiter: string): string | undefined {
+  const known: ReadonlySet<string> = new Set<string>([...creationColumns, ...ignoredColumns])
+  const unknown = header.filter((name) => !known.has(name))
+  const missing = requiredColumns.filter((name) => !header.includes(name))
+  const repeated = header.filter((name, index) => header.indexOf(name) !== index)
+  if (unknown.length + missing.length + repeated.length === 0) return undefined
+  const parts = [
+    missing.length > 0 && `it lacks ${missing.join(' and ')}`,
+    unknown.length > 0 && `it has ${unknown.map((name) => JSON.stringify(name)).join(', ')}, which no deal has`,
+    repeated.length > 0 && `it has ${[...new Set(repeated)].join(', ')} twice`,
+  ].filter((part) => part !== false)
+  const [only = ''] = header
+  const other =
+    header.length === 1 ? [';', '\t', '|'].find((one) => one !== delimiter && only.includes(one)) : undefined
+  const hint = other === undefined ? '' : ` Is the delimiter ${JSON.stringify(other)}? Then say --delimiter.`
+  const columns = `The columns are ${creationColumns.join(', ')}; name and price are needed.`
+  return `The first line must name the columns: ${parts.join('; ')}. ${columns}${hint}`
+}

@@ -1,0 +1,33 @@
+import { eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { DealFilter } from '../queries/ports.ts'
+import { deals } from './schema.ts'
+
+/** The conditions of a filter in SQL, for lists, counts and sums alike. Deleted deals never meet them. */
+export function conditionsOf(filter: DealFilter): SQL[] {
+  const { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q } = filter
+  const { ids, createdFrom, createdTo, updatedFrom, updatedTo } = filter
+  const conditions = [
+    isNull(deals.deletedAt),
+    ids !== undefined && sql`${deals.id} = any(${`{${ids.join(',')}}`}::text::uuid[])`,
+    status !== undefined && eq(deals.status, status),
+    held !== undefined && eq(deals.held, held),
+    ownerId !== undefined && eq(sql`lower(${deals.ownerId} collate "C")`, ownerId.toLowerCase()),
+    currency !== undefined && eq(deals.currency, currency),
+    priceMin !== undefined && sql`${deals.price} >= ${String(priceMin)}::text::bigint`,
+    priceMax !== undefined && sql`${deals.price} <= ${String(priceMax)}::text::bigint`,
+    completionFrom !== undefined && sql`${deals.completionDate} >= ${completionFrom}::text::date`,
+    completionTo !== undefined && sql`${deals.completionDate} <= ${completionTo}::text::date`,
+    createdFrom !== undefined && sql`${deals.createdAt} >= ${createdFrom}::text::timestamptz`,
+    createdTo !== undefined && sql`${deals.createdAt} < ${createdTo}::text::timestamptz`,
+    updatedFrom !== undefined && sql`${deals.updatedAt} >= ${updatedFrom}::text::timestamptz`,
+    updatedTo !== undefined && sql`${deals.updatedAt} < ${updatedTo}::text::timestamptz`,
+    q !== undefined && contains(q),
+  ]
+  return conditions.filter((condition) => condition !== false)
+}
+
+/** The index of `search-index.ts` serves this condition, where it is there. */
+function contains(part: string): SQL {
+  const pattern = `%${part.replace(/[\\%_]/g, '\\$&')}%`
+  return sql`(${deals.name} ilike ${pattern} or ${deals.description} ilike ${pattern})`
+}

@@ -1,0 +1,210 @@
+/** What clients can do with webhooks (docs/webhooks.md). Knows neither HTTP nor how events are sent on. */
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import { Permits } from '../../shared/platform/concurrency/permits.ts'
+import { timelineMark } from '../../shared/platform/database/timeline.ts'
+import { invalidValue } from '../../shared/platform/http/content/check-value.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { addressInHost, mayReach, type Network } from '../../shared/platform/webhooks/reachable-address.ts'
+import { newWebhookSecret } from '../../shared/platform/webhooks/sign-message.ts'
+import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
+import { type EventLog, parsePosition } from '../events/event-log.ts'
+import { outdatedPosition } from '../events/stream-request.ts'
+import type { Delivered, Delivery, Receiver } from './deliver.ts'
+import type {
+  Attempt,
+  Responsible,
+  StoredAttempt,
+  Webhook,
+  WebhookSettings,
+  WebhookStore,
+  WebhookView,
+} from './ports.ts'
+import type { WebhookSecrets } from './secrets.ts'
+
+/** The parts that the management uses. */
+export interface ManagementPorts {
+  readonly store: WebhookStore
+  readonly log: Pick<EventLog, 'takeSnapshot'>
+  readonly secrets: WebhookSecrets
+  readonly deliver: (receiver: Receiver, sent: { readonly delivery: Delivery }) => Promise<Delivered | undefined>
+  /** Networks that are allowed although they are not public. */
+  readonly allowedNetworks: readonly Network[]
+  /** The right to see deleted deals. */
+  readonly restoring: string
+  readonly clock: Clock
+  readonly ids: Pick<IdSource, 'uuid'>
+  /** Called after every change. */
+  readonly onChange: () => void
+}
+
+/** What a new webhook needs. */
+export interface WebhookRequest extends WebhookSettings {
+  /** It begins after this position; with what happens from now on when left out. */
+  readonly after: string | undefined
+}
+
+/** A change. Members that are undefined stay. */
+export type WebhookPatch = { readonly [Member in keyof WebhookSettings]?: WebhookSettings[Member] | undefined } & {
+  readonly state?: Webhook['state'] | undefined
+}
+
+/** A webhook with its new secret, which is shown once. */
+export interface WithSecret {
+  readonly webhook: WebhookView
+  readonly secret: string
+}
+
+type Who = Pick<Caller, 'username' | 'userId' | 'rights'>
+
+/** The webhooks for clients. Every method @throws ProblemError; Unavailable */
+export interface WebhookManagement {
+  create(request: WebhookRequest, caller: Who): Promise<WithSecret>
+  list(page: PageRequest): Promise<Page<WebhookView>>
+  find(id: string): Promise<WebhookView>
+  /** The caller becomes the responsible user. */
+  change(id: string, patch: WebhookPatch, caller: Who): Promise<WebhookView>
+  remove(id: string): Promise<void>
+  /** The former secret signs too for a day. */
+  rotateSecret(id: string): Promise<WithSecret>
+  /** Delivers the events after this position once more. */
+  redeliver(id: string, after: string): Promise<WebhookView>
+  /** Sends an event that says nothing, also to a paused webhook. */
+  test(id: string): Promise<Attempt>
+  attempts(id: string, page: PageRequest): Promise<Page<StoredAttempt>>
+}
+
+/** The largest number of webhooks. */
+export const maxWebhooks = 100
+/** How long the former secret signs too, in milliseconds. */
+const formerSecretMs = 86_400_000
+/** Tests that may be under way at once; others wait. */
+const maxTests = 4
+/** The type of the event that a test sends. */
+export const testEventType = 'webhook.test'
+
+const noSuchWebhook = () => new ProblemError('not-found', 'There is no such webhook.')
+
+const found = <Found>(webhook: Found | undefined): Found => {
+  if (webhook === undefined) throw noSuchWebhook()
+  return webhook
+}
+
+/** Makes the management of webhooks. */
+export function createWebhookManagement(ports: ManagementPorts): WebhookManagement {
+  const { store, secrets, clock, ids, onChange, restoring } = ports
+  const tests = new Permits(maxTests)
+  const now = () => rfc3339(clock.now())
+  const responsibleOf = ({ username, userId, rights }: Who): Responsible => ({
+    ...{ username, userId, seesDeleted: rights.has(restoring) },
+  })
+  const announced = <Result>(result: Result): Result => {
+    onChange()
+    return result
+  }
+  return {
+    create: async ({ after, ...settings }, caller) => {
+      requireUrl(settings.url, ports)
+      const position = await positionOf(ports.log, after)
+      const [id, secret] = [ids.uuid(), newWebhookSecret()]
+      const made = {
+        id,
+        sealedSecret: secrets.seal(id, secret),
+        responsible: responsibleOf(caller),
+        at: now(),
+        position,
+      }
+      const webhook = await store.create({ ...settings, ...made }, maxWebhooks)
+      if (webhook) return announced({ webhook, secret })
+      throw new ProblemError('too-many-webhooks', `There are ${maxWebhooks} webhooks already; delete one first.`)
+    },
+    list: (page) => store.list(page),
+    find: async (id) => found(await store.find(id)),
+    change: async (id, patch, caller) => {
+      if (patch.url !== undefined) requireUrl(patch.url, ports)
+      const named = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined))
+      if (Object.keys(named).length === 0) return found(await store.find(id))
+      return announced(found(await store.change(id, { ...named, at: now(), responsible: responsibleOf(caller) })))
+    },
+    remove: async (id) => {
+      if (!(await store.remove(id))) throw noSuchWebhook()
+      onChange()
+    },
+    rotateSecret: async (id) => announced(await rotate(ports, id)),
+    redeliver: async (id, after) => {
+      found(await store.find(id))
+      const position = await positionOf(ports.log, after)
+      return announced(found(await store.rewind(id, position, now())))
+    },
+    test: (id) => tests.run(() => sendTest(ports, id)),
+    attempts: async (id, page) => {
+      const [attempts, webhook] = await Promise.all([store.attempts(id, page), store.find(id)])
+      found(webhook)
+      return attempts
+    },
+  }
+}
+
+async function rotate({ store, secrets, clock }: ManagementPorts, id: string): Promise<WithSecret> {
+  const before = found(await store.find(id))
+  const secret = newWebhookSecret()
+  const isReadable = secrets.open(id, before.secret) !== undefined
+  const sealed = {
+    secret: secrets.seal(id, secret),
+    formerSecret: isReadable ? before.secret : null,
+    formerSecretUntil: isReadable ? rfc3339(clock.now() + formerSecretMs) : null,
+  }
+  return { webhook: found(await store.replaceSecrets(id, sealed, rfc3339(clock.now()))), secret }
+}
+
+async function sendTest({ store, deliver, clock, ids }: ManagementPorts, id: string): Promise<Attempt> {
+  const webhook = found(await store.find(id))
+  const delivery: Delivery = {
+    ...{ eventId: ids.uuid(), type: testEventType, timestamp: rfc3339(clock.now()), dealId: null, attempt: 1 },
+    data: { webhook: id },
+  }
+  const sent = await deliver(webhook, { delivery })
+  if (!sent) {
+    throw new ProblemError('invalid-value', 'The secret of this webhook cannot be opened any more: rotate it.')
+  }
+  await store.noteAttempt(id, sent.attempt)
+  return sent.attempt
+}
+
+const maxUrlLength = 2_048
+
+/** @throws ProblemError `invalid-value` for a URL that no event is sent to */
+function requireUrl(text: string, { allowedNetworks: allowed }: Pick<ManagementPorts, 'allowedNetworks'>): void {
+  const message = faultOfUrl(text, allowed)
+  if (message !== undefined) throw invalidValue([{ pointer: '/url', code: 'invalid-url', message }])
+}
+
+function faultOfUrl(text: string, allowed: readonly Network[]): string | undefined {
+  if (text.length > maxUrlLength) return `At most ${maxUrlLength} characters.`
+  if (!URL.canParse(text)) return 'Expected an absolute URL.'
+  const { protocol, username, password, hash, hostname } = new URL(text)
+  if (protocol !== 'https:' && protocol !== 'http:') return 'Expected a URL that begins with https://.'
+  if (username !== '' || password !== '') return 'A URL with a user name or a password is not accepted.'
+  if (hash !== '') return 'A URL with a fragment is not accepted.'
+  const address = addressInHost(hostname)
+  if (address !== undefined && mayReach(address, protocol, { allowed })) return undefined
+  if (address !== undefined && protocol === 'https:') return 'The address is not a public one.'
+  // Where a name leads is judged at every request.
+  return protocol === 'http:' && (address !== undefined || allowed.length === 0)
+    ? 'Expected a URL that begins with https://.'
+    : undefined
+}
+
+/** The position after which events are sent. @throws ProblemError `invalid-value`, `outdated-cursor`; Unavailable */
+async function positionOf(log: Pick<EventLog, 'takeSnapshot'>, after: string | undefined): Promise<number> {
+  const given = after === undefined ? undefined : parsePosition(after)
+  if (after !== undefined && !given) throw invalidPosition('Expected the position of an event, or 0 for the beginning.')
+  const { last, place, timeline } = await log.takeSnapshot(given?.position)
+  if (!given) return last.position
+  if (given.mark !== undefined && given.mark !== timelineMark(timeline)) throw outdatedPosition()
+  if (given.position !== 0 && place === undefined) throw invalidPosition('There is no event at this position.')
+  return given.position
+}
+
+const invalidPosition = (message: string) => invalidValue([{ pointer: '/after', code: 'invalid-position', message }])
