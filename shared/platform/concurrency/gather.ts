@@ -1,8 +1,9 @@
 /**
  * Gathers the calls of concurrent callers into batches, such as one statement for each batch. Calls of one turn of the
  * event loop form a batch. While `maxInFlight` batches run, new calls form the next batch. A single caller does not
- * wait for others.
+ * wait for others. A batch runs in the context of its first caller.
  */
+import { callerContext, type InContext } from './caller-context.ts'
 
 /** How batches are formed and run. */
 export interface GatherOptions<Item, Result> {
@@ -21,6 +22,7 @@ export interface GatherOptions<Item, Result> {
 
 interface Waiting<Item, Result> {
   readonly item: Item
+  readonly context: InContext | undefined
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
 }
@@ -46,14 +48,15 @@ export function gather<Item, Result>(options: GatherOptions<Item, Result>): (ite
     if (batch.length === 0) return
     waiting = rest
     inFlight += 1
-    await settle(batch, options)
+    const inContext = batch[0]?.context
+    await (inContext ? inContext(() => settle(batch, options)) : settle(batch, options))
     inFlight -= 1
     schedule()
   }
 
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject })
+      waiting.push({ item, context: callerContext(), resolve, reject })
       schedule()
     })
 }

@@ -2,6 +2,7 @@
  * The database port: PostgreSQL, either a server reached over the network (`postgres.ts`) or the engine embedded in
  * this process (`embedded.ts`). Both take the same SQL and pass the same suite. Knows nothing of tables.
  */
+import type { SQL } from 'drizzle-orm'
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 import { Unavailable } from '../problems/errors.ts'
 
@@ -26,6 +27,16 @@ export interface Database {
    * @throws Unavailable when the database cannot be reached or does not answer in time
    */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>
+
+  /**
+   * Runs one statement that may look at many rows: it is planned for its own parameters, on a session that no hot
+   * statement waits for. It selects text and json only. PostgreSQL ends it after `timeoutMs` milliseconds; the embedded
+   * engine cannot.
+   *
+   * @throws DatabaseError as `query`
+   * @throws TookTooLong, which is Unavailable, after that time; Unavailable as `query`
+   */
+  readWithin<Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]>
 
   /**
    * Like `query`, for a statement that writes. Writes have sessions of their own, one statement at a time on each, so
@@ -67,11 +78,12 @@ export interface Database {
 
   /**
    * For maintenance: runs `work` if no other instance runs work of this name. Otherwise answers false at once, and
-   * `work` does not run. Each statement of `work` is a transaction of its own, without time limits.
+   * `work` does not run. Each statement of `work` is a transaction of its own, without time limits. `runAlone` is for
+   * statements that cannot run in a transaction block, such as `create index concurrently`.
    *
    * @throws Unavailable when the database cannot be reached
    */
-  exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean>
+  exclusivelyIfFree(name: string, work: MaintenanceWork): Promise<boolean>
 
   /** Resolves when the database answers. @throws Unavailable when it does not */
   ping(): Promise<void>
@@ -85,6 +97,12 @@ export interface Database {
   /** Waits for running statements, then closes the connections. */
   close(): Promise<void>
 }
+
+/** Work of `exclusivelyIfFree`. */
+export type MaintenanceWork = (drizzle: Drizzle, runAlone: RunAlone) => Promise<void>
+
+/** Runs one statement outside of any transaction block, without time limits. */
+export type RunAlone = (text: string) => Promise<void>
 
 /** A value for `$1`, `$2` and so on, for a column of any type. */
 export type Parameter = string | number | boolean | null
@@ -115,6 +133,9 @@ export class DatabaseError extends Error {
     this.constraint = constraint
   }
 }
+
+/** A statement that exceeded its time limit. The database itself answers. */
+export class TookTooLong extends Unavailable {}
 
 /** The dependency that `Unavailable` and `/readyz` name while the database can be read, but finishes no write. */
 export const databaseWrites = 'database-writes'

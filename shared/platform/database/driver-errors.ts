@@ -5,7 +5,7 @@
  */
 import { DrizzleQueryError } from 'drizzle-orm'
 import { ProblemError, Unavailable } from '../problems/errors.ts'
-import { DatabaseError } from './database.ts'
+import { DatabaseError, TookTooLong } from './database.ts'
 
 /**
  * SQLSTATEs of a missing service, not of a wrong statement: connection exceptions, insufficient resources, a server
@@ -67,6 +67,7 @@ export function unavailable(reason: unknown): Unavailable {
 }
 
 function fromPostgres(error: PostgresFields): Error {
+  if (error.code === '57014') return new TookTooLong('database', { cause: new Error(`57014 ${error.message}`) })
   if (outOfService.test(error.code)) return unavailable(`${error.code} ${error.message}${adviceFor(error.message)}`)
   const quotesNoValue = messageWithoutValues.test(error.code) || typeof error.position === 'string'
   const message = quotesNoValue ? error.message : 'PostgreSQL refused the statement'

@@ -5,8 +5,16 @@
  * the other server, waits for ever. Data survives a killed process, but not a power cut.
  */
 import { PGlite, types } from '@electric-sql/pglite'
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
+import type { SQL } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/pglite'
-import { type Database, type Drizzle, type Parameter, parameterText } from '../database/database.ts'
+import {
+  type Database,
+  type Drizzle,
+  type MaintenanceWork,
+  type Parameter,
+  parameterText,
+} from '../database/database.ts'
 import { translateDriverError, unavailable } from '../database/driver-errors.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
 import { translateErrors } from '../database/translated-drizzle.ts'
@@ -41,10 +49,12 @@ export function shareEngine(engine: PGlite): EmbeddedEngine {
 
 /**
  * Settings of every engine. It clears its buffers at each start: 16 MB instead of its default of 128 MB save a fifth of
- * the start and 130 MB of memory. The buffers of the log keep their size.
+ * the start and 130 MB of memory. The buffers of the log keep their size. The extension is there for
+ * `create extension`, also in a folder that was made without it.
  */
 export const engineSettings = {
   startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB', '-c', 'wal_buffers=4MB'],
+  extensions: { pg_trgm },
 }
 
 async function startEngine(folder: string): Promise<PGlite> {
@@ -86,6 +96,12 @@ class EmbeddedDatabase implements Database {
     }
   }
 
+  async readWithin<Row extends object>(statement: SQL): Promise<Row[]> {
+    this.#check()
+    const result = await this.drizzle.execute(statement)
+    return (result as unknown as { readonly rows: Row[] }).rows
+  }
+
   write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
     return this.query<Row>(text, parameters)
   }
@@ -121,10 +137,10 @@ class EmbeddedDatabase implements Database {
     return own
   }
 
-  async exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
+  async exclusivelyIfFree(name: string, work: MaintenanceWork): Promise<boolean> {
     this.#check()
     if (this.#exclusive.has(name)) return false
-    await this.exclusively(name, work)
+    await this.exclusively(name, (drizzle) => work(drizzle, async (text) => void (await this.query(text))))
     return true
   }
 

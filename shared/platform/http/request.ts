@@ -47,6 +47,8 @@ export interface HttpRequest extends Traced {
    * goes away
    */
   readBody(): Promise<Buffer>
+  /** Checks the size that the request declares, without reading. @throws ProblemError `body-too-large` */
+  refuseLargeBody(): void
   /** Adds a header line to every answer of this request, such as `Authentication-Info` (RFC 7615). */
   addResponseHeader(name: string, value: string): void
   /** The added lines, in order. */
@@ -121,6 +123,10 @@ class ParsedRequest implements HttpRequest {
   readBody(): Promise<Buffer> {
     this.#body ??= readLimited(this.#incoming, this.#maxBodyBytes)
     return this.#body
+  }
+
+  refuseLargeBody(): void {
+    if (Number(this.header('content-length') ?? 0) > this.#maxBodyBytes) throw bodyTooLarge(this.#maxBodyBytes)
   }
 
   addResponseHeader(name: string, value: string): void {

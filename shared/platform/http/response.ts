@@ -10,6 +10,8 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   /** A function writes the body piece by piece. It is not called for HEAD. */
   readonly body: string | StreamBody | null
+  /** True for a body piece by piece that ends soon by itself: a server that drains lets it end. */
+  readonly endsByItself?: boolean
   /** The problem code of an error, for the log. */
   readonly problemCode?: string
 }

@@ -91,3 +91,27 @@ const bodyStream = (outgoing: ServerResponse, ended: AbortSignal): BodyStream =>
   cut: () => void outgoing.destroy(),
   ended,
 })
+
+/**
+ * Writes a piece, and waits until the client takes it. Cuts off a client that takes nothing for `stallMs`
+ * milliseconds.
+ */
+export async function writeInTime(stream: BodyStream, piece: string, stallMs: number): Promise<void> {
+  if (stream.write(piece)) return
+  const timer = setTimeout(() => stream.cut(), stallMs)
+  await stream.drained()
+  clearTimeout(timer)
+}
+
+/** Runs a body whose reader takes everything at once, and collects its text. For bodies of bounded size. */
+export async function collectStream(body: StreamBody): Promise<string> {
+  const pieces: (string | Uint8Array)[] = []
+  await body({
+    write: (piece) => pieces.push(piece) > 0,
+    waitingBytes: () => 0,
+    drained: () => Promise.resolve(),
+    cut: () => undefined,
+    ended: new AbortController().signal,
+  })
+  return pieces.map((piece) => (typeof piece === 'string' ? piece : Buffer.from(piece).toString())).join('')
+}

@@ -36,6 +36,9 @@ export interface Metrics {
   total(measured: Measured, server: ServerName, read: () => readonly Reading[]): void
 }
 
+/** Gauges of the library that are named like counters, which `promtool check metrics` refuses. */
+const misnamedMetrics = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+
 let nodeMetrics: Registry | undefined
 
 /** The metrics of Node.js itself: collected once in a process, because their observers cannot be removed. */
@@ -43,6 +46,7 @@ function metricsOfNode(): Registry {
   if (nodeMetrics) return nodeMetrics
   nodeMetrics = new Registry()
   collectDefaultMetrics({ register: nodeMetrics })
+  for (const name of misnamedMetrics) nodeMetrics.removeSingleMetric(name)
   return nodeMetrics
 }
 

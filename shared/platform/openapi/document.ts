@@ -23,6 +23,8 @@ export interface DocumentOptions extends Problems {
   readonly parameters?: Readonly<Record<string, JsonSchema>>
   /** Answer header fields of this server only. */
   readonly headers?: Readonly<Record<string, JsonSchema>>
+  /** Requests that this server sends, by name (OpenAPI 3.1 §4.8.1). */
+  readonly webhooks?: Readonly<Record<string, JsonSchema>>
   readonly securitySchemes: Readonly<Record<string, JsonSchema>>
   /** The security of operations without their own: one of these. */
   readonly security: readonly JsonSchema[]
@@ -55,6 +57,7 @@ export function createDocument(options: DocumentOptions): OpenApiDocument {
     security: options.security,
     tags: Object.entries(options.tags).map(([name, description]) => ({ name, description })),
     paths,
+    ...(options.webhooks && { webhooks: options.webhooks }),
     components: {
       schemas: options.schemas,
       ...(options.parameters && { parameters: options.parameters }),
@@ -140,10 +143,12 @@ function parametersOf(path: string, { pathParameters = {}, query, headers = [] }
 
 function bodyObject(body: DescribedBody): JsonSchema {
   const { schema, required, example, mediaTypes = ['application/json'], alternatives = {} } = body
-  const schemas = { ...Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, schema])), ...alternatives }
   const examples = example === undefined ? {} : { example }
-  const content = Object.entries(schemas).map(([mediaType, ofType]) => [mediaType, { schema: ofType, ...examples }])
-  return { required, content: Object.fromEntries(content) }
+  const content = {
+    ...Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema, ...examples }])),
+    ...Object.fromEntries(Object.entries(alternatives).map(([mediaType, ofType]) => [mediaType, { schema: ofType }])),
+  }
+  return { required, content }
 }
 
 function answerObject({

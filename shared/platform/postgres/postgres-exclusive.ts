@@ -3,7 +3,7 @@
  * of a session would stay behind in a connection that others use.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Drizzle } from '../database/database.ts'
+import type { Drizzle, MaintenanceWork, RunAlone } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import { drizzleInTransactions, drizzleOver } from './postgres-drizzle.ts'
 import type { PostgresSession } from './postgres-session.ts'
@@ -61,18 +61,25 @@ export interface ExclusiveSessions {
 export async function runExclusivelyIfFree(
   { lock, worker }: ExclusiveSessions,
   { name, commit }: LockOptions,
-  work: Work<void>,
+  work: MaintenanceWork,
 ): Promise<boolean> {
+  const requireLock = () => {
+    if (lock.lost) throw unavailable(`the connection with the lock "${name}" was closed`)
+  }
   const drizzle = drizzleInTransactions(
     async (borrow) => {
-      if (lock.lost) throw unavailable(`the connection with the lock "${name}" was closed`)
+      requireLock()
       return borrow(worker)
     },
     { begin: (session) => session.liftTimeLimits(), commit },
   )
+  const runAlone: RunAlone = async (text) => {
+    requireLock()
+    await worker.runAlone(text)
+  }
   // The commit of the lock itself writes nothing, and waits for nobody.
   const done = await withLock(lock, { name, commit: (run) => run() }, async () => {
-    await work(drizzle)
+    await work(drizzle, runAlone)
     return true
   })
   return done === true

@@ -89,6 +89,16 @@ export class PostgresSession {
   }
 
   /**
+   * Runs one statement outside of any transaction block and without time limits; from then on the session itself waits
+   * without a limit. Behind a pooler, the limits are settings of the role.
+   */
+  async runAlone(text: string): Promise<void> {
+    if (this.#client.options.prepare) await this.run((client) => client.unsafe('set statement_timeout = 0'))
+    this.#patient = true
+    await this.run((client) => client.unsafe(text))
+  }
+
+  /**
    * Runs `work`, which sends statements on the client and does nothing else.
    *
    * @throws DatabaseError, Unavailable; the latter at once when the connection ends, whether the statement took effect

@@ -4,9 +4,16 @@
  * PostgreSQL is down, requests fail at once and a single probe checks for its return; while commits wait for a standby,
  * writes do (`write-gate.ts`). No restart is needed.
  */
+import { type SQL, sql } from 'drizzle-orm'
 import { Availability } from '../concurrency/availability.ts'
 import { frozenAfterMs, Liveness } from '../concurrency/liveness.ts'
-import { type Database, type Drizzle, type Parameter, parameterText } from '../database/database.ts'
+import {
+  type Database,
+  type Drizzle,
+  type MaintenanceWork,
+  type Parameter,
+  parameterText,
+} from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
 import type { PostgresClient } from './postgres-client.ts'
@@ -108,6 +115,13 @@ class PostgresDatabase implements Database {
     return this.#pipeline().run((client) => client.unsafe<Row[]>(text, values, prepared))
   }
 
+  readWithin<Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]> {
+    return this.drizzle.transaction(async (transaction) => {
+      await transaction.execute(sql.raw(`set local statement_timeout = ${timeoutMs}`))
+      return [...((await transaction.execute(statement)) as unknown as Row[])]
+    })
+  }
+
   write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
     return this.#writes.run(() => this.#write<Row>(text, parameters))
   }
@@ -140,7 +154,7 @@ class PostgresDatabase implements Database {
     return this.#onOwnSession((session) => runExclusively(session, { name, waitTimeoutMs, commit: this.#pass }, work))
   }
 
-  exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
+  exclusivelyIfFree(name: string, work: MaintenanceWork): Promise<boolean> {
     return this.#onOwnSession((lock) =>
       this.#onOwnSession((worker) => runExclusivelyIfFree({ lock, worker }, { name, commit: this.#pass }, work)),
     )

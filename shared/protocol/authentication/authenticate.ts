@@ -7,7 +7,7 @@ import { type Clock, unixSeconds } from '../../platform/clock.ts'
 import type { HttpRequest } from '../../platform/http/request.ts'
 import type { Traced } from '../../platform/http/trace.ts'
 import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
-import type { PrincipalRecord } from '../principal/record.ts'
+import { needsSecondFactor, type PrincipalRecord } from '../principal/record.ts'
 import type { RefuseCrossSite } from './cross-site.ts'
 import { areSeveral, createFinder, type Found, type RequestCredentials } from './find-credentials.ts'
 import { falseClaim } from './request-claims.ts'
@@ -99,6 +99,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
         if (tried !== 'signed-request' && request.rawQuery !== '') await refuseFalseClaims(request)
         const looking = principals.get(verified.username, request)
         const record = requireLive(looking instanceof Promise ? await looking : looking, verified, scheme, request)
+        requireFactorOf(record, tried)
         if (scheme.isSentByBrowsers) ports.refuseCrossSite(request)
         if (verified.signature?.isReused && !ports.handsOnReusedSignatures) throw signatureUsed(clock)
         observe(tried, 'accepted')
@@ -115,6 +116,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
         throw new ProblemError('token-expired', 'The credential has expired.')
       }
       const record = requireLive(await principals.get(credential.username), credential)
+      requireFactorOf(record, scheme)
       if (record.userId !== userId)
         throw new ProblemError('principal-disabled', 'The user of this credential was deleted.')
       await credential.recheck?.()
@@ -250,6 +252,22 @@ function requireLive(
   if (record && !refusal) return record
   const { code, detail } = refusal ?? unknownUser
   throw new ProblemError(code, detail, { headers: scheme && request ? scheme.refusalHeaders(request) : {} })
+}
+
+/** The schemes whose credentials prove a password or one secret alone, at each request. */
+const schemesWithoutFactor: ReadonlySet<SchemeName> = new Set(['basic', 'digest', 'key-signed'])
+
+/**
+ * Refuses schemes that cannot carry a second factor, for principals that need one. A login without a factor stands
+ * among the revoked ids of such a principal. API keys are for machines, and stay.
+ * @throws ProblemError `scheme-without-second-factor`
+ */
+function requireFactorOf(record: PrincipalRecord, scheme: SchemeName): void {
+  if (record.revokedIds.length === 0 || !schemesWithoutFactor.has(scheme) || !needsSecondFactor(record)) return
+  throw new ProblemError(
+    'scheme-without-second-factor',
+    'This user needs a second factor, which this scheme cannot carry. Use a token or a session of a login with one.',
+  )
 }
 
 const generationOf = ({ generation, keptLogin }: PrincipalRecord, loginId: string | undefined): number =>

@@ -20,6 +20,16 @@ const internalApiKeySchema = z.object({
   secretSealed: z.string().nullable(),
   /** SPKI PEM, of kind `rsa`. */
   publicKeyPem: z.string().nullable(),
+  /** The material before the last rotation, while it is accepted too. An older auth server knows none. */
+  former: z
+    .object({
+      secretSealed: z.string().nullable(),
+      publicKeyPem: z.string().nullable(),
+      /** In milliseconds. */
+      until: z.number(),
+    })
+    .nullable()
+    .default(null),
 })
 
 /** What deal servers verify signed requests with. */

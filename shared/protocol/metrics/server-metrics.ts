@@ -1,6 +1,7 @@
 import type { Housekeeping } from '../../platform/database/housekeeping.ts'
 import type { Dependency } from '../../platform/http/server/health.ts'
 import type { Metrics, ServerName } from '../../platform/metrics/metrics.ts'
+import { projectVersion } from '../../platform/project-folder.ts'
 import type { HashingLoad } from '../passwords/hashing-permits.ts'
 
 /** The parts of a server that have metrics. */
@@ -16,6 +17,12 @@ export function observeServer(
   server: ServerName,
   { dependencies, housekeeping, hashing }: ServerParts,
 ): void {
+  const version = projectVersion()
+  metrics.gauge(
+    { name: 'build_info', help: 'Always 1; the labels say which build runs.', labels: ['version', 'node'] },
+    server,
+    () => [{ labels: { version, node: process.versions.node }, value: 1 }],
+  )
   metrics.gauge(
     { name: 'dependency_up', help: '1 when the dependency answers, as at /readyz.', labels: ['dependency'] },
     server,

@@ -1,9 +1,11 @@
 import type { Route } from '../../platform/http/server/routes.ts'
 import { type DocumentationSettings, docsRoutes } from './docs-page.ts'
+import { homeRoute } from './home-page.ts'
 import { problemPageRoutes } from './problem-pages.ts'
 
 /** The documentation pages of a server. They need no caller. */
 export const documentationRoutes = (settings: DocumentationSettings): Route[] => [
+  homeRoute(settings),
   ...docsRoutes(settings),
   ...problemPageRoutes(settings),
 ]

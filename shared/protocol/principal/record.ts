@@ -22,7 +22,7 @@ export const principalRecordSchema = z.strictObject({
   generation: z.number().int(),
   /** The one login that stays valid with its former generation: it changed its own password. */
   keptLogin: z.strictObject({ id: z.string(), generation: z.number().int() }).nullable(),
-  /** Ids of revoked logins whose tokens have not all expired yet. */
+  /** Ids of revoked logins whose tokens have not all expired yet, and `secondFactorMark`. */
   revokedIds: z.array(z.string()),
   /**
    * The number of the principal's latest change. It grows with every change and never falls, not even when a deleted
@@ -33,6 +33,17 @@ export const principalRecordSchema = z.strictObject({
 
 /** A record with the current layout. */
 export type PrincipalRecord = z.infer<typeof principalRecordSchema>
+
+/**
+ * Among `revokedIds`: the principal needs a second factor. Then they also hold every live login that had none. Readers
+ * of the layout 1 refuse members that they do not know, so a release before this one could not read a record with a
+ * member of its own for it. No id has this form.
+ */
+export const secondFactorMark = 'second-factor-required'
+
+/** True when the principal needs a second factor. */
+export const needsSecondFactor = ({ revokedIds }: Pick<PrincipalRecord, 'revokedIds'>): boolean =>
+  revokedIds.includes(secondFactorMark)
 
 /** A principal in one instance. */
 export interface InstancePrincipal {

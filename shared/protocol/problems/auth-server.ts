@@ -23,6 +23,12 @@ export const authProblems = {
       'Send your present password, as oldPassword with a new one, else as password; if it is lost, an ' +
       'administrator can set a new one.',
   },
+  'invalid-reset-code': {
+    status: 403,
+    title: 'The link for a new password is not accepted',
+    meaning: 'The link was used, replaced by a newer one, has expired, or the password was changed in another way.',
+    remedy: 'Ask an administrator for a new link, and use it within an hour.',
+  },
   'recent-login-required': {
     status: 403,
     title: 'The password or a recent login is required',
@@ -30,6 +36,46 @@ export const authProblems = {
       'An API key or a Digest secret outlives the login that makes it, so a token or a key alone is not enough to ' +
       'make one.',
     remedy: 'Send your password in the member password, or log in again and repeat the request within five minutes.',
+  },
+  'second-factor-required': {
+    status: 401,
+    title: 'The second factor is required',
+    meaning: 'The password is right. This user also needs a one-time code, a passkey or a recovery code.',
+    remedy:
+      'Send challenge with code, or with the answer of a passkey to publicKey, to the same route within five ' +
+      'minutes; or send code with user name and password at once.',
+  },
+  'invalid-second-factor': {
+    status: 401,
+    title: 'The second factor is not right',
+    meaning: 'The code or the passkey is not right, was used before, or the challenge is over. A code works once.',
+    remedy: 'Wait for the next code, or log in again from the beginning. With the factor lost, use a recovery code.',
+  },
+  'second-factor-enrolment-required': {
+    status: 403,
+    title: 'The user must set a second factor up',
+    meaning: 'The password is right. The role of this user demands a second factor, and none is set up yet.',
+    remedy:
+      'Put totp.secret (or totp.uri as a QR code) into an authenticator app, and send challenge with its code to the ' +
+      'same route within five minutes.',
+  },
+  'second-factor-not-confirmed': {
+    status: 403,
+    title: 'The second factor is not set up',
+    meaning: 'The code or the passkey does not belong to this set-up, or its challenge has expired.',
+    remedy: 'Check the clock of the device and send the present code, or begin the set-up again.',
+  },
+  'second-factor-missing': {
+    status: 409,
+    title: 'The user has no second factor',
+    meaning: 'Recovery codes stand in for a second factor, and none is set up.',
+    remedy: 'Set one-time codes or a passkey up first.',
+  },
+  'too-many-second-factors': {
+    status: 409,
+    title: 'The user has as many second factors as one may have',
+    meaning: 'Each user may have 20 second factors.',
+    remedy: 'Remove one that is no longer used, then try again.',
   },
   'narrowed-credential': {
     status: 403,
@@ -60,6 +106,12 @@ export const authProblems = {
     title: 'Too many RSA pairs were made for this user within a minute',
     meaning: 'To make a pair costs much computing time, so one user may have only some made in a minute.',
     remedy: 'Wait as many seconds as Retry-After says, or make the pair yourself and send its publicKeyPem.',
+  },
+  'user-disabled': {
+    status: 409,
+    title: 'The user is disabled',
+    meaning: 'A disabled user cannot log in, and a link for a new password would not let the user in.',
+    remedy: 'Enable the user first, then make the link.',
   },
   'user-exists': {
     status: 409,

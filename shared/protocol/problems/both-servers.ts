@@ -68,7 +68,9 @@ const requestProblems = {
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
-    meaning: 'The body has more bytes than the route takes: 256 KiB, or 16 KiB where logins and tokens are asked for.',
+    meaning:
+      'The body has more bytes than the route takes: 256 KiB; 4 MiB for a batch of commands, with 64 KiB for a line; ' +
+      '16 KiB where logins and tokens are asked for.',
     remedy: 'Send less in one request.',
   },
   'unsupported-media-type': {
@@ -222,6 +224,12 @@ const credentialProblems = {
     title: 'The nonce is too old; the challenge has a new one',
     meaning: 'The Digest answer was made for a nonce whose time is over or whose counter was used before.',
     remedy: 'Answer the new challenge with the same user name and secret; clients of RFC 7616 do so by themselves.',
+  },
+  'scheme-without-second-factor': {
+    status: 403,
+    title: 'The user needs a second factor, which this scheme cannot carry',
+    meaning: 'Basic, Digest and key-signed tokens prove a password or a secret alone, and this user needs more.',
+    remedy: 'Log in with POST /login or POST /sessions and the second factor; programs use an API key.',
   },
   'login-ended': {
     status: 401,

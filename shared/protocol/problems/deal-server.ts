@@ -39,6 +39,12 @@ const callProblems = {
       'numbers may stand for other deals and events.',
     remedy: 'Begin the list again without a cursor. Read the deals again, and open the stream without Last-Event-ID.',
   },
+  'query-too-slow': {
+    status: 503,
+    title: 'Too many deals match for a sum',
+    meaning: 'A sum reads every deal that matches, and PostgreSQL did not finish within the time that it gets.',
+    remedy: 'Filter the deals, for example by status and createdFrom, or try again after the seconds of Retry-After.',
+  },
   'too-many-streams': {
     status: 429,
     title: 'Too many live streams are open',
@@ -48,6 +54,12 @@ const callProblems = {
     remedy:
       'End a stream that is not needed, or try again after the seconds that Retry-After says. One stream tells of ' +
       'all deals.',
+  },
+  'too-many-webhooks': {
+    status: 409,
+    title: 'There are as many webhooks as there may be',
+    meaning: 'The deal servers of an installation keep a bounded number of webhooks, all users together.',
+    remedy: 'Delete a webhook that is not needed. One webhook can get the events of all deals.',
   },
   'unknown-version': {
     status: 404,
@@ -70,6 +82,25 @@ const commandProblems = {
     title: 'The answer to this command is no longer kept',
     meaning: 'A command with this id was answered long ago. It is not carried out again, and its answer is gone.',
     remedy: 'Read the deal to see where it stands; a new attempt needs a new id.',
+  },
+  'batch-too-large': {
+    status: 422,
+    title: 'The batch has too many commands',
+    meaning: 'A batch has at most 1,000 commands. None of this one was carried out.',
+    remedy: 'Send several batches. They may run side by side; commands on one deal belong into one batch.',
+  },
+  'repeated-command-id': {
+    status: 422,
+    title: 'Two commands of the batch have the same id',
+    meaning: 'An earlier command of this batch has this id. That one is carried out; this one is not.',
+    remedy: 'Give each command an id of its own.',
+  },
+  'too-many-batches': {
+    status: 429,
+    title: 'Too many batches are under way',
+    meaning:
+      'One user may have so many batches under way at once, and a server so many in all; detail says which it is.',
+    remedy: 'Wait for a batch to end, or try again after the seconds that Retry-After says.',
   },
   'precondition-failed': {
     status: 412,

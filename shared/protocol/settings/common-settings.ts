@@ -23,6 +23,7 @@ import {
 } from '../../platform/settings/settings.ts'
 import { type SchemeName, schemeNames } from '../authentication/scheme.ts'
 import { maxSignatureTtlSeconds } from '../authentication/signed-request/used-signatures.ts'
+import { tracingConfig, tracingSettings } from './tracing-settings.ts'
 
 const trustProxy: Setting<TrustedProxies> = {
   meaning: 'proxies whose forwarding headers are believed: how many hops, or their addresses as CIDRs',
@@ -122,6 +123,7 @@ export const commonSettings = {
   }),
   LOG_LEVEL: oneOf('how much is logged', logLevels, 'info'),
   LOG_FORMAT: oneOf('pretty on a terminal, json elsewhere, unless said', ['json', 'pretty'], undefined),
+  ...tracingSettings,
   NODE_ENV: text('production refuses embedded defaults, generated secrets and demo data', 'development'),
 }
 
@@ -176,6 +178,7 @@ export function sharedConfig(values: CommonValues) {
     expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
     transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },
     log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
+    tracing: tracingConfig(values),
   }
 }
 

@@ -29,3 +29,13 @@ export function prefersJson(accept: string | undefined): boolean {
   const json = Math.max(qualityOf('application/json', ranges), qualityOf('application/problem+json', ranges))
   return json > qualityOf('text/html', ranges)
 }
+
+/** The one of these media types that the client prefers; the first one of those that it likes equally. */
+export function preferredType<MediaType extends string>(
+  accept: string | undefined,
+  offered: readonly [MediaType, ...MediaType[]],
+): MediaType {
+  const ranges = mediaRanges(accept ?? '*/*')
+  const weights = offered.map((mediaType) => qualityOf(mediaType, ranges))
+  return offered[weights.indexOf(Math.max(...weights))] ?? offered[0]
+}

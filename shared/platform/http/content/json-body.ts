@@ -11,29 +11,38 @@ export async function readJson(request: HttpRequest): Promise<unknown> {
   const bytes = await request.readBody()
   if (bytes.length === 0) return {}
   requireJsonMediaType(request)
-  if (request.header('content-encoding') !== undefined) {
-    const headers = { 'accept-encoding': 'identity' }
-    throw new ProblemError('unsupported-media-type', 'The body must not be compressed.', { headers })
-  }
+  refuseCompression(request)
+  return decodeJson(bytes)
+}
+
+/** @throws ProblemError `unsupported-media-type` for a compressed body */
+export function refuseCompression(request: HttpRequest): void {
+  if (request.header('content-encoding') === undefined) return
+  const headers = { 'accept-encoding': 'identity' }
+  throw new ProblemError('unsupported-media-type', 'The body must not be compressed.', { headers })
+}
+
+/** The JSON value in these bytes. `what` is their name in refusals. @throws ProblemError `invalid-body` */
+export function decodeJson(bytes: Uint8Array, what = 'body'): unknown {
   let text: string
   try {
     text = utf8.decode(bytes)
   } catch {
-    throw new ProblemError('invalid-body', 'The body is not valid UTF-8.')
+    throw new ProblemError('invalid-body', `The ${what} is not valid UTF-8.`)
   }
-  const value = parse(text)
+  const value = parse(text, what)
   if (isDeeperThan(maxDepth, value))
-    throw new ProblemError('invalid-body', `The body is more than ${maxDepth} levels deep.`)
+    throw new ProblemError('invalid-body', `The ${what} is more than ${maxDepth} levels deep.`)
   return value
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
-function parse(text: string): unknown {
+function parse(text: string, what: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new ProblemError('invalid-body', 'The body is not valid JSON.')
+    throw new ProblemError('invalid-body', `The ${what} is not valid JSON.`)
   }
 }
 
@@ -70,13 +79,21 @@ export const acceptPatch = { 'accept-patch': 'application/merge-patch+json, appl
  * Requires `application/json` or `application/*+json`, and UTF-8 if a charset is named (RFC 8259 §8.1, RFC 6839 §3.1).
  */
 function requireJsonMediaType(request: HttpRequest): void {
-  const contentType = request.header('content-type') ?? ''
-  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
-  const isJson = type === 'application/json' || /^application\/[a-z0-9.!#$&^_-]+\+json$/.test(type)
-  const isUtf8 = charset === undefined || /^"?utf-?8"?$/.test(charset)
-  if (isJson && isUtf8) return
+  const { type, isUtf8 } = mediaTypeOf(request)
+  if (isJsonType(type) && isUtf8) return
   // The answer names the accepted types (RFC 9110 §15.5.16, RFC 5789 §2.2).
   const headers = request.method === 'PATCH' ? acceptPatch : { accept: 'application/json' }
   throw new ProblemError('unsupported-media-type', 'Send the body as application/json in UTF-8.', { headers })
+}
+
+/** True for `application/json` and `application/*+json`. */
+export const isJsonType = (type: string): boolean =>
+  type === 'application/json' || /^application\/[a-z0-9.!#$&^_-]+\+json$/.test(type)
+
+/** The media type of the body in lower case, and whether its charset, if there is one, is UTF-8. */
+export function mediaTypeOf(request: HttpRequest): { readonly type: string; readonly isUtf8: boolean } {
+  const contentType = request.header('content-type') ?? ''
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
+  return { type, isUtf8: charset === undefined || /^"?utf-?8"?$/.test(charset) }
 }

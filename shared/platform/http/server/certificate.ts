@@ -60,6 +60,8 @@ export interface Certificate {
   readonly pem: CertificatePem
   /** Calls `apply` for each renewed certificate that can be used, until the returned function is called. */
   watch(apply: (pem: CertificatePem) => void): () => void
+  /** When the first certificate of the chain that is served expires, in milliseconds since the epoch. */
+  expiresAt(): number
 }
 
 /** The log, and how often the files are checked. */
@@ -76,10 +78,11 @@ export async function openCertificate(
 ): Promise<Certificate | undefined> {
   if (!files) return undefined
   const pem = await readCertificate(files)
+  let last = pem
   return {
     pem,
+    expiresAt: () => expiryOf(last),
     watch(apply) {
-      let last = pem
       let failure: string | undefined
       const reload = async () => {
         try {
@@ -99,6 +102,13 @@ export async function openCertificate(
       return () => clearInterval(timer)
     },
   }
+}
+
+const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+function expiryOf({ cert }: CertificatePem): number {
+  const chain = cert.match(pemCertificate) ?? []
+  return Math.min(...chain.map((one) => Date.parse(new X509Certificate(one).validTo)))
 }
 
 /** The problems of these files, to report them together with the problems of the settings. */

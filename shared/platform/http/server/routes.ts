@@ -25,6 +25,7 @@ import { securityHeaders } from '../security-headers.ts'
 import { type ServerBindings, sendStream } from '../stream.ts'
 import { traceIdOf } from '../trace.ts'
 import { peerOf, refuseContradiction, type TransportSettings } from '../transport.ts'
+import { createFindNearest } from './nearest-route.ts'
 
 /** The methods of routes. The table itself answers HEAD and OPTIONS. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -48,6 +49,8 @@ export interface Route {
   readonly describe?: Describe
   /** The largest body, in bytes; 256 KiB when left out. */
   readonly maxBodyBytes?: number
+  /** True: the handler reads the body when it knows the caller. Before that, nothing of a body is kept in memory. */
+  readonly readsBodyLate?: boolean
   handle(request: HttpRequest): Promise<HttpResponse> | HttpResponse
   /** Called before the answer is sent, also for problems. It may add header fields. */
   finish?(request: HttpRequest, response: HttpResponse): void
@@ -83,8 +86,10 @@ export interface AppOptions {
   readonly otherProblemForm?: OtherProblemForm
   /** Called for every answered request. */
   readonly observe?: (request: AnsweredRequest) => void
-  /** The refusal for a path that no route has; the default is `not-found`. */
-  readonly unknownPath?: (path: string) => ProblemError
+  /** Runs the answer to each request in a span of its own; without it, there are no spans. */
+  readonly trace?: TraceRequest | undefined
+  /** The refusal for a path that no route has; when undefined, `not-found` with the nearest route. */
+  readonly unknownPath?: (path: string) => ProblemError | undefined
 }
 
 /** An answered request. */
@@ -96,7 +101,32 @@ export interface AnsweredRequest {
   readonly durationMs: number
 }
 
+/**
+ * Runs the answer to a request, which never rejects, in a span of the trace `request.traceId`. `route` is the pattern
+ * of the route; `*` for a path without one.
+ */
+export type TraceRequest = (
+  request: HttpRequest,
+  route: string,
+  answer: () => Promise<HttpResponse>,
+) => Promise<HttpResponse>
+
 type Env = { Bindings: ServerBindings }
+
+/** Answers a request by a route. A refusal is answered as a problem document. It does not throw. */
+export type AnswerByRoute = (request: HttpRequest, route: Pick<Route, 'handle'>) => Promise<HttpResponse>
+
+/** The options that the answers of routes depend on. */
+export type AnswerOptions = Pick<
+  AppOptions,
+  'problems' | 'schemes' | 'fallbackChallenge' | 'origin' | 'log' | 'otherProblemForm'
+>
+
+/** For pages that are made of the answers of other routes. Such answers are neither logged nor observed. */
+export const createAnswerByRoute =
+  (options: AnswerOptions): AnswerByRoute =>
+  (request, { handle }) =>
+    answerOrProblem(request, options, { handle })
 
 /**
  * Creates the app of `routes`. Call it through sockets only: it reads the request that Node.js parsed, not the
@@ -104,11 +134,16 @@ type Env = { Bindings: ServerBindings }
  */
 export function createApp(options: AppOptions): Hono<Env> {
   const app = new Hono<Env>({ strict: false })
-  for (const route of options.routes) {
-    app.on([...route.methods], route.path, (context) => serve(context, options, route))
-  }
   // Apart from the routes: the framework would compose several handlers of one path for each request.
   const others = otherMethods(options)
+  const add = (route: Route) => app.on([...route.methods], route.path, (context) => serve(context, options, route))
+  const [plain, open] = [options.routes.filter(isPlain), options.routes.filter((route) => !isPlain(route))]
+  plain.forEach(add)
+  // Other methods of `/things/new` must not reach `/things/:id`.
+  for (const path of new Set(plain.map((route) => route.path)))
+    if (open.some((other) => matches(other, path)))
+      app.all(path, (context) => others.fetch(context.req.raw, context.env))
+  open.forEach(add)
   app.notFound((context) => others.fetch(context.req.raw, context.env))
   return app
 }
@@ -122,12 +157,17 @@ function otherMethods(options: AppOptions): Hono<Env> {
     const handle: Route['handle'] = ({ method }) => answerOtherMethod(method, headers)
     app.all(path, (context) => serve(context, options, { path, handle }))
   }
-  const unknown = options.unknownPath ?? (() => new ProblemError('not-found', 'There is no such route.'))
-  const refuse: Route['handle'] = ({ path }) => {
-    throw unknown(path)
+  const findNearest = createFindNearest(options.routes)
+  const refuse: Route['handle'] = ({ method, path }) => {
+    throw options.unknownPath?.(path) ?? noSuchRoute(findNearest(method, path))
   }
   app.notFound((context) => serve(context, options, { path: '*', handle: refuse }))
   return app
+}
+
+function noSuchRoute(nearest: string | undefined): ProblemError {
+  const advice = nearest === undefined ? '' : ` Did you mean ${nearest}?`
+  return new ProblemError('not-found', `There is no such route.${advice}`)
 }
 
 function allowedMethods(routes: readonly Route[]): Map<string, Set<string>> {
@@ -143,6 +183,13 @@ function allowedMethods(routes: readonly Route[]): Map<string, Set<string>> {
   return byPath
 }
 
+/** True for a path that matches nothing but itself. */
+const isPlain = ({ path }: Route): boolean => !/[:*]/.test(path)
+
+/** True when a route with parameters matches the path of a plain one. */
+const matches = (open: Route, path: string): boolean =>
+  new RegExp(`^${open.path.replace(/:\w+(\{[^}]*\})?/g, '[^/]+')}$`).test(path)
+
 function answerOtherMethod(method: string, headers: { readonly allow: string }): HttpResponse {
   if (method === 'OPTIONS') return { status: 204, headers, body: null }
   throw new ProblemError('method-not-allowed', `Allowed here: ${headers.allow}.`, { headers: { allow: headers.allow } })
@@ -151,7 +198,7 @@ function answerOtherMethod(method: string, headers: { readonly allow: string }):
 async function serve(
   context: Context<Env>,
   options: AppOptions,
-  served: Pick<Route, 'path' | 'handle' | 'maxBodyBytes' | 'finish'>,
+  served: Pick<Route, 'path' | 'handle' | 'maxBodyBytes' | 'readsBodyLate' | 'finish'>,
 ): Promise<Response> {
   const started = options.clock.monotonic()
   const incoming = context.env.incoming
@@ -164,15 +211,15 @@ async function serve(
     isCredentialParameter: options.isCredentialParameter,
   }
   const request = createHttpRequest(origin)
-  const traceId = traceIdOf(request.header('traceparent'))
-  const handled = await answerOrProblem(
-    request,
-    options,
-    request.peer.isContradicted ? { handle: refuseContradiction } : served,
-  )
+  const { trace } = options
+  const { path: route } = served
+  const traceId = trace ? request.traceId : traceIdOf(request.header('traceparent'))
+  const answering = request.peer.isContradicted ? { handle: refuseContradiction } : served
+  const handled = await (trace
+    ? trace(request, route, () => answerOrProblem(request, options, answering))
+    : answerOrProblem(request, options, answering))
   const response = options.cors?.(request, handled) ?? handled
   served.finish?.(request, response)
-  const { path: route } = served
   const durationMs = options.clock.monotonic() - started
   options.observe?.({ method: request.method, route, status: response.status, durationMs })
   if (options.log.isLevelEnabled('info')) {
@@ -194,19 +241,22 @@ async function serve(
 
 async function answerOrProblem(
   request: HttpRequest,
-  options: AppOptions,
-  served: Pick<Route, 'handle'>,
+  options: AnswerOptions,
+  { handle, readsBodyLate = false }: Pick<Route, 'handle' | 'readsBodyLate'>,
 ): Promise<HttpResponse> {
+  const isChunked = request.header('transfer-encoding') !== undefined
   try {
     // A chunked body is read for every route: Node.js would parse the chunks of an unread body without any limit.
-    if (request.header('transfer-encoding') !== undefined) await request.readBody()
-    return await served.handle(request)
+    if (isChunked && !readsBodyLate) await request.readBody()
+    return await handle(request)
   } catch (error) {
-    return problemResponse(request, options, error)
+    const refusal = problemResponse(request, options, error)
+    const isUnread = isChunked && readsBodyLate
+    return isUnread ? { ...refusal, headers: { ...refusal.headers, connection: 'close' } } : refusal
   }
 }
 
-function problemResponse(request: HttpRequest, options: AppOptions, error: unknown): HttpResponse {
+function problemResponse(request: HttpRequest, options: AnswerOptions, error: unknown): HttpResponse {
   const context = { origin: options.origin, requestId: request.requestId }
   const asAnswer = (document: ProblemDocument, headers: HttpResponse['headers']): HttpResponse => {
     const other = options.otherProblemForm?.(request, document)
@@ -233,7 +283,7 @@ const retryHeader = ({ retryAfterSeconds }: Pick<ProblemError, 'retryAfterSecond
   retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
 
 /** The challenge for refusals without a challenge of their own. */
-function challengeOf({ fallbackChallenge }: AppOptions): HttpResponse['headers'] {
+function challengeOf({ fallbackChallenge }: AnswerOptions): HttpResponse['headers'] {
   return fallbackChallenge === undefined ? {} : { 'www-authenticate': [fallbackChallenge] }
 }
 
@@ -269,6 +319,7 @@ function respond(
   if (request.method === 'HEAD') return new Response(null, { status, headers })
   outgoing.writeHead(status, headers)
   outgoing.flushHeaders()
-  sendStream(outgoing, body, streams).catch((err: unknown) => log.error({ requestId, err }, 'A stream was cut off'))
+  const ended = sendStream(outgoing, body, response.endsByItself ? undefined : streams)
+  ended.catch((err: unknown) => log.error({ requestId, err }, 'A stream was cut off'))
   return RESPONSE_ALREADY_SENT
 }

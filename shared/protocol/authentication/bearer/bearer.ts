@@ -1,7 +1,7 @@
 /** The scheme `bearer`: access tokens (RFC 6750; the token itself: RFC 9068). */
 import { ProblemError } from '../../../platform/problems/errors.ts'
 import type { AccessTokenVerdict, VerifyAccessToken } from '../../access-token/verify-access-token.ts'
-import { realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
+import { type ResponseHeaders, realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
 
 /** The verification of access tokens. */
 export interface BearerPorts {
@@ -11,35 +11,46 @@ export interface BearerPorts {
    * loaded
    */
   findKey(kid: string): Promise<boolean>
+  /** The URL of the metadata of the protected resource, which challenges name (RFC 9728 §5.1). */
+  readonly resourceMetadata?: string
 }
-
-const challenge = `Bearer realm="${realm}"`
-/** RFC 6750 §3.1. */
-const refusalHeaders = { 'www-authenticate': [`${challenge}, error="invalid_token"`] }
 
 /**
  * Reads `Authorization: Bearer <ACCESS_TOKEN>`. Tokens in a body or in the URL (RFC 6750 §2.2, §2.3) are not accepted.
  */
-export const createBearerScheme = ({ verify, findKey }: BearerPorts): Scheme => ({
-  name: 'bearer',
-  isSentByBrowsers: false,
-  challenge: () => challenge,
-  refusalHeaders: () => refusalHeaders,
-  place: { authorization: 'bearer' },
-  verify: (token) => {
-    const verdict = verify(token)
-    // The principal record does not show a revoked key: only the verifier does.
-    const recheck = async () => void credentialOf(verify(token))
-    if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
-      return findKey(verdict.unknownKid).then((found) => credentialOf(found ? verify(token) : verdict, recheck))
-    }
-    return credentialOf(verdict, recheck)
-  },
-})
+export function createBearerScheme({ verify, findKey, resourceMetadata }: BearerPorts): Scheme {
+  const discovery = resourceMetadata === undefined ? '' : `, resource_metadata="${resourceMetadata}"`
+  const challenge = `Bearer realm="${realm}"${discovery}`
+  // RFC 6750 §3.1.
+  const headers = { 'www-authenticate': [`Bearer realm="${realm}", error="invalid_token"${discovery}`] }
+  return {
+    name: 'bearer',
+    isSentByBrowsers: false,
+    challenge: () => challenge,
+    refusalHeaders: () => headers,
+    place: { authorization: 'bearer' },
+    verify: (token) => {
+      const verdict = verify(token)
+      // The principal record does not show a revoked key: only the verifier does.
+      const recheck = async () => void credentialOf(verify(token), { headers })
+      if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
+        return findKey(verdict.unknownKid).then((found) =>
+          credentialOf(found ? verify(token) : verdict, { headers, recheck }),
+        )
+      }
+      return credentialOf(verdict, { headers, recheck })
+    },
+  }
+}
+
+interface Outcome {
+  /** The header fields of a refusal. */
+  readonly headers: ResponseHeaders
+  readonly recheck?: VerifiedCredential['recheck']
+}
 
 /** @throws ProblemError `token-expired`, `invalid-token`; neither repeats any part of the token */
-function credentialOf(verdict: AccessTokenVerdict, recheck?: VerifiedCredential['recheck']): VerifiedCredential {
-  const headers = refusalHeaders
+function credentialOf(verdict: AccessTokenVerdict, { headers, recheck }: Outcome): VerifiedCredential {
   if (verdict.ok) {
     const { sub, gen, sid, jti, exp, scope } = verdict.claims
     const rights = scope?.split(' ')

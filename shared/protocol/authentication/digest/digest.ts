@@ -52,8 +52,11 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
   const challenge = (isStale = false): string =>
     `Digest realm="${realm}", qop="auth", algorithm=SHA-256, nonce="${ports.nonces.issue()}", opaque="${opaque}", ` +
     `charset=UTF-8, userhash=true${isStale ? ', stale=true' : ''}`
+  // A script gets the nonce where no browser opens a dialog for it.
   const headersOf = (request: HttpRequest, isStale = false): ResponseHeaders =>
-    isOfScript(request) ? {} : { 'www-authenticate': [challenge(isStale)] }
+    isOfScript(request)
+      ? { 'authentication-info': [`nextnonce="${ports.nonces.issue()}"`] }
+      : { 'www-authenticate': [challenge(isStale)] }
   return {
     name: 'digest',
     isSentByBrowsers: true,
@@ -158,4 +161,8 @@ const staleNonce = (headers: ResponseHeaders) =>
   new ProblemError('stale-nonce', 'The nonce has expired; sign the request with the new one.', { headers })
 
 const wrong = (headers: ResponseHeaders) =>
-  new ProblemError('invalid-credentials', 'The Digest response is not right for this request.', { headers })
+  new ProblemError(
+    'invalid-credentials',
+    'The Digest response is not right for this request. It is made with the Digest secret, not with the password.',
+    { headers },
+  )

@@ -24,18 +24,25 @@ export const readFieldSignature: ReadSignature = async (request, { publicOrigin 
   const { input, signature } = onlySignature(request)
   const covered = readCovered(input)
   requireCovered(covered, request)
-  const hasBody = (await request.readBody()).length > 0
   const coversDigest = covered.names.has('content-digest')
-  if (hasBody && !coversDigest) throw bodyHashRequired()
-  const isDigestWrong = request.header('content-digest') !== undefined && !(await verifyContentDigest(request))
+  if (!coversDigest && (await hasBody(request))) throw bodyHashRequired()
+  // The body may be large: it is read when the signature is known to be genuine.
+  const isDigestWrong = async () =>
+    request.header('content-digest') !== undefined && !(await verifyContentDigest(request))
   return {
     ...readParameters(covered),
     signature,
     signed: Buffer.from(signatureBase(request, covered, publicOrigin), 'latin1'),
     bindsBody: coversDigest,
     bindsMethod: true,
-    falseClaim: () => (isDigestWrong ? 'Content-Digest' : falseClaim(request)),
+    falseClaim: async () => ((await isDigestWrong()) ? 'Content-Digest' : falseClaim(request)),
   }
+}
+
+/** Reads a body only where its length is not declared. */
+async function hasBody(request: HttpRequest): Promise<boolean> {
+  const length = request.header('content-length')
+  return length === undefined ? (await request.readBody()).length > 0 : Number(length) > 0
 }
 
 /** The one signature: its input and its value under the same label. */

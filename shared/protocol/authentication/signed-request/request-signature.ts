@@ -32,7 +32,11 @@ export type ReadSignature = (
 
 /** The refusal of a signature that does not cover the body. */
 export const bodyHashRequired = () =>
-  new ProblemError('body-hash-required', 'Sign the body too: bodySha256 in the query, or Content-Digest (RFC 9530).')
+  new ProblemError(
+    'body-hash-required',
+    'Sign the body too: bodySha256 in the query, or Content-Digest (RFC 9530). A key that was made with ' +
+      'requireBodyHash: false need not.',
+  )
 
 /** The refusal of a signature that does not cover the method. */
 export const methodRequired = () =>

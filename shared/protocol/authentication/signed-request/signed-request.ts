@@ -96,7 +96,8 @@ async function verify(
   const presented = reading instanceof Promise ? await reading : reading
   requireTimely(presented, ports)
   const key = await liveKey(presented.keyId, ports, request)
-  const isGenuine = isSignedBy(key, presented.signed, presented.signature)
+  const { signed, signature: sent } = presented
+  const isGenuine = isSignedBy(key, { signed, signature: sent, now: ports.clock.now() })
   if (!key || !isGenuine || (presented.kind !== undefined && presented.kind !== key.kind)) {
     throw invalidSignature('there is no such API key, or it did not sign this request')
   }

@@ -7,6 +7,8 @@ export interface SigningKey {
   readonly kind: 'hmac' | 'rsa'
   /** The secret, or the public key. */
   readonly key: KeyObject
+  /** The one before the last rotation, while it is accepted too. `until` in milliseconds since the epoch. */
+  readonly former: { readonly key: KeyObject; readonly until: number } | null
   readonly username: string
   readonly userId: string
   /** The version of the owner's principal record in the same snapshot of the database. */
@@ -19,7 +21,11 @@ export interface SigningKey {
 }
 
 /** A key as the database or the auth server describes it. */
-export interface StoredSigningKey extends Omit<SigningKey, 'key'> {
+export interface StoredSigningKey extends Omit<SigningKey, 'key' | 'former'>, StoredMaterial {
+  readonly former: (StoredMaterial & { readonly until: number }) | null
+}
+
+interface StoredMaterial {
   /** For kind `hmac`. */
   readonly secret: string | null
   /** For kind `rsa`: SPKI PEM. */
@@ -27,12 +33,18 @@ export interface StoredSigningKey extends Omit<SigningKey, 'key'> {
 }
 
 /** The key for verifying requests. @throws TypeError for a key without its material */
-export function signingKeyOf({ secret, publicKeyPem, ...facts }: StoredSigningKey): SigningKey {
-  if (facts.kind === 'hmac' && secret !== null) {
-    // The secret's characters as the user saw them, not the bytes that they encode: `openssl dgst -hmac` takes these.
-    return { ...facts, key: createSecretKey(Buffer.from(secret)) }
+export function signingKeyOf({ secret, publicKeyPem, former, ...facts }: StoredSigningKey): SigningKey {
+  return {
+    ...facts,
+    key: keyObjectOf(facts.kind, { secret, publicKeyPem }),
+    former: former && { key: keyObjectOf(facts.kind, former), until: former.until },
   }
-  if (facts.kind === 'rsa' && publicKeyPem !== null) return { ...facts, key: createPublicKey(publicKeyPem) }
+}
+
+function keyObjectOf(kind: SigningKey['kind'], { secret, publicKeyPem }: StoredMaterial): KeyObject {
+  // The secret's characters as the user saw them, not the bytes that they encode: `openssl dgst -hmac` takes these.
+  if (kind === 'hmac' && secret !== null) return createSecretKey(Buffer.from(secret))
+  if (kind === 'rsa' && publicKeyPem !== null) return createPublicKey(publicKeyPem)
   throw new TypeError('an API key lacks what it verifies with')
 }
 
@@ -46,19 +58,35 @@ const dummyPublicKey = createPublicKey({
   format: 'jwk',
 })
 
+/** A signature, the octets that it signs, and the present time in milliseconds since the epoch. */
+export interface PresentedSignature {
+  readonly signed: Buffer
+  readonly signature: Buffer
+  readonly now: number
+}
+
 /**
  * True when `signature` is the key's signature of `signed`: HMAC-SHA256, or RSA-SHA256 (RSASSA-PKCS1-v1_5, RFC 8017
- * §8.2). An absent key, or one of the other kind, takes the same time: the computation depends only on the length of
- * the signature.
+ * §8.2); by the present material, or by the former one while it is accepted. An absent key, one of the other kind and
+ * one without former material take the same time: the computation depends only on the length of the signature.
  */
-export function isSignedBy(key: SigningKey | undefined, signed: Buffer, signature: Buffer): boolean {
+export function isSignedBy(key: SigningKey | undefined, presented: PresentedSignature): boolean {
+  const former = key?.former && key.former.until > presented.now ? key.former.key : undefined
+  return isMadeWith(key?.kind, key?.key, presented) || isMadeWith(key?.kind, former, presented)
+}
+
+function isMadeWith(
+  kind: SigningKey['kind'] | undefined,
+  key: KeyObject | undefined,
+  { signed, signature }: PresentedSignature,
+): boolean {
   if (signature.length === macBytes) {
-    const isHmac = key?.kind === 'hmac'
-    const expected = createHmac('sha256', isHmac ? key.key : dummySecret)
+    const secret = kind === 'hmac' ? key : undefined
+    const expected = createHmac('sha256', secret ?? dummySecret)
       .update(signed)
       .digest()
-    return timingSafeEqual(expected, signature) && isHmac
+    return timingSafeEqual(expected, signature) && secret !== undefined
   }
-  const isRsa = key?.kind === 'rsa'
-  return verify('sha256', signed, isRsa ? key.key : dummyPublicKey, signature) && isRsa
+  const publicKey = kind === 'rsa' ? key : undefined
+  return verify('sha256', signed, publicKey ?? dummyPublicKey, signature) && publicKey !== undefined
 }

@@ -1,0 +1,50 @@
+import { ProblemError } from '../../problems/errors.ts'
+import type { HttpRequest } from '../request.ts'
+import { mediaTypeOf } from './json-body.ts'
+
+/** The media type of a form with files (RFC 7578). */
+export const multipartType = 'multipart/form-data'
+
+/** A file of a form. */
+export interface FormFile {
+  /** As the client names it. */
+  readonly name: string
+  /** Its bytes as UTF-8; others become U+FFFD. */
+  readonly text: string
+}
+
+/** The fields of a form with files. */
+export interface MultipartForm {
+  readonly fields: ReadonlyMap<string, string>
+  /** Without the empty files of fields that were left empty. */
+  readonly files: ReadonlyMap<string, FormFile>
+}
+
+/** True if `Content-Type` names a form with files. */
+export const isMultipart = (request: HttpRequest): boolean => mediaTypeOf(request).type === multipartType
+
+/**
+ * The fields and files of a body of `multipart/form-data`, read whole: the limit of the route bounds them.
+ * @throws ProblemError `invalid-body`; `body-too-large`
+ */
+export async function readMultipart(request: HttpRequest): Promise<MultipartForm> {
+  const bytes = await request.readBody()
+  const found = await parse(bytes, request.header('content-type') ?? '')
+  const fields = new Map<string, string>()
+  const files = new Map<string, FormFile>()
+  for (const [name, value] of found) {
+    if (fields.has(name) || files.has(name)) throw new ProblemError('invalid-body', 'A field is given twice.')
+    if (typeof value === 'string') fields.set(name, value)
+    else if (value.name !== '' || value.size > 0) files.set(name, { name: value.name, text: await value.text() })
+  }
+  return { fields, files }
+}
+
+async function parse(bytes: Buffer, contentType: string): Promise<FormData> {
+  try {
+    // A `Response` parses such bodies, and is at hand without a URL.
+    return await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData()
+  } catch (cause) {
+    throw new ProblemError('invalid-body', 'The body is no well-formed multipart/form-data.', { cause })
+  }
+}

@@ -1,0 +1,43 @@
+/** What users did with webhooks at a deal server, for the audit log. Answered when all of it is written down. */
+import * as z from 'zod'
+import { usernamePattern } from '../principal/record.ts'
+import { defineExchange } from './exchange.ts'
+
+/** So many are told of at once. */
+export const maxChangesAtOnce = 100
+
+/** What can be done with a webhook, as the action of an entry. */
+export const webhookActions = [
+  'webhook.created',
+  'webhook.changed',
+  'webhook.deleted',
+  'webhook.secret-rotated',
+  'webhook.redelivered',
+  'webhook.tested',
+] as const
+
+/** One thing that a user did. */
+const changeSchema = z.strictObject({
+  action: z.enum(webhookActions),
+  /** The id of the webhook. */
+  target: z.uuid(),
+  actor: z.string().regex(usernamePattern),
+  scheme: z.string().regex(/^[a-z-]{1,40}$/),
+  /** The address of the client; null when it is not known. */
+  address: z.string().max(100).nullable(),
+  requestId: z.uuid(),
+})
+
+/** One thing that a user did with a webhook. */
+export type ReportedChange = z.infer<typeof changeSchema>
+
+/** Notes changes. @throws Unavailable */
+export type NoteWebhookChanges = (changes: readonly ReportedChange[]) => Promise<void>
+
+/** Reports changes, 1 to `maxChangesAtOnce`. */
+export const webhookChangesExchange = defineExchange({
+  method: 'POST',
+  path: '/webhook-changes',
+  requestBody: z.strictObject({ changes: z.array(changeSchema).min(1).max(maxChangesAtOnce) }),
+  responseBody: undefined,
+})
