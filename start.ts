@@ -23,6 +23,7 @@ import { createAuthServer } from './auth-server/server.ts'
 import { parseSecretsKeys } from './auth-server/store/secrets-keys.ts'
 import { ensureAnonymous } from './auth-server/users/create-user.ts'
 import { readDealConfig } from './deal-server/config.ts'
+import { createDemoDeals } from './deal-server/demo-deals.ts'
 import { createDealServer } from './deal-server/server.ts'
 import { reportForgeries } from './shared/platform/cache/report-forgeries.ts'
 import { systemClock as clock } from './shared/platform/clock.ts'
@@ -36,14 +37,16 @@ import { requireFreePorts } from './shared/platform/http/server/free-ports.ts'
 import { type ListenOptions, listen } from './shared/platform/http/server/listen.ts'
 import { createIdSource } from './shared/platform/ids.ts'
 import { createLog } from './shared/platform/log/log.ts'
+import { observeCertificate } from './shared/platform/metrics/certificate-metrics.ts'
 import { createMetrics } from './shared/platform/metrics/metrics.ts'
 import { listenForMetrics } from './shared/platform/metrics/serve-metrics.ts'
 import { OperatorError, withFilesOf } from './shared/platform/operator-error.ts'
 import { openPostgres } from './shared/platform/postgres/postgres.ts'
 import { generatedSecret } from './shared/platform/process/generated-secrets.ts'
 import { beginServer, closeOnSignal, endWith, requireSettings } from './shared/platform/process/process.ts'
-import { projectFolder } from './shared/platform/project-folder.ts'
+import { projectFolder, projectVersion } from './shared/platform/project-folder.ts'
 import { openCache } from './shared/platform/redis/open-cache.ts'
+import { openTracing } from './shared/platform/tracing/opentelemetry/open-tracing.ts'
 import { sharedProblems } from './shared/protocol/problems/both-servers.ts'
 import { isLoopbackHost, sharedPort } from './shared/protocol/settings/common-settings.ts'
 import { warnOfUnverifiedWays } from './shared/protocol/settings/unverified-connections.ts'
@@ -125,20 +128,31 @@ await prepareDatabase('DEAL_DATABASE_URL', () =>
 
 const metrics = createMetrics()
 forgeries.observe(metrics, 'auth')
+for (const server of ['auth', 'deal']) observeCertificate(metrics, server, certificate)
 const draining = new Draining()
 const resources = { cache, clock, ids, log, metrics, draining }
+const openTracingOf = (service: string) =>
+  openTracing(auth.config.tracing, { service, version: projectVersion(), instance: ids.uuid(), log })
+const [authTracing, dealTracing] = [await openTracingOf('keyhold-auth'), await openTracingOf('keyhold-deal')]
 const authServer = createAuthServer(auth.config, {
   ...resources,
   database: authDatabase,
+  tracing: authTracing,
   keyRing,
   serviceSecrets,
   secretsKeys,
 })
 const [serviceSecret = ''] = serviceSecrets
-const dealServer = createDealServer(deal.config, { ...resources, database: dealDatabase, serviceSecret })
+const dealServer = createDealServer(deal.config, {
+  ...resources,
+  database: dealDatabase,
+  tracing: dealTracing,
+  serviceSecret,
+})
 requireSettings(await prepareDatabase('AUTH_DATABASE_URL', () => demoUserProblems(auth.config, authServer)))
+await authServer.prepare()
 authServer.start()
-await prepareDatabase('AUTH_DATABASE_URL', createFirstUsers)
+const newDemo = await prepareDatabase('AUTH_DATABASE_URL', createFirstUsers)
 const { host, publicOrigin, publicOrigins, metricsPort } = auth.config
 const metricsPlace = { host, origin: publicOrigin, publicOrigins, problems: sharedProblems, ids, log, clock }
 const endMetrics =
@@ -146,6 +160,7 @@ const endMetrics =
 const listenings = [await listenOn(auth.config, authServer.app)]
 await dealServer.start()
 listenings.push(await listenOn(deal.config, dealServer.app))
+if (newDemo) await completeDemo(newDemo)
 process.stdout.write(welcome())
 
 closeOnSignal(log, async () => {
@@ -154,6 +169,7 @@ closeOnSignal(log, async () => {
   await endMetrics?.()
   await dealServer.stop()
   await authServer.stop()
+  await Promise.all([dealTracing?.close(), authTracing?.close()])
   await Promise.all([keyRing.close(), authDatabase.close(), dealDatabase.close(), cache.close()])
   await engine?.close()
 })
@@ -171,24 +187,39 @@ function listenOn({ host, port, publicOrigin: origin, publicOrigins }: ServerPla
 }
 
 /**
- * Creates the first users on an empty database: the demo users with their list for scripts, or one admin. A draft of
- * the list is written first. A draft without a list shows that a start was interrupted; the next start completes it,
- * unless the database was replaced by one with other users.
+ * Creates the first users on an empty database: the demo users, whose list for scripts is the answer, or one admin. A
+ * draft of the list is written first. A draft without a list shows that a start was interrupted; the next start
+ * completes it, unless the database was replaced by one with other users.
  */
-async function createFirstUsers(): Promise<void> {
+async function createFirstUsers(): Promise<Demo | undefined> {
   const isEmpty = await authServer.users.isEmpty()
   const hasDraftAlone = existsSync(demoDraft) && !existsSync(demoFile)
   const wasCutOff = hasDraftAlone && (await holdsOnlyDemo(authServer.users))
   if (!withDemo) {
     await rm(demoDraft, { force: true })
-    if (isEmpty) return createFirstAdmin({ users: authServer.users, ids, config: auth.config })
+    if (isEmpty) {
+      await createFirstAdmin({ users: authServer.users, ids, config: auth.config })
+      return undefined
+    }
   }
   if (withDemo && (isEmpty || wasCutOff)) {
     const users = newDemoUsers(ids)
     await writeDraft({ users, apiKeys: [] })
     await createDemoUsers(users, authServer)
-    await writeDemo({ users, apiKeys: await createDemoApiKeys(authServer.apiKeys) })
-  } else if (existsSync(demoFile)) await writeDemo(await readDemo())
+    return { users, apiKeys: await createDemoApiKeys(authServer.apiKeys) }
+  }
+  if (existsSync(demoFile)) await writeDemo(await readDemo())
+  return undefined
+}
+
+/** Makes the demo deals, which need both servers, and then the list of the demo. */
+async function completeDemo(demo: Demo): Promise<void> {
+  const alice = await authServer.users.read('alice')
+  if (alice) {
+    const user = { username: alice.username, userId: alice.id }
+    await prepareDatabase('DEAL_DATABASE_URL', () => createDemoDeals(user, { ...dealServer, ids }))
+  }
+  await writeDemo(demo)
 }
 
 interface Demo {
@@ -219,7 +250,14 @@ async function writeDraft({ users, apiKeys }: Demo): Promise<void> {
 function welcome(): string {
   const { publicOrigin: authUrl } = auth.config
   const { publicOrigin: dealUrl } = deal.config
-  const lines = ['', 'Keyhold is running.', `  auth server  ${authUrl}`, `  deal server  ${dealUrl}`]
+  const lines = [
+    '',
+    'Keyhold is running.',
+    `  auth server  ${authUrl}`,
+    `  deal server  ${dealUrl}`,
+    `  console      ${dealUrl}/console`,
+    `  API to try   ${dealUrl}/docs`,
+  ]
   if (!existsSync(demoFile)) return [...lines, '', ''].join('\n')
   const read = `node -p 'JSON.parse(require("fs").readFileSync(0)).access_token'`
   return [

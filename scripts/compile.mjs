@@ -15,6 +15,7 @@ export const programs = [
   'deal-server/main.ts',
   'auth-server/cli/main.ts',
   'auth-server/cli/offline/init-secrets.ts',
+  'cli/main.ts',
 ]
 
 /** What the programs read at run time; it stands in the output where it stands in the project. */
@@ -39,10 +40,13 @@ const require = createRequireOfModule(import.meta.url)
  * Compiles `entryPoints` into `folder`, where `a/b.ts` becomes `a/b.js`. Types are not checked.
  * @param {string} folder
  * @param {readonly string[]} entryPoints
+ * @param {{ from?: string, isSmall?: boolean, files?: readonly string[] }} options `from`: the folder of the sources;
+ * `isSmall`: as few bytes as possible, without what debugging needs; `files`: what is copied beside the code
  */
-export async function compile(folder, entryPoints = programs) {
+export async function compile(folder, entryPoints = programs, options = {}) {
+  const { from = root, isSmall = false, files = besideCode } = options
   await build({
-    absWorkingDir: root,
+    absWorkingDir: from,
     entryPoints: [...entryPoints],
     outdir: folder,
     outbase: '.',
@@ -51,17 +55,20 @@ export async function compile(folder, entryPoints = programs) {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
+    jsx: 'automatic',
+    jsxImportSource: 'hono/jsx',
     external,
     banner: { js: names },
-    sourcemap: 'linked',
+    minify: isSmall,
+    sourcemap: isSmall ? false : 'linked',
     sourcesContent: false,
     logLevel: 'warning',
   })
-  for (const path of besideCode) {
+  for (const path of files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
-    cpSync(join(root, path), join(folder, path), { recursive: true })
+    cpSync(join(from, path), join(folder, path), { recursive: true })
   }
-  const { name, version, type, engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { name, version, type, engines } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
   const own = { name, version, private: true, type, engines }
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(own, null, 2)}\n`)
 }

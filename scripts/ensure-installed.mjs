@@ -1,5 +1,5 @@
-// Runs before `npm start` and `npm test`: installs the locked dependencies when they are missing or out of date. So a
-// fresh clone needs no other command.
+// Installs the locked dependencies when they are missing or out of date, so that a fresh clone needs no other command:
+// what the servers need before `npm start`, and the tools of development too before `npm test` and its like.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
@@ -9,7 +9,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(2)
 }
 
-/** What npm installed last time, by package path: `node_modules/.package-lock.json` is npm's own record of it. */
+/** The packages of a file, by path. `node_modules/.package-lock.json` is npm's own record of its last installation. */
 function packagesOf(file) {
   try {
     return JSON.parse(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')).packages
@@ -18,17 +18,25 @@ function packagesOf(file) {
   }
 }
 
-// With what is for development: the loader of TypeScript and the embedded database are. Built servers need neither.
-const locked = packagesOf('package-lock.json') ?? {}
-const installed = packagesOf('node_modules/.package-lock.json')
-const complete = Object.entries(locked).every(
-  ([path, entry]) => path === '' || entry.optional || installed?.[path]?.version === entry.version,
-)
-if (!complete) {
+/**
+ * Installs what is missing. Tools that are there already stay, and are kept up to date.
+ * @param {{ withTools: boolean }} options
+ */
+export function ensureInstalled({ withTools }) {
+  const locked = Object.entries(packagesOf('package-lock.json') ?? {}).filter(([path]) => path !== '')
+  const installed = packagesOf('node_modules/.package-lock.json') ?? {}
+  const areTools = (entry) => entry.dev || entry.devOptional
+  const isThere = ([path, entry]) => entry.optional || installed[path]?.version === entry.version
+  if (locked.every((one) => isThere(one) || (areTools(one[1]) && !withTools))) return
+  const hasTools = Object.values(installed).some(areTools)
+  const which = withTools || hasTools ? '--include=dev' : '--omit=dev'
   console.error('Installing the dependencies …')
-  const { status } = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
+  // No package needs its install script to run.
+  const { status } = spawnSync('npm', ['ci', which, '--ignore-scripts', '--no-audit', '--no-fund'], {
     stdio: 'inherit',
     shell: process.platform === 'win32',
   })
   if (status !== 0) process.exit(status ?? 1)
 }
+
+if (/ensure-installed(\.mjs)?$/.test(process.argv[1] ?? '')) ensureInstalled({ withTools: true })

@@ -2,8 +2,10 @@
 // compiles the program when a file of the project has changed.
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import './ensure-installed.mjs'
 import { compiledFolder } from './compiled.mjs'
+import { ensureInstalled } from './ensure-installed.mjs'
+
+ensureInstalled({ withTools: false })
 
 const [program = '', ...parameters] = process.argv.slice(2)
 const file = await compiledFile()

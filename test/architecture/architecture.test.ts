@@ -27,16 +27,34 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   ],
   'deal-server/auth-client': ['shared', '*'],
   'deal-server/store': [
-    ...['deal-server/commands', 'deal-server/queries', 'deal-server/events', 'deal-server/domain', 'shared', '*'],
+    ...['deal-server/commands', 'deal-server/queries', 'deal-server/events', 'deal-server/domain'],
+    ...['deal-server/webhooks', 'shared', '*'],
   ],
+  'deal-server/webhooks': ['deal-server/events', 'shared', '*'],
   'deal-server/events': ['deal-server/domain', 'shared', '*'],
+  'deal-server/files': ['shared', 'csv-parse', 'csv-stringify', 'node:crypto'],
+  'deal-server/http/console': [
+    'deal-server/files',
+    'deal-server/http/requests',
+    'deal-server/use-cases',
+    'deal-server/domain',
+    'shared',
+    'hono',
+    'zod',
+    'node:crypto',
+    'node:stream',
+  ],
   'deal-server/http': [
     ...['deal-server/commands', 'deal-server/queries', 'deal-server/use-cases', 'deal-server/domain'],
-    ...['deal-server/events', 'shared', 'zod'],
+    ...['deal-server/events', 'deal-server/webhooks', 'shared', 'zod'],
   ],
-  'deal-server/config.ts': ['deal-server/domain', 'shared', '*'],
-  'deal-server/deal-metrics.ts': ['deal-server/auth-client', 'deal-server/events', 'shared'],
+  'deal-server/config.ts': ['deal-server/domain', 'deal-server/webhooks/back-off.ts', 'shared', '*'],
+  'deal-server/deal-metrics.ts': [
+    ...['deal-server/auth-client', 'deal-server/commands', 'deal-server/events', 'deal-server/webhooks', 'shared'],
+  ],
+  'deal-server/traced-parts.ts': ['deal-server/commands', 'deal-server/http', 'shared'],
   'deal-server/schemes.ts': ['deal-server', 'shared', '*'],
+  'deal-server/demo-deals.ts': ['deal-server/commands', 'deal-server/queries', 'deal-server/use-cases', 'shared'],
   'deal-server/server.ts': ['deal-server', 'shared', '*'],
   'deal-server/main.ts': ['deal-server', 'shared', '*'],
   'auth-server/passwords': ['shared', '*'],
@@ -45,9 +63,10 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   'auth-server/tokens': ['auth-server/store', 'shared', '*'],
   'auth-server/audit': ['auth-server/store', 'shared', '*'],
   'auth-server/users': ['auth-server/passwords', 'auth-server/store', 'auth-server/audit', 'shared', '*'],
+  'auth-server/second-factors': ['auth-server/users', 'auth-server/store', 'shared', '*'],
   'auth-server/logins': [
     ...['auth-server/passwords', 'auth-server/tokens', 'auth-server/users', 'auth-server/store', 'auth-server/audit'],
-    ...['shared', '*'],
+    ...['auth-server/second-factors', 'shared', '*'],
   ],
   'auth-server/api-keys': ['auth-server/store', 'auth-server/users', 'shared', '*'],
   'auth-server/oauth': [
@@ -57,17 +76,24 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   'auth-server/http/pipeline': ['auth-server/users', 'auth-server/logins', 'auth-server/audit', 'shared', 'zod'],
   'auth-server/http/endpoints': [
     ...['auth-server/http/pipeline', 'auth-server/api-keys', 'auth-server/audit', 'auth-server/key-ring'],
-    ...['auth-server/logins', 'auth-server/oauth', 'auth-server/users', 'shared', 'zod'],
+    ...['auth-server/logins', 'auth-server/oauth', 'auth-server/second-factors', 'auth-server/users', 'shared', 'zod'],
   ],
   'auth-server/http/oauth': [
     ...['auth-server/http/pipeline', 'auth-server/http/endpoints', 'auth-server/api-keys', 'auth-server/audit'],
     ...['auth-server/logins', 'auth-server/oauth', 'auth-server/users', 'shared', 'zod'],
   ],
   'auth-server/http/internal': ['auth-server/api-keys', 'auth-server/logins', 'auth-server/users', 'shared', 'zod'],
+  'auth-server/http/console': [
+    ...['auth-server/http/pipeline', 'auth-server/users/rights.ts', 'auth-server/key-ring/life-cycle.ts'],
+    ...['shared', 'hono', 'csv-stringify', 'csv-stringify/sync', 'uqr'],
+  ],
   'auth-server/http': ['shared'],
-  'auth-server/config.ts': ['shared', '*'],
+  'auth-server/config.ts': ['auth-server/users/rights.ts', 'shared', '*'],
   'auth-server/bootstrap.ts': ['auth-server/users', 'auth-server/api-keys', 'shared', 'node:fs', 'node:path'],
-  'auth-server/auth-metrics.ts': ['auth-server/audit', 'auth-server/key-ring', 'auth-server/users', 'shared'],
+  'auth-server/auth-metrics.ts': [
+    ...['auth-server/audit', 'auth-server/key-ring', 'auth-server/logins', 'auth-server/users', 'shared'],
+  ],
+  'auth-server/key-operations.ts': ['auth-server/audit', 'auth-server/key-ring', 'shared'],
   'auth-server/schemes.ts': ['auth-server', 'shared', '*'],
   'auth-server/dependencies.ts': ['auth-server/key-ring', 'auth-server/users', 'shared'],
   'auth-server/housekeeping.ts': [
@@ -78,12 +104,24 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   'auth-server/cli': ['auth-server', 'shared', '*'],
   'shared/platform': ['*'],
   'shared/protocol': ['shared/platform', '*'],
+  'client/src': ['openapi-fetch', 'openapi-typescript-helpers'],
+  'client/build.mjs': ['*'],
+  cli: [
+    'client/src',
+    'deal-server/files',
+    'deal-server/use-cases',
+    'deal-server/http/requests/deal-lists.ts',
+    'auth-server/cli',
+    'auth-server/config.ts',
+    'shared',
+    '*',
+  ],
   'start.ts': ['auth-server', 'deal-server', 'shared', '*'],
   bench: ['auth-server', 'deal-server', 'shared', 'test', '*'],
   scripts: ['*'],
 }
 
-const own = ['auth-server', 'deal-server', 'shared', 'bench', 'scripts', 'test', 'start.ts']
+const own = ['auth-server', 'deal-server', 'shared', 'client', 'cli', 'bench', 'scripts', 'test', 'start.ts']
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
 const isOwn = (path: string): boolean => own.some((folder) => isWithin(path, folder))
 
@@ -142,13 +180,17 @@ describe('the source', () => {
   })
 
   it('reads the environment in config.ts alone', () => {
-    const readers = files.filter(({ path }) => !/^(auth|deal)-server\/config\.ts$|^bench\/|^scripts\//.test(path))
+    const readers = files.filter(
+      ({ path }) => !/^(auth-server|deal-server|cli\/context)\/config\.ts$|^bench\/|^scripts\//.test(path),
+    )
     expect(readers.flatMap((file) => linesWith(file, /\bprocess\s*\??\.\s*env\b|\bprocess\s*\[/))).toEqual([])
     expect(readers.filter(({ code }) => /\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/.test(code))).toEqual([])
   })
 
   it('has one clock', () => {
-    const others = files.filter(({ path }) => path !== 'shared/platform/clock.ts' && !/^(bench|scripts)\//.test(path))
+    // The client is a package of its own.
+    const clocks = ['shared/platform/clock.ts', 'client/src/core/clock.ts']
+    const others = files.filter(({ path }) => !clocks.includes(path) && !/^(bench|scripts)\//.test(path))
     const reading = /\bDate\.now\b|\bperformance\.now\b|\bnew Date\(\)|\bDate\(\)|\bhrtime\b/
     expect(others.flatMap((file) => linesWith(file, reading))).toEqual([])
   })
@@ -168,7 +210,8 @@ describe('the source', () => {
   })
 
   it('names no header field below HTTP', () => {
-    const edge = /^(?:auth|deal)-server\/(?:http|cli|auth-client)\/|^shared\/|^bench\/|^scripts\/|^start\.ts$/
+    const edge =
+      /^(?:auth|deal)-server\/(?:http|cli|auth-client)\/|^shared\/|^client\/|^cli\/|^bench\/|^scripts\/|^start\.ts$/
     const below = files.filter(({ path }) => !edge.test(path))
     const field = /\bheaders\b|www-authenticate|retry-after|set-cookie/i
     const lines = below.flatMap(({ path, lines }) => lines.map((line, index) => ({ at: `${path}:${index + 1}`, line })))
@@ -186,7 +229,7 @@ describe('the source', () => {
   })
 
   it('has no any', () => {
-    expect(files.flatMap((file) => linesWith(file, /\bany\b/))).toEqual([])
+    expect(files.flatMap((file) => linesWith(file, /(?<!AbortSignal\.)\bany\b/))).toEqual([])
   })
 })
 

@@ -14,7 +14,7 @@ const source = sourceFiles()
 const filesBesideCode = (): string[] =>
   ['auth-server', 'deal-server', 'shared'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && !/\.(ts|md)$/.test(entry.name))
+      .filter((entry) => entry.isFile() && !/\.(tsx?|md)$/.test(entry.name))
       .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1)),
   )
 
@@ -42,8 +42,8 @@ const toolFile = (name: string): string => `auth-server/cli/${name}.ts`
 
 it('puts no compiler, no embedded database and no development tool into the image', () => {
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const unwanted = ['esbuild', ...Object.keys(devDependencies)]
-  expect(unwanted).toEqual(expect.arrayContaining(['tsx', '@electric-sql/pglite', 'drizzle-kit', 'vitest']))
+  const unwanted = ['esbuild', '@electric-sql/pglite', ...Object.keys(devDependencies)]
+  expect(unwanted).toEqual(expect.arrayContaining(['tsx', 'drizzle-kit', 'vitest']))
   expect(inImage).toContain('hono')
   expect(inImage.filter((name) => unwanted.includes(name))).toEqual([])
 })
@@ -52,6 +52,13 @@ it('loads nothing in production that is not in the image', () => {
   const loaded = packagesLoaded(...servers, ...['main', 'offline/init-secrets'].map(toolFile))
   expect(loaded).toEqual(expect.arrayContaining(['hono', 'postgres', 'ioredis', 'commander']))
   expect(loaded.filter((name) => !inImage.includes(name))).toEqual([])
+})
+
+it('installs for `npm start`, which compiles all programs, what the command line for callers is made of', () => {
+  const files = source.filter(({ path }) => /^(cli|client\/src)\//.test(path))
+  const packages = files.flatMap(({ imports }) => imports).filter((name) => !/^node:|\//.test(name))
+  expect(packages).toEqual(expect.arrayContaining(['openapi-fetch', 'commander', 'cli-table3']))
+  expect(packages.filter((name) => !inImage.includes(name))).toEqual([])
 })
 
 it('loads what only some need when it is needed', () => {
@@ -77,6 +84,6 @@ it('names an exact version of every image', () => {
   const files = ['Dockerfile', 'docker-compose.yml'].map((name) => readFileSync(join(root, name), 'utf8')).join('\n')
   const images = [...files.matchAll(/^(?:FROM|\s+image:) (\S+)/gm)].map(([, image = '']) => image)
   const foreign = images.filter((image) => image !== 'keyhold')
-  expect(foreign.length).toBe(5)
+  expect(foreign.length).toBe(6)
   for (const image of foreign) expect(image).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?-[a-z-]+$/)
 })

@@ -21,9 +21,9 @@ export interface SourceFile {
   readonly importsAtOnce: readonly string[]
 }
 
-const sourceFolders = ['auth-server', 'deal-server', 'shared', 'bench', 'scripts']
+const sourceFolders = ['auth-server', 'deal-server', 'shared', 'client', 'cli', 'bench', 'scripts']
 
-/** Every file of the source: tests, migrations and configuration of tools are not among them. */
+/** Every file of the source: tests, migrations, generated types and configuration of tools are not among them. */
 export const sourceFiles = (): SourceFile[] => ['start.ts', ...sourceFolders.flatMap(filesBelow)].map(readFile)
 
 /** The tests, and what they stand on. */
@@ -34,8 +34,9 @@ const readFile = (path: string): SourceFile => readSource(path, readFileSync(joi
 function filesBelow(folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
-    if (entry.isDirectory()) return ['migrations', 'node_modules'].includes(entry.name) ? [] : filesBelow(path)
-    return /\.(ts|mjs)$/.test(entry.name) ? [path] : []
+    if (entry.isDirectory())
+      return ['migrations', 'node_modules', 'generated', 'dist'].includes(entry.name) ? [] : filesBelow(path)
+    return /\.(tsx?|mjs)$/.test(entry.name) ? [path] : []
   })
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { authSettings, operatorSettings } from '../../auth-server/config.ts'
 import { allRights, allRoles, effectiveRights } from '../../auth-server/users/rights.ts'
+import { callerVariables } from '../../cli/context/config.ts'
 import { dealSettings } from '../../deal-server/config.ts'
 import { dealEventTypes } from '../../deal-server/domain/events.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
@@ -90,8 +91,9 @@ describe('docs/contract.md', () => {
     const settings = Object.keys({ ...authSettings, ...dealSettings, ...operatorSettings })
     const isName = (span: string): boolean => /^[A-Z]+(_[A-Z]+)+$/.test(span) && !span.startsWith('TEST_')
     const spans = codeSpansIn(contract)
-    expect(settings.filter((name) => !spans.includes(name))).toEqual([])
-    expect(distinct(spans.filter(isName)).filter((name) => !settings.includes(name))).toEqual([])
+    const all: string[] = [...settings, ...callerVariables]
+    expect(all.filter((name) => !spans.includes(name))).toEqual([])
+    expect(distinct(spans.filter(isName)).filter((name) => !all.includes(name))).toEqual([])
     const listed = rowsIn(read('settings.md')).map(([name = '']) => name.replaceAll('`', ''))
     expect(settings.filter((name) => !listed.includes(name))).toEqual([])
   })

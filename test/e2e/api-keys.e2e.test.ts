@@ -1,6 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { rfc3339, unixSeconds } from '../../shared/platform/clock.ts'
 import { expectProblem, type Reply, rememberSecret } from '../support/clients/http-client.ts'
+import { postForm } from '../support/clients/oauth-requests.ts'
+import { type ClientKey, signUrl } from '../support/clients/signing.ts'
 import { describeBackends } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
@@ -25,7 +28,7 @@ const publicPem = (bits: number, exponent = 65_537): string =>
 
 describeBackends('API keys', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { inProcess: true })
+    stack = await openStack(openBackend)
     admin = (await stack.logIn('admin')).access
     alice = (await stack.logIn('alice')).access
     bob = (await stack.logIn('bob')).access
@@ -47,6 +50,8 @@ describeBackends('API keys', (openBackend) => {
       rights: ['deal.read'],
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
       expiresAt: null,
+      expiresSoon: false,
+      formerUntil: null,
       lastUsedAt: null,
     }
     expect(rest).toEqual(shown)
@@ -170,12 +175,119 @@ describeBackends('API keys', (openBackend) => {
     expect((await make(dave, { kind: 'hmac' })).status).toBe(201)
   })
 
+  const rotate = async (token: string, id: unknown, json: object = {}): Promise<Reply> => {
+    const reply = await stack.auth.send(`/api-keys/${id}/rotate`, { token, json })
+    for (const name of ['secret', 'privateKeyPem']) {
+      const shown = reply.body[name]
+      if (typeof shown === 'string') rememberSecret(shown)
+    }
+    return reply
+  }
+
+  /** The statuses of a request that this key signs, at the auth server and at the deal server. */
+  const signedAt = async (key: ClientKey) => {
+    const timestamp = unixSeconds(stack.clock.now())
+    const urls = [`${stack.auth.url}/me`, `${stack.deal.url}/rest/v1/deals`]
+    const replies = urls.map((url) => fetch(signUrl(key, { method: 'GET', url }, { timestamp })))
+    return (await Promise.all(replies)).map(({ status }) => status)
+  }
+
+  it('rotates a secret: the former one is accepted until the overlap ends, then refused', async () => {
+    const made = (await make(alice, { kind: 'hmac' })).body
+    const id = String(made.id)
+    const [first, second] = [{ id, secret: String(made.secret) }, await rotate(alice, id, { overlapSeconds: 60 })]
+    expect(second.status).toBe(200)
+    const former = Date.parse(String(second.body.formerUntil)) - stack.clock.now()
+    expect(former > 50_000 && former <= 60_000).toBe(true)
+    const now = { id, secret: String(second.body.secret) }
+    expect([await signedAt(first), await signedAt(now)]).toEqual([
+      [200, 200],
+      [200, 200],
+    ])
+    const token = (secret: string) =>
+      postForm(stack, '/oauth/token', { grant_type: 'client_credentials', client_id: id, client_secret: secret })
+    expect([(await token(first.secret)).status, (await token(now.secret)).status]).toEqual([200, 200])
+    stack.clock.advanceSeconds(61)
+    expect([await signedAt(first), await signedAt(now)]).toEqual([
+      [401, 401],
+      [200, 200],
+    ])
+    expect([(await token(first.secret)).status, (await token(now.secret)).status]).toEqual([401, 200])
+    expect((await stack.auth.send(`/api-keys/${id}`, { token: alice })).body.formerUntil).toBeNull()
+  })
+
+  it('accepts two secrets at most: a further rotation, or one without overlap, ends the former one', async () => {
+    const made = (await make(alice, { kind: 'hmac' })).body
+    const id = String(made.id)
+    const keys = [{ id, secret: String(made.secret) }]
+    for (const json of [{}, {}, { overlapSeconds: 0 }]) {
+      keys.push({ id, secret: String((await rotate(alice, id, json)).body.secret) })
+      const statuses = (await Promise.all(keys.map(signedAt))).map(([atAuth, atDeal]) => {
+        expect(atDeal).toBe(atAuth)
+        return atAuth === 200
+      })
+      const accepted = 'overlapSeconds' in json ? 1 : 2
+      expect(statuses).toEqual(keys.map((_, index) => index >= keys.length - accepted))
+    }
+  })
+
+  it('rotates a pair of RSA keys, made here or by the client', async () => {
+    const made = (await make(alice, { kind: 'rsa' })).body
+    const id = String(made.id)
+    const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const publicKeyPem = own.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    const privateKeyPem = own.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    const byClient = await rotate(alice, id, { publicKeyPem })
+    expect(byClient.body).toMatchObject({ id, publicKeyPem })
+    expect(byClient.body).not.toHaveProperty('privateKeyPem')
+    expect(await signedAt({ id, privateKeyPem: String(made.privateKeyPem) })).toEqual([200, 200])
+    expect(await signedAt({ id, privateKeyPem })).toEqual([200, 200])
+    const byServer = await rotate(alice, id, { overlapSeconds: 0 })
+    expect(await signedAt({ id, privateKeyPem })).toEqual([401, 401])
+    expect(await signedAt({ id, privateKeyPem: String(byServer.body.privateKeyPem) })).toEqual([200, 200])
+    expectProblem(await rotate(alice, id, { publicKeyPem: publicPem(1024) }), 422, 'invalid-value')
+  })
+
+  it('lengthens no life of a former secret, and says which keys expire soon', async () => {
+    const expiresAt = rfc3339(stack.clock.now() + 3_600_000)
+    const made = (await make(alice, { kind: 'hmac', expiresAt })).body
+    expect(made).toMatchObject({ expiresAt, expiresSoon: true })
+    const metrics = async () =>
+      (await stack.auth.send('/metrics', {})).text.match(/^keyhold_api_keys_expir.* (\d+)$/m)?.[1]
+    expect(await metrics()).toBe('1')
+    const rotated = await rotate(alice, made.id, { expiresAt: rfc3339(stack.clock.now() + 90 * 86_400_000) })
+    expect(rotated.body).toMatchObject({ expiresSoon: false, formerUntil: expiresAt })
+    expect(await metrics()).toBe('0')
+    expect((await rotate(alice, made.id, { expiresAt: null })).body.expiresAt).toBeNull()
+    expectProblem(await rotate(alice, made.id, { expiresAt: '2001-01-01T00:00:00Z' }), 422, 'invalid-value')
+    expectProblem(await rotate(alice, made.id, { overlapSeconds: 2_592_001 }), 422, 'invalid-value')
+  })
+
+  it('lets nobody rotate a key whose rights are not theirs to give, and none that is gone', async () => {
+    const { id } = (await make(alice, { kind: 'hmac' })).body
+    expectProblem(await rotate(bob, id), 404, 'not-found')
+    expect((await rotate(admin, id)).status).toBe(200)
+    await stack.auth.send('/users/dave', { token: admin, method: 'PATCH', json: { rights: ['api-key.manage'] } })
+    const dave = (await stack.logIn('dave')).access
+    expectProblem(await rotate(dave, id), 403, 'missing-right')
+    await stack.auth.send('/users/dave', { token: admin, method: 'PATCH', json: { rights: [] } })
+    await stack.auth.send(`/api-keys/${id}`, { token: alice, method: 'DELETE' })
+    expectProblem(await rotate(alice, id), 404, 'not-found')
+    expectProblem(await rotate(alice, 'no-id'), 404, 'not-found')
+    const brief = (await make(alice, { kind: 'hmac', expiresAt: rfc3339(stack.clock.now() + 1000) })).body
+    stack.clock.advanceSeconds(2)
+    expectProblem(await rotate(alice, brief.id, { expiresAt: null }), 404, 'not-found')
+    stack.clock.advanceSeconds(300)
+    expectProblem(await rotate(alice, brief.id), 403, 'recent-login-required')
+  })
+
   it('writes down who made and revoked which', async () => {
     const entries = await stack.database.query<{ action: string; outcome: string }>(
       "select action, outcome from auth.audit_entries where action like 'api-key.%'",
     )
     expect(entries).toContainEqual({ action: 'api-key.created', outcome: 'succeeded' })
     expect(entries).toContainEqual({ action: 'api-key.created', outcome: 'missing-right' })
+    expect(entries).toContainEqual({ action: 'api-key.rotated', outcome: 'succeeded' })
     expect(entries).toContainEqual({ action: 'api-key.revoked', outcome: 'succeeded' })
   })
 })

@@ -364,7 +364,7 @@ describeBackends('deals', (openBackend) => {
       expectProblem(reply, 404, 'unknown-version')
       expect(reply.body.versions).toEqual(['v1'])
       expectProblem(await ask('/rest/v1/nothing'), 404, 'not-found')
-      expectProblem(await ask('/'), 404, 'not-found')
+      expectProblem(await ask('/rest'), 404, 'not-found')
     })
   })
 })

@@ -66,6 +66,47 @@ describeEmbedded('the pages that explain the servers', (openBackend) => {
     }
   })
 
+  it('begin with a page for browsers, and JSON for all others', async () => {
+    for (const [server, other, name] of [
+      [stack.auth, deals, 'auth server'],
+      [stack.deal, stack.auth.url, 'deal server'],
+    ] as const) {
+      const page = await server.send('/', { headers: { accept: 'text/html,application/xml;q=0.9,*/*;q=0.8' } })
+      expectStrictPage(page)
+      expect(page.text).toContain(`<h1>Keyhold ${name}</h1>`)
+      expect(page.text).toContain(`href="${other}/"`)
+      const linked = [...page.text.matchAll(/<li><a href="([^"]+)"/g)].map(([, path = '']) => path)
+      // The console of a reader who is not signed in leads to the page for signing in.
+      for (const path of linked)
+        expect((await server.send(path)).status, path).toBe(/^\/(console|account)$/.test(path) ? 303 : 200)
+      for (const accept of ['*/*', 'application/json', 'text/html;q=0.5,application/json']) {
+        const reply = await server.send('/', { headers: { accept } })
+        expect(reply.body).toMatchObject({ name: `Keyhold ${name}`, otherServer: { url: other } })
+        expect(Object.values(reply.body.links as object)).toHaveLength(linked.length)
+        const known = { accept, 'if-none-match': String(reply.headers.get('etag')) }
+        expect((await server.send('/', { headers: known })).status).toBe(304)
+        expect(reply.headers.get('vary')).toContain('Accept')
+      }
+    }
+  })
+
+  it('are named by unknown paths: the nearest route, or the server that has it', async () => {
+    const detailOf = async (server: TestServer, path: string, method = 'GET') => {
+      const refused = await server.send(path, { method })
+      expectProblem(refused, 404, 'not-found')
+      return refused.body.detail
+    }
+    expect(await detailOf(stack.deal, '/rest/v1/deals/1/hodl', 'PUT')).toMatch(
+      /mean PUT \/rest\/v1\/deals\/\{id\}\/hold\?$/,
+    )
+    expect(await detailOf(stack.deal, '/login', 'POST')).toContain(`${stack.auth.url}/login`)
+    expect(await detailOf(stack.deal, '/users/<b>/password')).toMatch(/\/users\.$/)
+    expect(await detailOf(stack.auth, '/rest/v1/deals')).toContain(`${deals}/rest`)
+    expect(await detailOf(stack.auth, '/logn', 'POST')).toContain('POST /login?')
+    expect(await detailOf(stack.auth, '/intrenal/feed')).toBe('There is no such route.')
+    expect(await detailOf(stack.auth, '/<script>')).toBe('There is no such route.')
+  })
+
   it('load files that are there and may be kept for ever under that URL', async () => {
     for (const [server, path] of docsPages()) {
       const { text } = await server.send(path)

@@ -1,14 +1,18 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createIdSource } from '../../shared/platform/ids.ts'
 import { createLog } from '../../shared/platform/log/log.ts'
 import { createMetrics } from '../../shared/platform/metrics/metrics.ts'
 import { listenForMetrics } from '../../shared/platform/metrics/serve-metrics.ts'
+import { projectVersion } from '../../shared/platform/project-folder.ts'
 import { sharedProblems } from '../../shared/protocol/problems/both-servers.ts'
 import { expectProblem, send } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
+import { signIn } from '../support/clients/sign-in.ts'
 import { freePort } from '../support/processes/free-port.ts'
+import { promtool, runPromtool } from '../support/processes/promtool.ts'
 import { describeBackends } from '../support/stores/backends.ts'
-import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 /** A line of Prometheus's text format. */
 const sample =
@@ -73,6 +77,69 @@ describeBackends('/metrics', (openBackend) => {
       const text = await read(server)
       expect(text).not.toContain('made-up')
       expect(text).not.toContain('PROPFIND')
+    }
+  })
+
+  it('counts commands by use case and outcome', async () => {
+    const { access: token } = await stack.logIn('alice')
+    const count = async (useCase: string, outcome: string) =>
+      readingOf(
+        await read(stack.deal),
+        `keyhold_commands_total{server="deal",use_case="${useCase}",outcome="${outcome}"}`,
+      )
+    const key = { 'idempotency-key': randomUUID() }
+    const create = () => stack.deal.send('/rest/v1/deals', { token, json: { name: 'n', price: 1 }, headers: key })
+    const path = `/rest/v1/deals/${String((await create()).headers.get('location')).slice(-36)}`
+    await create()
+    const hold = (query = '') =>
+      stack.deal.send(`${path}/hold${query}`, { token, method: 'PUT', json: { reason: 'r' } })
+    expect((await hold('?validateOnly=true')).status).toBe(200)
+    expect((await hold()).status).toBe(200)
+    expect((await hold()).status).toBe(200)
+    expect((await stack.deal.send(`${path}/complete`, { token, method: 'PUT', json: {} })).status).toBe(409)
+    expect(await count('CreateDeal', 'succeeded')).toBe(1)
+    expect(await count('CreateDeal', 'replayed')).toBe(1)
+    expect(await count('HoldDeal', 'dry-run')).toBe(1)
+    expect(await count('HoldDeal', 'succeeded')).toBe(1)
+    expect(await count('HoldDeal', 'unchanged')).toBe(1)
+    expect(await count('CompleteDeal', 'deal-held')).toBe(1)
+  })
+
+  it('counts logins by what they issue and by outcome', async () => {
+    const before = await read(stack.auth)
+    const password = 'a wrong password'
+    await stack.logIn('bob')
+    await signIn(stack, 'bob')
+    await stack.auth.send('/key-signed-tokens', { json: { username: 'bob', password: passwordOf('bob') } })
+    for (const path of ['/login', '/sessions', '/key-signed-tokens'])
+      await stack.auth.send(path, { json: { username: 'bob', password } })
+    const after = await read(stack.auth)
+    const more = (kind: string, outcome: string) => {
+      const series = `keyhold_logins_total{server="auth",kind="${kind}",outcome="${outcome}"}`
+      return (readingOf(after, series) ?? 0) - (readingOf(before, series) ?? 0)
+    }
+    for (const kind of ['tokens', 'session', 'key-signed-token'])
+      expect([kind, more(kind, 'succeeded'), more(kind, 'invalid-credentials')]).toEqual([kind, 1, 1])
+  })
+
+  it('tells which build runs, and when the next step of each key is due', async () => {
+    const auth = await read(stack.auth)
+    for (const [server, text] of [['auth', auth] as const, ['deal', await read(stack.deal)] as const]) {
+      const [version, node] = [projectVersion(), process.versions.node]
+      const series = `keyhold_build_info{server="${server}",version="${version}",node="${node}"}`
+      expect(readingOf(text, series)).toBe(1)
+    }
+    const due = readingOf(auth, 'keyhold_key_step_due_timestamp_seconds{server="auth",use="jwt",step="generate"}')
+    const age = readingOf(auth, 'keyhold_active_key_age_seconds{server="auth",use="jwt"}')
+    expect((due ?? 0) - stack.clock.now() / 1000 + (age ?? 0)).toBeCloseTo(30 * 86_400, -2)
+  })
+
+  // All tests above were the traffic.
+  it.skipIf(promtool === undefined)('is text in which promtool finds nothing to say', async () => {
+    for (const server of [stack.auth, stack.deal]) {
+      const text = await read(server)
+      expect(text.match(/^# HELP /gm)?.length).toBeGreaterThan(20)
+      expect(runPromtool(['check', 'metrics'], text)).toEqual({ said: '', exitCode: 0 })
     }
   })
 

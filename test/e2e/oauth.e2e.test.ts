@@ -94,6 +94,54 @@ describeBackends('OAuth', (openBackend) => {
     },
   )
 
+  it('lets a client find the authorization server from a refusal of the deal server (RFC 9728)', async () => {
+    const origin = String(stack.environment.DEAL_PUBLIC_ORIGIN)
+    const atServer = {
+      ...allowHttp,
+      [oauth.customFetch]: (url: string, { method, headers }: { method: string; headers: Record<string, string> }) =>
+        fetch(url.replace(origin, stack.deal.url), { method, headers }),
+    }
+    const target = new URL(`${origin}/rest/v1/deals`)
+    const refused = await oauth
+      .protectedResourceRequest('not-a-token', 'GET', target, undefined, undefined, atServer)
+      .catch((error: unknown) => error)
+    if (!(refused instanceof oauth.WWWAuthenticateChallengeError)) throw new Error('not challenged')
+    const [challenge] = refused.cause
+    expect(challenge).toMatchObject({ scheme: 'bearer', parameters: { error: 'invalid_token' } })
+    expect(challenge?.parameters.resource_metadata).toBe(`${origin}/.well-known/oauth-protected-resource`)
+    const unchallenged = await stack.deal.send('/rest/v1/deals')
+    expect(unchallenged.headers.get('www-authenticate')).toContain('resource_metadata="')
+
+    const resource = new URL(origin)
+    const response = await oauth.resourceDiscoveryRequest(resource, atServer)
+    const metadata = await oauth.processResourceDiscoveryResponse(resource, response)
+    expect(metadata.authorization_servers).toEqual([(await discover()).issuer])
+    expect(metadata.scopes_supported).toEqual(expect.arrayContaining(['deal.read', 'deal.hold']))
+    expect((await discover()).protected_resources).toEqual([metadata.resource])
+  })
+
+  it('judges the resource that a token is asked for (RFC 8707)', async () => {
+    const origin = String(stack.environment.DEAL_PUBLIC_ORIGIN)
+    for (const resource of [origin, `${origin}/`, stack.auth.url]) {
+      const { status, body } = await asKey({ ...clientCredentials, resource })
+      expect(status).toBe(200)
+      expect((await deals(String(body.access_token))).status).toBe(200)
+    }
+    const foreign = ['https://elsewhere.example', `${origin}/rest`, `${origin}#part`, 'deals']
+    for (const resource of foreign) {
+      expectOAuthError(await asKey({ ...clientCredentials, resource }), 400, 'invalid_target')
+    }
+    const { refresh } = await stack.logIn('alice')
+    const form = { grant_type: 'refresh_token', refresh_token: refresh }
+    expectOAuthError(
+      await postForm(stack, '/oauth/token', { ...form, resource: 'https://elsewhere.example' }),
+      400,
+      'invalid_target',
+    )
+    // The refused request has not used the token up.
+    expect((await postForm(stack, '/oauth/token', { ...form, resource: origin })).status).toBe(200)
+  })
+
   it('serves openid-client: discovery, refresh, revocation', async () => {
     const config = await client.discovery(new URL(stack.auth.url), 'keyhold', undefined, client.None(), {
       algorithm: 'oauth2',

@@ -96,7 +96,16 @@ describe('npm start', () => {
     const { stdout } = await run('sh', ['-ec', lines.join('\n')])
     expect(stdout).toContain('"name":"deal123","price":1234')
     const listed = await first.deal.send('/rest/v1/deals', { token })
-    expect((listed.body.items as object[]).length).toBe(1)
+    const items = listed.body.items as { name: string; status: string; held: boolean }[]
+    expect(items[0]?.name).toBe('deal123')
+    const demoDeals = items.slice(1)
+    expect(demoDeals).toHaveLength(12)
+    expect(new Set(demoDeals.map(({ status, held }) => (held ? 'held' : status))).size).toBe(4)
+    const tasks = await first.deal.send('/query/AssignedTask/carol', { token })
+    expect(JSON.parse(tasks.text)).toMatchObject([
+      { dealName: 'Spare parts, Hamburg' },
+      { title: 'Translate the manual' },
+    ])
     const [path, kept] = [await create(first), await create(first)]
 
     const demoFile = join(folder, 'demo', 'demo.json')

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -57,6 +57,13 @@ describe.skipIf(!existsSync(programs))('the OpenAPI documents', () => {
     const { failed, printed } = await tool('redocly', 'lint', '--config', join(here, 'redocly.yaml'), `${name}.json`)
     expect(printed, printed.slice(-4000)).not.toContain('Warning was generated')
     expect(failed, printed.slice(-4000)).toBe(false)
+  })
+
+  // `npm run client:types` writes the files anew.
+  it.each(documents)('of the %s server gives the types of the client as they are committed', async (name) => {
+    await expectSuccess('openapi-typescript', `${name}.json`, '-o', `client/${name}.ts`)
+    const types = readFileSync(join(folder, `client/${name}.ts`), 'utf8')
+    await expect(types).toMatchFileSnapshot(join(here, `../../../client/src/generated/${name}.ts`))
   })
 
   it('give clients in which valid calls of all styles compile, and nonsense does not', {

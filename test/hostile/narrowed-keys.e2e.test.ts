@@ -40,6 +40,8 @@ const pathOf = (path: string) =>
 /** The body of a command; undefined for what takes none. */
 function bodyOf(method: string, path: string, entry: Entry): object | undefined {
   if (method === 'GET' || method === 'DELETE' || 'open' in entry || 'reads' in entry) return undefined
+  if ('batch' in entry) return [{ id: `batch-${randomUUID()}`, deal: dealId, action: 'UnholdDeal', params: {} }]
+  if ('manages' in entry) return entry.json
   if ('names' in entry) {
     if (entry.names === 'attributes') return { ...commandRows.UnholdDeal?.attributes }
     const named = { action: 'UnholdDeal', params: {} }
@@ -79,6 +81,7 @@ describeEmbedded('a narrowed key on the deal server', (openBackend) => {
         const reply = await signed(key, method, pathOf(path), bodyOf(method, path, entry))
         const mayRead = 'open' in entry || ('reads' in entry && rights.includes(entry.reads))
         if (mayRead) expect({ route, status: reply.status }).toEqual({ route, status: 200 })
+        else if ('batch' in entry) expect(reply.text).toMatch(/"status":403.*"code":"missing-right"/)
         else expect({ route, code: reply.body.code }).toEqual({ route, code: 'missing-right' })
       }
       const { body } = await send('GET', `/rest/v1/deals/${dealId}`)

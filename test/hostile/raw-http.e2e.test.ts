@@ -92,7 +92,6 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
     '/users/%zz/x',
     '/constructor',
     '/__proto__',
-    '/?',
     '/#',
   ])('knows no route %s', async (target) => {
     for (const server of servers()) {

@@ -108,7 +108,14 @@ async function walk(route: string, entry: Entry, right: string | undefined): Pro
     expect({ route, status: reply.status }).toEqual({ route, status: 200 })
     return expect(textOf(reply)).not.toMatch(planted)
   }
+  if ('manages' in entry) {
+    const { manages, json } = entry
+    const isAllowed = manages.length === 1 && manages[0] === right
+    const reply = await send(dave, method, pathOf(path, held, ownCommand), json ? { json } : {})
+    return expectProblem(reply, isAllowed ? 404 : 403, isAllowed ? 'not-found' : 'missing-right')
+  }
   if ('reads' in entry) return walkRead({ method, path }, entry, right)
+  if ('batch' in entry) return walkBatch(right)
   const { needs, json } = requestOf(entry, right, held)
   if (right === needs) {
     for (const reply of await tryCommand(method, path, entry, right)) {
@@ -123,6 +130,30 @@ async function walk(route: string, entry: Entry, right: string | undefined): Pro
   const reply = await send(dave, method, target, { json: { ...json, ...(isGlobal ? { deal: held } : {}) } })
   expectProblem(reply, 403, 'missing-right')
   expect(textOf(reply)).not.toMatch(planted)
+}
+
+/** A batch in which a command of each right is tried on each deal. */
+async function walkBatch(right: string | undefined): Promise<void> {
+  const commands = Object.entries(commandRows).flatMap(([action, row]) =>
+    [held, closed, deleted].map((deal) => ({ ...row, action, deal })),
+  )
+  const body = commands.map(({ action, params, deal }) =>
+    JSON.stringify({ id: randomUUID(), deal, action, params, ifMatch: '"999"' }),
+  )
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const reply = await send(dave, 'POST', '/commands', { body: body.join('\n'), headers })
+  const outcomes = reply.text.trimEnd().split('\n')
+  expect(outcomes).toHaveLength(commands.length)
+  for (const [index, outcome] of outcomes.entries()) {
+    const { problem } = JSON.parse(outcome)
+    const { right: needs, action, deal } = commands[index] ?? {}
+    // Who reads deals may know that there is none: this command can do without its right on a task of the caller's own.
+    const isUnknown = right === 'deal.read' && action === 'CompleteTask' && deal === deleted
+    const mayRun = needs === right || isUnknown
+    expect({ outcome, isMissing: problem?.code === 'missing-right' }).toEqual({ outcome, isMissing: !mayRun })
+  }
+  expect(textOf(reply)).not.toMatch(planted)
+  expect(textOf(reply)).not.toMatch(ofState)
 }
 
 async function walkRead(

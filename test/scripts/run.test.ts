@@ -43,7 +43,7 @@ beforeEach(() => {
   cpSync(join(root, 'scripts'), join(project, 'scripts'), { recursive: true })
   for (const name of ['main.ts', 'cli/main.ts', 'cli/offline/init-secrets.ts'])
     write(`auth-server/${name}`, 'export {}')
-  write('deal-server/main.ts', 'export {}')
+  for (const path of ['deal-server/main.ts', 'cli/main.ts', 'client/src/index.ts']) write(path, 'export {}')
   for (const path of besideCode) write(path.endsWith('/') ? `${path}file` : path, '')
   write('shared/word.ts', "export const word: string = 'first'")
   write('start.ts', source('one'))

@@ -100,8 +100,20 @@ const bodies: Readonly<Record<string, string>> = {
   patchUser: JSON.stringify({ enabled: true }),
   putPassword: JSON.stringify({ newPassword: 'a password that nobody has' }),
   putDigestSecret: '{}',
+  beginTotp: '{}',
+  confirmTotp: JSON.stringify({ challenge: 'none', code: '123456' }),
+  beginPasskey: '{}',
+  createPasskey: JSON.stringify({
+    challenge: 'none',
+    passkey: { id: 'a', rawId: 'a', type: 'public-key', response: { clientDataJSON: '', attestationObject: '' } },
+  }),
+  createRecoveryCodes: '{}',
+  deleteOwnSecondFactor: '{}',
+  resetSecondFactors: '{}',
   createApiKey: JSON.stringify({ kind: 'hmac' }),
+  rotateApiKey: JSON.stringify({}),
   logIn: '{}',
+  usePasswordReset: '{}',
   createKeySignedToken: '{}',
   signIn: '{}',
   signOutByForm: '_method=DELETE',
@@ -156,15 +168,28 @@ export function rowOfStyle(route: string): Row {
   const [method = '', path = ''] = route.split(' ')
   const takes = method === 'GET' ? undefined : 'json'
   return {
-    ...{ route, method, path: examplePath(path), kind: 'caller', isForm: false, takes, needs: 'right' },
+    ...{ route, method, path: examplePath(path), kind: 'caller', isForm: false, takes },
+    // The commands of a batch are refused one by one.
+    needs: path === '/commands' ? undefined : 'right',
     body: takes && method !== 'DELETE' ? JSON.stringify(commandBody(method, path)) : undefined,
     headers: takes && method !== 'DELETE' ? { 'content-type': 'application/json' } : {},
   }
 }
 
+const webhookBodies: Readonly<Record<string, unknown>> = {
+  'POST /rest/v1/webhooks': { url: 'https://receiver.example/' },
+  'PATCH /rest/v1/webhooks/:id': { description: null },
+  'POST /rest/v1/webhooks/:id/redeliver': { after: '0' },
+  'POST /rest/v1/webhooks/:id/rotate-secret': {},
+  'POST /rest/v1/webhooks/:id/test': {},
+}
+
 function commandBody(method: string, path: string): unknown {
+  const ofWebhooks = webhookBodies[`${method} ${path}`]
+  if (ofWebhooks) return ofWebhooks
   const hold = { action: 'HoldDeal', params: commandRows.HoldDeal?.params }
   if (path === '/commands/:commandId') return { deal: unknownId, ...hold }
+  if (path === '/commands') return [{ id: 'every-refusal', deal: unknownId, ...hold }]
   if (path.endsWith('/commands/:commandId') || (method === 'PUT' && path === '/rest/v1/deals/:id')) return hold
   if (path === '/command/:commandName') return { id: unknownId, ...hold.params }
   if (method === 'PATCH') return commandRows.HoldDeal?.attributes

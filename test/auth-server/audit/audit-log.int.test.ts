@@ -110,7 +110,7 @@ describeOnDatabases('the audit log', (open) => {
 
   it('gives an entry back as it was written, page by page', async () => {
     await createLog().record(event('alice'))
-    const entry = { seq: 1, at: rfc3339(clock.now()), count: 1, ...event('alice') }
+    const entry = { seq: 1, at: rfc3339(clock.now()), count: 1, reason: null, ...event('alice') }
     expect(await readEntries(opened.database, { after: 0, limit: 1 })).toEqual({ items: [entry], next: undefined })
     await write(2)
     expect(await readEntries(opened.database, { after: 0, limit: 2 })).toMatchObject({ next: 2 })

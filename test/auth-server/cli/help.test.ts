@@ -18,10 +18,23 @@ it('has the commands of the contract', () => {
   )
   expect(groups).toEqual({
     keys: ['status', 'generate', 'promote', 'rotate', 'retire', 'revoke', 'verify'],
-    users: ['add', 'list', 'show', 'roles', 'rights', 'enable', 'disable', 'logout', 'password', 'recover-admin'],
-    'api-keys': ['add', 'list', 'revoke'],
+    users: [
+      'add',
+      'list',
+      'show',
+      'roles',
+      'rights',
+      'enable',
+      'disable',
+      'logout',
+      'password',
+      'reset-second-factors',
+      'password-reset',
+      'recover-admin',
+    ],
+    'api-keys': ['add', 'list', 'rotate', 'revoke'],
     sessions: ['list', 'end'],
-    audit: ['tail', 'verify'],
+    audit: ['tail', 'verify', 'export'],
     secrets: ['generate', 'reencrypt'],
   })
 })

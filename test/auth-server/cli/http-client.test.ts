@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { createWithAdmin } from '../../../auth-server/cli/http/admin-client.ts'
 import { createHttpClient, segment } from '../../../auth-server/cli/http/http-client.ts'
-import { Interrupted, type Terminal } from '../../../auth-server/cli/terminal/terminal.ts'
+import { Interrupted, type Terminal } from '../../../shared/platform/terminal/terminal.ts'
 
 const problem = (status: number, members: object, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(members), { status, headers: { 'content-type': 'application/problem+json', ...headers } })

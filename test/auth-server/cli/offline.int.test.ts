@@ -3,10 +3,12 @@ import { createApiKeys } from '../../../auth-server/api-keys/api-keys.ts'
 import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
+import { recordReencryption } from '../../../auth-server/cli/offline/record-operation.ts'
 import { recoverAdmin } from '../../../auth-server/cli/offline/recover-admin.ts'
 import { reencrypt } from '../../../auth-server/cli/offline/reencrypt.ts'
 import { refreshTokenData } from '../../../auth-server/logins/refresh.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
+import { totpSecretData } from '../../../auth-server/second-factors/factor-state.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
@@ -68,11 +70,13 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     expect(items).toMatchObject([1, 2].map((seq) => ({ seq, action: 'user.recovered', target: 'admin', actor: null })))
   })
 
-  it('recover-admin lets in a user who was disabled, and a name that was deleted', async () => {
+  it('recover-admin lets in a user who was disabled or lost the second factor, and a name that was deleted', async () => {
     const { database } = opened
     const ports = { ...opened, clock, ids, hashing: { hash: async () => '$argon2id$x' }, log, secretsKeys: oldKey }
     await user('off', { roles: ['viewer'], enabled: false })
+    await oneTimeCodes('off')
     expect(await recoverAdmin(ports, 'off')).toMatchObject({ created: false })
+    expect(await database.query('select 1 as one from auth.second_factors')).toEqual([])
     await user('gone')
     await database.query("delete from auth.users where username = 'gone'")
     expect(await recoverAdmin(ports, 'gone')).toMatchObject({ created: true })
@@ -97,6 +101,15 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     expect(fault).toBeUndefined()
   })
 
+  it('reencrypt is in the audit log with the operator, and never under a key that the servers do not hold', async () => {
+    const { database } = opened
+    const entries = async () => (await readEntries(database, { limit: 100, filter: { action: 'secrets.*' } })).items
+    await recordReencryption({ database, clock, secretsKeys: newKey, operator: 'erin' })
+    expect(await entries()).toEqual([])
+    await recordReencryption({ database, clock, secretsKeys: oldKey, operator: 'erin' })
+    expect(await entries()).toMatchObject([{ action: 'secrets.reencrypted', actor: 'erin', scheme: 'ops' }])
+  })
+
   it('verify needs the key that an entry was written under, and no more', async () => {
     const { database } = opened
     const event = { actor: 'admin', action: 'user.created', target: 'x', outcome: 'succeeded' }
@@ -119,10 +132,21 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     return id
   }
 
+  const oneTimeCodes = async (username: string) => {
+    const id = ids.uuid()
+    await opened.database.query(
+      `insert into auth.second_factors (id, user_id, kind, name, secret_sealed, used_step, created_at)
+        select $1::text::uuid, id, 'totp', 'App', $3::text, 1, now() from auth.users where username = $2::text`,
+      [id, username, createSealing(oldKey).seal('a secret', totpSecretData(id))],
+    )
+  }
+
   const sealedTexts = async () => {
     const rows = await opened.database.query<{ sealed: string }>(
       `select secret_sealed as sealed from auth.api_keys where secret_sealed is not null
+        union all select former_secret_sealed from auth.api_keys where former_secret_sealed is not null
         union all select ha1_sealed from auth.digest_secrets
+        union all select secret_sealed from auth.second_factors where secret_sealed is not null
         union all select successor_sealed from auth.login_families where successor_sealed is not null`,
     )
     return rows.map(({ sealed }) => sealed)
@@ -135,20 +159,30 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     for (let index = 0; index < 7; index += 1) {
       made.push(await keysUnder().create({ kind: 'hmac', username: 'alice' }))
     }
+    const [rotated] = made
+    if (!rotated) throw new Error('no key was made')
+    const { secret: present } = await keysUnder().rotate(rotated.key.id, { overlapSeconds: 60 }, { owner: {} })
     const id = ids.uuid()
     await family('alice', createSealing(oldKey).seal('a refresh token', refreshTokenData(id, 3)), id)
     await family('alice', null)
+    await oneTimeCodes('alice')
     await digestsUnder(oldKey).renew('alice')
     const digest = await digestsUnder(oldKey).find({ username: 'alice' })
-    expect(await reencrypt({ database, secretsKeys: both }, 3)).toEqual({
+    const progress: string[] = []
+    const onProgress = (done: number, total: number) => void progress.push(`${done} of ${total}`)
+    expect(await reencrypt({ database, secretsKeys: both }, { batchSize: 3, onProgress })).toEqual({
       'API key secrets': { resealed: 7, unreadable: 0, left: 0 },
+      'former API key secrets': { resealed: 1, unreadable: 0, left: 0 },
       'Digest secrets': { resealed: 1, unreadable: 0, left: 0 },
+      'secrets of one-time codes': { resealed: 1, unreadable: 0, left: 0 },
       'refresh tokens': { resealed: 1, unreadable: 0, left: 0 },
     })
-    expect((await sealedTexts()).map((text) => text.split('.')[1])).toEqual(Array(9).fill(newKey[0].id))
+    expect(progress.at(-1)).toBe('11 of 11')
+    expect((await sealedTexts()).map((text) => text.split('.')[1])).toEqual(Array(11).fill(newKey[0].id))
     expect(await digestsUnder(newKey).find({ username: 'alice' })).toEqual(digest)
     const keys = keysUnder(newKey)
-    for (const { key, secret } of made) expect((await keys.material(key.id))?.secret).toBe(secret)
+    for (const { key, secret } of made.slice(1)) expect((await keys.material(key.id))?.secret).toBe(secret)
+    expect(await keys.material(rotated.key.id)).toMatchObject({ secret: present, former: { secret: rotated.secret } })
     const [row] = await database.query<{ sealed: string }>(
       'select successor_sealed as sealed from auth.login_families where id = $1::text::uuid',
       [id],
@@ -182,7 +216,9 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     } as typeof database
     expect(await reencrypt({ database: racing, secretsKeys: both })).toEqual({
       'API key secrets': { resealed: 0, unreadable: 1, left: 1 },
+      'former API key secrets': { resealed: 0, unreadable: 0, left: 0 },
       'Digest secrets': { resealed: 0, unreadable: 0, left: 0 },
+      'secrets of one-time codes': { resealed: 0, unreadable: 0, left: 0 },
       'refresh tokens': { resealed: 0, unreadable: 0, left: 1 },
     })
     expect(await sealedTexts()).toContain(latest)

@@ -4,7 +4,7 @@ import { existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { createOutcome } from '../../../auth-server/cli/terminal/outcome.ts'
+import { createOutcome } from '../../../shared/platform/terminal/outcome.ts'
 import { compiled } from '../../support/processes/compiled.ts'
 
 const root = join(import.meta.dirname, '../../..')

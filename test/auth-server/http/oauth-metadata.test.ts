@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { metadataEndpoints } from '../../../auth-server/http/oauth/metadata.ts'
 
-const settings = { publicOrigin: 'https://auth.example', schemes: ['bearer'] }
+const settings = {
+  publicOrigin: 'https://auth.example',
+  publicOrigins: { deal: 'https://deals.example' },
+  schemes: ['bearer'],
+}
 const wellKnown = '/.well-known/oauth-authorization-server'
 
 const documentAt = async (issuer: string, schemes = settings.schemes) => {
@@ -26,6 +30,7 @@ describe('the metadata of the authorization server (RFC 8414)', () => {
   it('names endpoints below the public origin, and no way in that is not served', async () => {
     const document = await documentAt('https://auth.example')
     expect(document.token_endpoint).toBe('https://auth.example/oauth/token')
+    expect(document.protected_resources).toEqual(['https://deals.example'])
     expect(document.introspection_endpoint_auth_methods_supported).toContain('Bearer')
     const without = await documentAt('https://auth.example', ['session'])
     expect(without.introspection_endpoint_auth_methods_supported).not.toContain('Bearer')

@@ -151,7 +151,8 @@ describeOnDatabases('sessions in the database', (open) => {
 
   it('begin for nobody whose password was changed or who was disabled meanwhile', async () => {
     const { id: userId } = await createUser()
-    const session = { id: world.ids.uuid(), keyHash: 'h', userId, passwordHash: '$argon2id$another' }
+    const proof = { passwordHash: '$argon2id$another', factor: null }
+    const session = { id: world.ids.uuid(), keyHash: 'h', userId, ...proof }
     const times = { createdAt: clock.now(), expiresAt: clock.now() + hour }
     const about = { clientAddress: '127.0.0.1', userAgent: undefined }
     expect(await world.sessionStore.start({ ...session, ...times, ...about })).toBeUndefined()

@@ -6,6 +6,7 @@ import { createRefresh } from '../../../auth-server/logins/refresh.ts'
 import { createRefreshTokenFamilies } from '../../../auth-server/logins/refresh-token-families.ts'
 import type { LoginLifetimes } from '../../../auth-server/logins/refresh-token-family.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
+import { createSecondFactors } from '../../../auth-server/second-factors/create-second-factors.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { createAccessTokenIssuer } from '../../../auth-server/tokens/access-tokens.ts'
@@ -13,6 +14,7 @@ import { createRefreshTokens } from '../../../auth-server/tokens/refresh-tokens.
 import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
 import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
 import { readPrincipalRecord } from '../../../auth-server/users/principal-record.ts'
+import type { Role } from '../../../auth-server/users/rights.ts'
 import { createUsers } from '../../../auth-server/users/users.ts'
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
@@ -55,6 +57,8 @@ export interface CoreOptions {
   readonly cache?: Cache
   readonly lifetimes?: Partial<LoginLifetimes>
   readonly maxLoginsPerUser?: number
+  /** SECOND_FACTOR_ROLES; by default none. */
+  readonly secondFactorRoles?: readonly Role[]
   /** In place of one over `cache`. */
   readonly publisher?: PrincipalPublisher
 }
@@ -71,9 +75,13 @@ const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
 export function createAuthCore(options: CoreOptions) {
   const { database, clock, cache = createMemoryCache(systemClock) } = options
   const ids = createIdSource(clock)
+  const { secondFactorRoles = [] } = options
   const publisher =
     options.publisher ??
-    createPrincipalPublisher({ database, cache, clock, log: quiet, publishedKeys: () => 'the same' })
+    createPrincipalPublisher({
+      ...{ database, cache, clock, secondFactorRoles, log: quiet },
+      publishedKeys: () => 'the same',
+    })
   const hashing = createPasswordHashing({
     concurrency: 2,
     maxQueued: 1000,
@@ -90,7 +98,7 @@ export function createAuthCore(options: CoreOptions) {
   const issueAccessToken = createAccessTokenIssuer({ keys: { signingKey: () => testKey }, ids, issuer, audience })
   const keys = { key: (kid: string) => (kid === testKey.kid ? testKey.publicKey : undefined) }
   const verifyAccessToken = createAccessTokenVerifier({ keys, issuer, audience, clock })
-  const refreshTokenFamilies = createRefreshTokenFamilies(database)
+  const refreshTokenFamilies = createRefreshTokenFamilies(database, secondFactorRoles)
   // What limits guessing has tests of its own.
   const many = { count: 100_000, seconds: 60 }
   const limits = { perAccount: many, perAddress: many, perAccountEverywhere: many }
@@ -111,7 +119,11 @@ export function createAuthCore(options: CoreOptions) {
     lifetimes,
   }
   const room = { maxLoginsPerUser: options.maxLoginsPerUser ?? 100, sessionIdleTtlSeconds: 1800 }
-  const shared = { ...credentials, ...room, clock, ids, publisher, sealing: createSealing(secretsKeys) }
+  const sealing = createSealing(secretsKeys)
+  const publicOrigins = { auth: 'http://localhost:4000', deal: 'http://localhost:4001' }
+  const factorPorts = { database, clock, ids, publisher, sealing, loginThrottle, secondFactorRoles, publicOrigins }
+  const secondFactors = createSecondFactors(factorPorts)
+  const shared = { ...credentials, ...room, clock, ids, publisher, sealing, secondFactors }
   const passwords = createPasswordChanges(shared)
   const logIn = createLogIn(shared)
   return {
@@ -126,7 +138,7 @@ export function createAuthCore(options: CoreOptions) {
     refresh: createRefresh(shared),
     logOut: createLogOut({ ...shared, verifyAccessToken }),
     verifyAccessToken,
-    record: (username: string) => readPrincipalRecord({ database, clock }, username),
+    record: (username: string) => readPrincipalRecord({ database, clock, secondFactorRoles }, username),
     ensureAnonymous: () => ensureAnonymous(shared),
   }
 }

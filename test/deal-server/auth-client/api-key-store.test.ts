@@ -28,6 +28,7 @@ const told = (version: number, sealedUnder = serviceSecret): InternalApiKey => (
   },
   secretSealed: sealInternally('the secret', { secret: sealedUnder, purpose: apiKeySecretPurpose(id) }),
   publicKeyPem: null,
+  former: null,
 })
 
 function open(

@@ -96,8 +96,14 @@ describe('the target state already, same parameters: unchanged', () => {
 
   it.each<[string, TableRow['params'], unknown]>([
     ['the same title', { taskId: takenTask, title: 'read', dueDate: '2030-05-01', assigneeId: 'ALICE' }, []],
+    ['no assignee, whoever has it by now', { taskId: takenTask, title: 'read', dueDate: '2030-05-01' }, []],
+    ['its title alone', { taskId: takenTask, title: 'read' }, []],
     ['another title', { taskId: takenTask, title: 'reads', dueDate: '2030-05-01', assigneeId: 'alice' }, 'task-exists'],
-    ['no assignee', { taskId: takenTask, title: 'read', dueDate: '2030-05-01' }, 'task-exists'],
+    [
+      'null for the assignee',
+      { taskId: takenTask, title: 'read', dueDate: '2030-05-01', assigneeId: null },
+      'task-exists',
+    ],
     ['another day', { taskId: takenTask, title: 'read', dueDate: '2030-05-02', assigneeId: 'alice' }, 'task-exists'],
   ])('AddTask with a known id and %s', (_what, params, expected) => {
     expect(typesOf(['AddTask', params], pureDeal('OPEN'))).toEqual(expected)

@@ -74,10 +74,37 @@ const onUser =
   (more = '', sent: Asked['sent'] = {}): Ask =>
   ({ other }) => ({ path: `/users/${other}${more}`, sent })
 
+/** The second factors of the caller's own account: narrowed credentials see and change none. */
+function ofOwnFactors(): [string, AuthEntry][] {
+  const own = (route: string, allowed: string, ask: Ask): [string, AuthEntry] => [
+    route,
+    { own: { ask, allowed, narrowed: narrowedCredential } },
+  ]
+  const proved: Ask = ({ password }) => ({ sent: { json: { password } } })
+  const begin = '/me/second-factors'
+  const confirming = { challenge: 'none', code: '123456' }
+  const response = { clientDataJSON: '', attestationObject: '' }
+  const passkey = { id: 'a', rawId: 'a', type: 'public-key', response, clientExtensionResults: {} }
+  return [
+    own(`GET ${begin}`, '200', () => ({})),
+    own(`POST ${begin}/totp`, '200', proved),
+    own(`POST ${begin}/totp/confirm`, '403 second-factor-not-confirmed', () => ({ sent: { json: confirming } })),
+    own(`POST ${begin}/passkeys/options`, '200', proved),
+    own(`POST ${begin}/passkeys`, '403 second-factor-not-confirmed', () => ({
+      sent: { json: { challenge: 'none', passkey } },
+    })),
+    own(`POST ${begin}/recovery-codes`, '409 second-factor-missing', proved),
+    own(`DELETE ${begin}/enrolled/{id}`, '404 not-found', ({ password }) => ({
+      path: `${begin}/enrolled/${unknownId}`,
+      sent: { json: { password } },
+    })),
+  ]
+}
+
 /** Method and path, as the document of the server has them. */
 export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEntry>([
   ...[
-    ...['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/problems'],
+    ...['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/problems'],
     ...['/.well-known/jwks.json', '/.well-known/key-signed-keys.json', '/.well-known/oauth-authorization-server'],
   ].map((path) => [`GET ${path}`, { open: '200' }] as const),
   ['GET /docs/assets/{file}', { open: '200' }],
@@ -88,9 +115,18 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
   ['POST /logout', { open: '401 unauthenticated' }],
   ['POST /key-signed-tokens', { open: '400 invalid-body', sent: { json: {} } }],
   ['POST /sessions', { open: '400 invalid-body', sent: { json: {} } }],
+  ['POST /password-resets', { open: '400 invalid-body', sent: { json: {} } }],
   ['POST /oauth/token', { open: '400', sent: form({}) }],
   ['POST /oauth/revoke', { open: '400', sent: form({}) }],
   ['GET /me', { own: { ask: () => ({}), allowed: '200', narrowed: '200' } }],
+  ...ofOwnFactors(),
+  [
+    'DELETE /users/{username}/second-factors',
+    others('user.manage', '204', ({ other, password }) => ({
+      path: `/users/${other}/second-factors`,
+      sent: { json: { password } },
+    })),
+  ],
   ['GET /keys', others('key.read', '200', () => ({}))],
   ['GET /audit', others('audit.read', '200', () => ({}))],
   [
@@ -148,6 +184,7 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
       },
     },
   ],
+  ['POST /users/{username}/password-reset', others('user.manage', '201', onUser('/password-reset'))],
   [
     'PUT /users/{username}/digest-secret',
     {
@@ -193,6 +230,20 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
       own: { ask: () => ({}), allowed: '200', narrowed: missingRight, byRight: ['api-key.manage', '200'] },
     },
   ],
+  [
+    'POST /api-keys/{id}/rotate',
+    {
+      others: {
+        // The key has rights that a holder of this right alone must not get.
+        ...{ right: 'api-key.manage', allowed: missingRight, refused: '404 not-found', narrowed: missingRight },
+        ask: ({ otherKey, password }) => ({ path: `/api-keys/${otherKey}/rotate`, sent: { json: { password } } }),
+      },
+      own: {
+        ...{ allowed: '200', narrowed: missingRight, byRight: ['api-key.manage', '200'] },
+        ask: ({ ownKey, password }) => ({ path: `/api-keys/${ownKey}/rotate`, sent: { json: { password } } }),
+      },
+    },
+  ],
   ...['GET', 'DELETE'].map((method): [string, AuthEntry] => {
     const allowed = method === 'GET' ? '200' : '204'
     return [
@@ -215,4 +266,4 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
 
 /** Status and code of an answer, as the table has them. */
 export const outcomeOf = ({ status, body }: Reply, more = ''): string =>
-  `${status}${typeof body.code === 'string' ? ` ${body.code}` : ''}${more}`
+  `${status}${status >= 400 && typeof body.code === 'string' ? ` ${body.code}` : ''}${more}`

@@ -3,7 +3,7 @@
  * asked.
  */
 import { accessSync, constants } from 'node:fs'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { describe } from 'vitest'
 
 /** A page and what was seen of it. */
@@ -17,7 +17,7 @@ export interface ObservedPage {
 
 export interface TestBrowser {
   /** A page in a context of its own: no cookie, nothing cached. */
-  newPage(): Promise<ObservedPage>
+  newPage(options?: Pick<BrowserContextOptions, 'javaScriptEnabled'>): Promise<ObservedPage>
   close(): Promise<void>
 }
 
@@ -47,7 +47,8 @@ export async function openBrowser(): Promise<TestBrowser> {
     args: ['--no-sandbox', ...quiet, ...silent],
   })
   return {
-    newPage: async () => observe(await browser.newContext({ viewport: { width: 1280, height: 900 } })),
+    newPage: async (options = {}) =>
+      observe(await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })),
     close: () => browser.close(),
   }
 }
@@ -64,7 +65,8 @@ async function observe(context: BrowserContext): Promise<ObservedPage> {
   const complaints: string[] = []
   const origins = new Set<string>()
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`)
+    if (['error', 'warning'].includes(message.type()))
+      complaints.push(`${message.type()}: ${message.text()} ${message.location().url}`)
   })
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`))
   page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()} ${request.failure()?.errorText}`))

@@ -1,7 +1,7 @@
 /**
  * Requests to an app in this process, without a socket: what Node.js would have parsed is made here. The listener has
- * no part in it: neither its rules (Host, dot segments, limits of the parser) nor streams of events. Suites about these
- * go through sockets.
+ * no part in it: neither its rules (Host, dot segments, limits of the parser) nor streams that do not end. Suites about
+ * these go through sockets.
  */
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
@@ -37,14 +37,45 @@ export const exchangeWith =
     if (body.length > 0) incoming.push(body)
     incoming.push(null)
     const outgoing = new ServerResponse(incoming)
+    const streamed = collect(outgoing)
     const bindings = { incoming, outgoing, streams: new OpenStreams() } as unknown as ServerBindings
     const answer = await app.fetch(new Request(url, { method }), bindings)
+    if (streamed.hasBegun()) return streamed.answer()
     const headers = new Headers(answer.headers)
     for (const [name, value] of Object.entries(outgoing.getHeaders())) {
       for (const line of [value].flat()) headers.append(name, String(line))
     }
     return { status: answer.status, headers, text: () => answer.text() }
   }
+
+/** What a handler writes piece by piece, in place of an answer. */
+function collect(outgoing: ServerResponse) {
+  let head: { status: number; headers: Headers } | undefined
+  const pieces: Buffer[] = []
+  const ended = new Promise<void>((resolve) => {
+    const end = () => {
+      resolve()
+      return outgoing
+    }
+    const write = (piece: string | Uint8Array) => pieces.push(Buffer.from(piece)) > 0
+    const writeHead = (status: number, fields: Record<string, string>) => {
+      head = { status, headers: new Headers(fields) }
+      for (const [name, value] of Object.entries(outgoing.getHeaders())) {
+        for (const line of [value].flat()) head.headers.append(name, String(line))
+      }
+      return outgoing
+    }
+    Object.assign(outgoing, { end, write, writeHead, flushHeaders: () => undefined })
+  })
+  const text = async () => {
+    await ended
+    return Buffer.concat(pieces).toString('utf8')
+  }
+  return {
+    hasBegun: () => head !== undefined,
+    answer: () => ({ status: head?.status ?? 0, headers: head?.headers ?? new Headers(), text }),
+  }
+}
 
 /** Names in lower case. */
 function fieldsOf(url: string, { method, headers, body }: Parameters<Exchange>[1]): Record<string, string> {

@@ -151,10 +151,17 @@ const undescribedHeaders = ({ headers }: Reply, described: Json): string[] => {
   return [...headers.keys()].filter((name) => ownHeaders.test(name) && !known.has(name))
 }
 
-/** The routes of an app, but what answers other methods and unknown paths. */
+/** The routes of an app, but pages for people, and what answers other methods and unknown paths. */
 export const routesOf = (app: { readonly routes: readonly { method: string; path: string }[] }) => [
-  ...new Set(app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => `${method} ${path}`)),
+  ...new Set(
+    app.routes
+      .filter(({ method, path }) => method !== 'ALL' && !isPage.test(path))
+      .map(({ method, path }) => `${method} ${path}`),
+  ),
 ]
+
+/** Pages for people, which the suites below `test/console` are about. */
+const isPage = /^\/(?:console|account)(?:\/|$)/
 
 /** A path of the document with something in place of each parameter. */
 export const examplePath = (path: string): string =>

@@ -9,7 +9,7 @@ setting() {
 # Settings of one kind of server, as words for `env`.
 settings_of() {
   local file
-  settings=("PATH=$PATH" "HOME=$FOLDER" "NODE_ENV=production" "HOST=127.0.0.1")
+  settings=("PATH=$PATH" "HOME=$FOLDER" "NODE_ENV=production" "SECOND_FACTOR_ROLES=none" "HOST=127.0.0.1")
   for file in "$FOLDER/$1"/*; do settings+=("$(basename "$file")=$(cat "$file")"); done
 }
 

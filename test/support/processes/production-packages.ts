@@ -9,8 +9,9 @@ export function productionPackages(): string[] {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean }>
   }
-  const removed = /rm -r (node_modules\/\S+)/.exec(readFileSync(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? 'nothing'
+  const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
+  const removed = /rm -r ((?:node_modules\/\S+ ?)+)/.exec(dockerfile)?.[1]?.trim().split(' ') ?? []
   return Object.entries(packages)
-    .filter(([path, { dev }]) => path !== '' && !dev && !`${path}/`.startsWith(`${removed}/`))
+    .filter(([path, { dev }]) => path !== '' && !dev && !removed.some((folder) => `${path}/`.startsWith(`${folder}/`)))
     .map(([path]) => path.slice('node_modules/'.length))
 }

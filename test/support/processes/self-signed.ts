@@ -23,8 +23,8 @@ const commonName = der(0x06, octets('550403'))
 const subjectAltName = der(0x06, octets('551d11'))
 const basicConstraints = der(0x06, octets('551d13'))
 
-/** A certificate that is its own authority, good from 2020 to 2049. */
-export function selfSigned(name = 'Keyhold test'): SelfSigned {
+/** A certificate that is its own authority, good from 2020 to the beginning of `until`. */
+export function selfSigned(name = 'Keyhold test', until = 2049): SelfSigned {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const subject = sequence(der(0x31, sequence(commonName, der(0x0c, Buffer.from(name)))))
   const names = sequence(der(0x87, Buffer.from([127, 0, 0, 1])), der(0x82, Buffer.from('localhost')))
@@ -36,7 +36,7 @@ export function selfSigned(name = 'Keyhold test'): SelfSigned {
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
   const toBeSigned = sequence(
     der(0xa0, der(0x02, octets('02'))),
-    ...[serial, sha256WithRsa, subject, sequence(utcTime(2020), utcTime(2049)), subject, publicKey],
+    ...[serial, sha256WithRsa, subject, sequence(utcTime(2020), utcTime(until)), subject, publicKey],
     der(0xa3, extensions),
   )
   const signature = der(0x03, octets('00'), sign('sha256', toBeSigned, privateKey))

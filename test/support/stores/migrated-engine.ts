@@ -3,6 +3,8 @@
  * migrations half of one: so an engine that a test has closed is emptied and lent to the next one.
  */
 import type { PGlite } from '@electric-sql/pglite'
+import { dealSearchIndex } from '../../../deal-server/store/search-index.ts'
+import { ensureTrigramIndex } from '../../../shared/platform/database/trigram-index.ts'
 import { type EmbeddedEngine, shareEngine } from '../../../shared/platform/embedded/embedded.ts'
 import { startTestEngine } from '../processes/embedded-engine.ts'
 import { migrateBoth } from './migrate-both.ts'
@@ -42,7 +44,10 @@ function memberOf(engine: PGlite, name: string | symbol): unknown {
 
 async function startMigratedEngine(): Promise<MigratedEngine> {
   const engine = await startTestEngine()
-  await migrateBoth(shareEngine(engine).database())
+  const database = shareEngine(engine).database()
+  await migrateBoth(database)
+  // As the first deal server would.
+  await ensureTrigramIndex(database, dealSearchIndex)
   return { engine, structure: await structureOf(engine), reset: await resetOf(engine) }
 }
 

@@ -78,8 +78,12 @@ export type Entry =
   | { readonly useCase: string; readonly body: 'params' | 'arguments' }
   /** The body names the use case. */
   | { readonly names: 'action' | 'attributes' }
+  /** Each command of the body names its use case, and is refused by itself. */
+  | { readonly batch: true }
   /** `shows`: with the right, what was planted can be seen. */
   | { readonly reads: string; readonly shows: boolean }
+  /** Needs all of these rights; with them, there is no such webhook. */
+  | { readonly manages: readonly string[]; readonly json?: object }
   | { readonly open: true }
 
 const deal = '/rest/v1/deals/{id}'
@@ -94,6 +98,19 @@ const ofCommands = Object.entries(commandRows).flatMap(([useCase, { verb, stateN
   [`POST /command/${useCase}/`, { useCase, body: 'arguments' }],
 ])
 
+const webhook = '/rest/v1/webhooks/{id}'
+const setting = ['webhook.manage', 'deal.read', 'deal.history.read']
+const ofWebhooks: readonly [string, Entry][] = [
+  ['POST /rest/v1/webhooks', { manages: setting, json: { url: 'https://receiver.example/' } }],
+  [`GET ${webhook}`, { manages: ['webhook.manage'] }],
+  [`PATCH ${webhook}`, { manages: setting, json: { description: null } }],
+  [`DELETE ${webhook}`, { manages: ['webhook.manage'] }],
+  [`POST ${webhook}/rotate-secret`, { manages: ['webhook.manage'] }],
+  [`POST ${webhook}/redeliver`, { manages: setting, json: { after: '0' } }],
+  [`POST ${webhook}/test`, { manages: ['webhook.manage'] }],
+  [`GET ${webhook}/deliveries`, { manages: ['webhook.manage'] }],
+]
+
 /** Method and path, as the document of the server has them. */
 export const routeTable: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   ...ofCommands,
@@ -105,6 +122,7 @@ export const routeTable: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   [`PUT ${deal}`, { names: 'action' }],
   [`PATCH ${deal}`, { names: 'attributes' }],
   ['PUT /commands/{commandId}', { names: 'action' }],
+  ['POST /commands', { batch: true }],
   [`PUT ${deal}/commands/{commandId}`, { names: 'action' }],
   ['GET /rest/v1/deals', reads('deal.read')],
   [`GET ${deal}`, reads('deal.read')],
@@ -114,13 +132,24 @@ export const routeTable: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   ['GET /rest/v1/events', reads('deal.history.read')],
   ['GET /commands/{commandId}', reads('deal.read')],
   [`GET ${deal}/commands/{commandId}`, reads('deal.read')],
+  ['GET /rest/v1/deals/summary', reads('deal.read')],
   ['GET /query/Deal/{id}', reads('deal.read')],
   ['GET /query/Deals/{selection}', reads('deal.read')],
   ['GET /query/AssignedTask/{username}', reads('task.read-any')],
   ['GET /query/DealHistory/{id}', reads('deal.history.read')],
-  ...['/healthz', '/readyz', '/metrics', '/docs', '/docs/assets/{file}', '/rest/docs', '/rest/docs/assets/{file}'].map(
-    (path) => [`GET ${path}`, open] as const,
-  ),
+  ['GET /rest/v1/webhooks', reads('webhook.manage', false)],
+  ...ofWebhooks,
+  ...[
+    '/',
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/docs',
+    '/docs/assets/{file}',
+    '/rest/docs',
+    '/rest/docs/assets/{file}',
+  ].map((path) => [`GET ${path}`, open] as const),
+  ['GET /.well-known/oauth-protected-resource', open],
   ...['/problems', '/problems/{code}', '/openapi.json', '/rest/openapi.json'].map(
     (path) => [`GET ${path}`, open] as const,
   ),

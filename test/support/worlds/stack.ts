@@ -13,6 +13,7 @@ import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
 import { readDealConfig } from '../../../deal-server/config.ts'
 import type { EventStreamsOptions } from '../../../deal-server/events/event-streams.ts'
 import { createDealServer, type DealResources } from '../../../deal-server/server.ts'
+import type { WebhookTuning } from '../../../deal-server/webhooks/webhooks.ts'
 import { reportForgeries } from '../../../shared/platform/cache/report-forgeries.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
@@ -21,7 +22,9 @@ import { openCertificate } from '../../../shared/platform/http/server/certificat
 import { listen } from '../../../shared/platform/http/server/listen.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createLog, type Log } from '../../../shared/platform/log/log.ts'
+import { observeCertificate } from '../../../shared/platform/metrics/certificate-metrics.ts'
 import { createMetrics, type Metrics, type ServerName } from '../../../shared/platform/metrics/metrics.ts'
+import { openTracing } from '../../../shared/platform/tracing/opentelemetry/open-tracing.ts'
 import { sharedProblems } from '../../../shared/protocol/problems/both-servers.ts'
 import { type Exchange, type Reply, type Sent, secretsIn, send } from '../clients/http-client.ts'
 import { exchangeWith } from '../clients/in-process.ts'
@@ -89,6 +92,8 @@ export interface StackOptions {
   readonly inProcess?: boolean
   /** Times and sizes of event streams other than the usual ones. */
   readonly eventStreams?: Partial<EventStreamsOptions>
+  /** Times and sizes of webhooks other than the usual ones. */
+  readonly webhooks?: WebhookTuning
 }
 
 /** What one deal server may have otherwise than the others. */
@@ -101,6 +106,7 @@ export interface Common {
   readonly log: Log
   readonly environment: Readonly<Record<string, string>>
   readonly eventStreams?: Partial<EventStreamsOptions>
+  readonly webhooks?: WebhookTuning
   readonly inProcess?: boolean
 }
 
@@ -153,6 +159,7 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
     log,
     environment,
     eventStreams: options.eventStreams ?? {},
+    webhooks: options.webhooks ?? {},
     inProcess: options.inProcess ?? false,
   }
   const database = backend.openDatabase()
@@ -215,8 +222,16 @@ export async function startAuthServer(common: Common): Promise<StartedAuthServer
   ]
   await ensureAnonymous({ database, clock, ids })
   const metrics = metricsOf(log, clock, 'auth')
+  const certificate = await openCertificate(config.tls, { log })
+  observeCertificate(metrics, 'auth', certificate)
   const secrets = { serviceSecrets: config.serviceSecrets ?? [], secretsKeys: config.secretsKeys ?? [] }
-  const server = createAuthServer(config, { database, cache, clock, ids, log, metrics, keyRing, ...secrets })
+  const tracing = await openTracing(config.tracing, {
+    service: 'keyhold-auth',
+    version: '0',
+    instance: ids.uuid(),
+    log,
+  })
+  const server = createAuthServer(config, { database, cache, clock, ids, log, metrics, tracing, keyRing, ...secrets })
   server.start()
   const users = newDemoUsers(ids).map((user) => ({ ...user, digestSecret: digestSecretOf(user.username) }))
   await createDemoUsers(users, server)
@@ -229,11 +244,12 @@ export async function startAuthServer(common: Common): Promise<StartedAuthServer
     problems: sharedProblems,
     ids,
     log,
-    certificate: await openCertificate(config.tls, { log }),
+    certificate,
   })
   const close = async () => {
     await listening.drain(atOnce)
     await server.stop()
+    await tracing?.close()
     await Promise.all([keyRing.close(), database.close(), cache.close()])
   }
   const exchange = common.inProcess ? exchangeWith(server.app) : undefined
@@ -248,7 +264,7 @@ export async function startAuthServer(common: Common): Promise<StartedAuthServer
 
 /** Starts one deal server. */
 export async function startDealServer(common: Common, own: OwnResources = {}): Promise<StartedServer> {
-  const { backend, log, environment, eventStreams = {} } = common
+  const { backend, log, environment, eventStreams = {}, webhooks = {} } = common
   const { clock = common.clock, ...others } = own
   const { config, problems } = readDealConfig(backend.mode, environment)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
@@ -258,9 +274,17 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     createIdSource(clock),
   ]
   const metrics = metricsOf(log, clock, 'deal')
+  const certificate = await openCertificate(config.tls, { log })
+  observeCertificate(metrics, 'deal', certificate)
   const [serviceSecret = ''] = config.serviceSecrets ?? []
+  const tracing = await openTracing(config.tracing, {
+    service: 'keyhold-deal',
+    version: '0',
+    instance: ids.uuid(),
+    log,
+  })
   const server = createDealServer(config, {
-    ...{ database, cache, clock, ids, log, metrics, serviceSecret, eventStreams },
+    ...{ database, cache, clock, ids, log, metrics, tracing, serviceSecret, eventStreams, webhooks },
     ...others,
   })
   await server.start()
@@ -273,11 +297,12 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     problems: sharedProblems,
     ids,
     log,
-    certificate: await openCertificate(config.tls, { log }),
+    certificate,
   })
   const close = async () => {
     await listening.drain(atOnce)
     await server.stop()
+    await tracing?.close()
     await Promise.all([database.close(), cache.close()])
   }
   const exchange = common.inProcess ? exchangeWith(server.app) : undefined

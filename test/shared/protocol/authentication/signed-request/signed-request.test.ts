@@ -22,7 +22,7 @@ const stored = new Map<string, SigningKey>(
     id,
     signingKeyOf({
       ...{ id, kind, requireBodyHash, secret: secret ?? null, publicKeyPem: publicKeyPem ?? null },
-      ...{ username: 'alice', userId: 'u1', version: 1, rights: null, expiresAt: null },
+      ...{ username: 'alice', userId: 'u1', version: 1, rights: null, expiresAt: null, former: null },
     }),
   ]),
 )

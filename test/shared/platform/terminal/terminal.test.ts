@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { createTerminal, Interrupted } from '../../../auth-server/cli/terminal/terminal.ts'
+import { createTerminal, Interrupted } from '../../../../shared/platform/terminal/terminal.ts'
 
 function open(isTTY = true) {
   const [input, output] = [Object.assign(new PassThrough(), { isTTY }), Object.assign(new PassThrough(), { isTTY })]

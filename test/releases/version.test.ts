@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { read } from '../deploy/tools.ts'
+import { releasedVersion } from '../support/processes/released.ts'
+
+const version = (path: string) => (JSON.parse(read(path)) as { version: string }).version
+const present = version('package.json')
+
+it('has one version, wherever it is shown', () => {
+  expect(version('client/package.json')).toBe(present)
+  expect(version('package-lock.json')).toBe(present)
+  expect(read('client/README.md')).toContain(`keyhold-client-${present}.tgz`)
+  expect(read('docs/webhooks.md')).toContain(`User-Agent: Keyhold/${present}`)
+})
+
+it('has a section for each release in the changelog, with the present one first', () => {
+  const changelog = read('CHANGELOG.md')
+  const sections = [...changelog.matchAll(/^## \[(.+?)\](?: - \d{4}-\d\d-\d\d)?$/gm)].map(([, name]) => name)
+  expect(sections.slice(0, 3)).toEqual(['Unreleased', present, releasedVersion])
+})
+
+it('keeps the servers of another release than the present one', () => {
+  expect(releasedVersion).not.toBe(present)
+})
