@@ -10,9 +10,9 @@ FROM node:24.16.0-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The build has the code of most packages in it. All are installed: some are loaded from here, and scanners of the image
-# find the others by them. npm leaves PGlite there, which Drizzle may be used with; servers in production open no
-# embedded database.
-RUN npm ci --omit=dev --ignore-scripts && rm -r node_modules/@electric-sql
+# find the others by them. `npm start` needs two packages that built servers do without: the compiler and PGlite, since
+# servers in production open no embedded database.
+RUN npm ci --omit=dev --ignore-scripts && rm -r node_modules/@electric-sql node_modules/esbuild node_modules/@esbuild
 
 FROM node:24.16.0-bookworm-slim
 ENV NODE_ENV=production

@@ -26,6 +26,8 @@ const shownDefaults: Readonly<Record<string, string>> = {
   CORS_ORIGINS: 'none',
   LOG_FORMAT: 'pretty on a terminal, else json',
   FORMER_SECRETS_KEYS: 'none',
+  OTEL_SERVICE_NAME: 'keyhold-auth, keyhold-deal',
+  WEBHOOK_ALLOWED_NETWORKS: 'none',
 }
 
 const shown = (fallback: unknown): string =>

@@ -3,10 +3,12 @@ import { verifyKeySigned } from '../in-process/key-signed.ts'
 import { measureVerifyingBesideHashes, verifyTokens } from '../in-process/verify-tokens.ts'
 import { compared, type Measurements } from '../runs/measurement.ts'
 import { issueToClients } from './client-credentials.ts'
+import { compareConsolePages } from './console-pages.ts'
 import { measureCostliest } from './costliest.ts'
 import { holdDeals } from './hold-deals.ts'
 import { measureKeyRing } from './key-ring.ts'
-import { compareList, listNames } from './lists.ts'
+import { measureListSums } from './lists/list-sums.ts'
+import { compareList, listNames } from './lists/lists.ts'
 import { measureLiveEvents } from './live-events.ts'
 import { compareLogins } from './logins.ts'
 import { readMe } from './me.ts'
@@ -18,6 +20,7 @@ import { measureReadsBesideLogins } from './reads-beside-logins.ts'
 import { refreshTokens } from './refresh.ts'
 import { measureStarts } from './start.ts'
 import { compareNamedStyles, compareStyles } from './styles.ts'
+import { holdWithTraces, readWithTraces } from './traces/traces.ts'
 
 /** All measurements by name, in the order of a full run. */
 export const measurements: Measurements = {
@@ -26,9 +29,12 @@ export const measurements: Measurements = {
   'hold-deals': compared('HoldDeal and UnholdDeal (bare Hono; pgbench)', holdDeals),
   styles: compared('the same in styles 2, 3, 4 and 7 (style 1)', compareStyles),
   'named-styles': compared('the same in styles 5 and 6 (style 1 with Idempotency-Key)', compareNamedStyles),
+  traces: compared('GET of one deal with traces (bare Hono; no traces)', readWithTraces),
+  'traces-hold': compared('HoldDeal and UnholdDeal with traces (no traces)', holdWithTraces),
   refresh: compared('POST /refresh (one RS256 signature)', refreshTokens),
   'client-credentials': compared('POST /oauth/token (one RS256 signature)', issueToClients),
   me: compared('GET /me at the auth server (bare Hono; GET of a deal)', readMe),
+  'console-pages': compared('pages of the console (GET of a deal by session)', compareConsolePages),
   logins: compared('POST /login (its password hash)', compareLogins),
   'reads-beside-logins': {
     summary: 'latencies of GET of one deal while others log in (idle)',
@@ -39,6 +45,7 @@ export const measurements: Measurements = {
   ...Object.fromEntries(
     listNames.map((name) => [name, compared('a list in a large database (a small one)', (b) => compareList(b, name))]),
   ),
+  'lists-sums': { summary: 'times of counts, sums and filters that read all deals', run: measureListSums },
   memory: { summary: 'resident memory under load (bare Hono)', run: measureMemory },
   start: { summary: 'starts until ready, and a command of the operators (node)', run: measureStarts },
   profiles: { summary: 'where read, command, refresh and login spend their time', run: measureProfiles },

@@ -1,7 +1,7 @@
 import type { Comparison } from '../runner/compare.ts'
+import { numbersOf, readBareDeal } from '../servers/bare-reads.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
 import { readDeal, request } from '../servers/requests.ts'
-import { numbersOf, readBareDeal } from './read-one-deal.ts'
 
 /** Compares GET /me of the auth server with GET of a deal: both verify an access token and answer with one object. */
 export async function readMe(bench: Bench): Promise<Comparison> {

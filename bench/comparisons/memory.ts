@@ -1,10 +1,10 @@
 import type { OnRound } from '../runner/compare.ts'
 import { rounded } from '../runner/figures.ts'
+import { bareReads } from '../servers/bare-reads.ts'
 import { type Bench, cyclesOf, type HttpWork } from '../servers/bench.ts'
 import { residentBytes } from '../servers/cpu-time.ts'
 import { refreshTokensOf } from '../servers/credentials.ts'
 import { holdAndUnhold, readDeal, request } from '../servers/requests.ts'
-import { bareReads } from './read-one-deal.ts'
 
 /** Memory is measured after these parts of all requests: of a server that keeps nothing, the last ones are equal. */
 const parts = [0, 0.1, 0.25, 0.5, 1]

@@ -3,9 +3,9 @@ import { pino } from 'pino'
 import { openKeyRing } from '../../auth-server/key-ring/key-ring.ts'
 import { issueTokens } from '../in-process/issue-tokens.ts'
 import type { Comparison } from '../runner/compare.ts'
+import { numbersOf } from '../servers/bare-reads.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
 import { readDeal } from '../servers/requests.ts'
-import { numbersOf } from './read-one-deal.ts'
 
 /** More tokens than a deal server remembers (`verified-token-cache.ts`): sent in turn, each is verified anew. */
 const tokenCount = 11_200

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { OnRound } from '../runner/compare.ts'
 import { functionsOf } from '../runner/cpu-profile.ts'
+import { numbersOf } from '../servers/bare-reads.ts'
 import { type Bench, cyclesOf, type HttpWork } from '../servers/bench.ts'
 import { holdAndUnhold, readDeal } from '../servers/requests.ts'
 import { loginsOf } from './logins.ts'
-import { numbersOf } from './read-one-deal.ts'
 import { refreshesOf } from './refresh.ts'
 
 /** Length of the load before the profile and during it, in seconds. */
@@ -41,10 +41,10 @@ export async function measureProfiles(bench: Bench, onRound: OnRound): Promise<s
 async function profileOf(bench: Bench, { by, name, ...work }: Profiled): Promise<string> {
   const { keyhold, load } = bench
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-profile-'))
+  const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${folder}`]
+  const started = performance.now()
+  const server = await (by === 'auth' ? keyhold.startAuthServer : keyhold.startDealServer)({ nodeOptions })
   try {
-    const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${folder}`]
-    const started = performance.now()
-    const server = await (by === 'auth' ? keyhold.startAuthServer : keyhold.startDealServer)({ nodeOptions })
     await load.prepare(name, await cyclesOf(bench, { server, ...work }))
     await load.run({ name, seconds: warmUp, expected: '200' })
     const from = performance.now() - started
@@ -56,6 +56,7 @@ async function profileOf(bench: Bench, { by, name, ...work }: Profiled): Promise
     )
     return [`## Profile: ${name}`, '', '| own time | function |', '|---:|---|', ...rows, ''].join('\n')
   } finally {
+    await server.stop()
     rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -1,4 +1,5 @@
 import type { Comparison, Subject } from '../runner/compare.ts'
+import { numbersOf, readBareDeal } from '../servers/bare-reads.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
 import {
   askForNonce,
@@ -12,7 +13,7 @@ import {
   sessionFields,
   signPath,
 } from '../servers/credentials.ts'
-import { dealId, dealPath, readDeal, request, type Token } from '../servers/requests.ts'
+import { dealPath, readDeal, request, type Token } from '../servers/requests.ts'
 
 /** More requests than a connection can send in a second. */
 const digestsPerSecond = 500
@@ -47,22 +48,6 @@ export async function readOneDeal(bench: Bench): Promise<Comparison> {
     ],
   }
 }
-
-/** The floor: the same deals, read by a server with one statement and nothing else. */
-export const readBareDeal = (bench: Bench): Subject =>
-  overHttp(bench, { name: 'bare Hono', server: bench.bareHono, requestsOf: bareReads(bench) })
-
-/** The requests of the floor. */
-export function bareReads(bench: Bench): (client: number) => string[] {
-  const numberOf = numbersOf(bench)
-  return (client) => [request(`GET /deals/${dealId(numberOf(client))}`, { token: undefined })]
-}
-
-/** The deal that a connection reads: they are spread over the table. */
-export const numbersOf =
-  ({ settings: { clients, deals } }: Bench) =>
-  (client: number): number =>
-    Math.floor((client * deals) / clients)
 
 /** GET with Digest. Each connection has its own nonce: counts may be out of order, but should be close together. */
 async function byDigest(bench: Bench): Promise<Subject> {

@@ -9,7 +9,8 @@ import postgres from 'postgres'
 const [port, url] = process.argv.slice(2)
 /** Reads are quickest when they are pipelined on few connections; commits, when each has its own. */
 const reads = postgres(url, { max: 2 })
-const commits = postgres(url, { max: 32 })
+/** Idle ones end: PostgreSQL has 100 connections by default, and other measurements need them. */
+const commits = postgres(url, { max: 32, idle_timeout: 20 })
 const app = new Hono()
 
 app.get('/deals/:id', async (c) => {

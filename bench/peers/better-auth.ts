@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { numbersOf } from '../comparisons/read-one-deal.ts'
 import type { Comparison } from '../runner/compare.ts'
+import { numbersOf } from '../servers/bare-reads.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
 import { sessionFields } from '../servers/credentials.ts'
 import { readDeal, request } from '../servers/requests.ts'

@@ -1,5 +1,5 @@
-import { numbersOf } from '../comparisons/read-one-deal.ts'
 import type { Comparison, Subject } from '../runner/compare.ts'
+import { numbersOf } from '../servers/bare-reads.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
 import { dealId, holdAndUnhold, readDeal, request } from '../servers/requests.ts'
 import { startPeer } from './start-peer.ts'

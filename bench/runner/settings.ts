@@ -15,6 +15,8 @@ export interface Settings {
   readonly firstPort: number
   readonly databaseUrl: string
   readonly redisUrl: string
+  /** The folder of another build, which `traces` measures too. */
+  readonly formerBuild: string | undefined
 }
 
 /** Variable → its default and meaning, as `--help` shows them. */
@@ -26,7 +28,11 @@ export const variables = {
   BENCH_DEALS: ['100000', 'deals in the database; for lists ten times as many'],
   BENCH_REQUESTS: ['100000', 'requests after which memory is measured'],
   BENCH_CLIENTS: ['32', 'connections of the load'],
-  BENCH_PORT: ['45100', 'the first port that servers listen on'],
+  BENCH_PORT: ['21000', 'the first port that servers listen on; connections of the system begin at 32768'],
+  BENCH_FORMER_BUILD: [
+    '',
+    'the folder of another build, such as dist/ of a former commit, which `traces` measures too',
+  ],
 } as const
 
 type Variable = keyof typeof variables
@@ -45,5 +51,6 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     firstPort: number('BENCH_PORT'),
     databaseUrl: text('BENCH_DATABASE_URL'),
     redisUrl: text('BENCH_REDIS_URL'),
+    formerBuild: text('BENCH_FORMER_BUILD') || undefined,
   }
 }

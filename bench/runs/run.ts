@@ -33,26 +33,33 @@ export async function run(command: Command, words: readonly string[]): Promise<v
     process.stderr.write('Compiling and starting the servers\n')
     const bench = await openBench(readSettings(process.env))
     const head = headOf(command.results.title, bench)
-    const tables = await Promise.race([measureAll(bench, chosen), interrupted]).finally(bench.close)
+    const { tables, failed } = await Promise.race([measureAll(bench, chosen), interrupted]).finally(bench.close)
     if (words.length === 0) writeFileSync(command.results.file, [head, ...tables].join('\n'))
+    if (failed.length > 0) endWith(`Failed: ${failed.join(', ')}`)
   } catch (error) {
     if (!(error instanceof NotPossible)) throw error
     endWith(error.message)
   }
 }
 
-async function measureAll(bench: Bench, chosen: readonly [string, Measurement][]): Promise<string[]> {
+/** The tables of all measurements. One that fails costs its own table alone. */
+async function measureAll(bench: Bench, chosen: readonly [string, Measurement][]) {
   const { stderr, stdout } = process
   const progress = showProgress({ isTTY: stderr.isTTY, write: (text) => stderr.write(text) })
   const tables: string[] = []
+  const failed: string[] = []
   for (const [index, [name, measurement]] of chosen.entries()) {
     progress.begin(name, index, chosen.length)
-    const table = await measurement.run(bench, progress.round)
+    const table = await measurement.run(bench, progress.round).catch((error: unknown) => {
+      stderr.write(`\n${error instanceof Error ? error.stack : String(error)}\n`)
+      failed.push(name)
+      return `## ${name}\n\nThis measurement failed.\n`
+    })
     progress.clear()
     stdout.write(`${table}\n`)
     tables.push(table)
   }
-  return tables
+  return { tables, failed }
 }
 
 /** Work that was interrupted would go on: so the process ends here. */

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock as clock } from '../../shared/platform/clock.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
@@ -39,6 +39,10 @@ export interface Keyhold {
 export interface StartOptions {
   /** Options of Node.js. */
   readonly nodeOptions?: readonly string[]
+  /** Further environment variables. */
+  readonly variables?: Readonly<Record<string, string>>
+  /** The folder of the build; `dist/` when left out. */
+  readonly build?: string
 }
 
 /** Compiles the servers into `dist/`, as users do before they run them. */
@@ -75,6 +79,8 @@ async function variablesFor({ databases, redisUrl, newPort }: Environment, folde
   mkdirSync(keysDir, { mode: 0o700 })
   return {
     NODE_ENV: 'production',
+    // The administrator of the benchmark logs in by password alone.
+    SECOND_FACTOR_ROLES: 'none',
     AUTH_PORT: String(await newPort()),
     DEAL_PORT: String(await newPort()),
     AUTH_DATABASE_URL: databases.auth.url,
@@ -95,20 +101,21 @@ function startersFor({ newPort }: Environment, variables: Readonly<Record<string
   const authOrigin = `http://127.0.0.1:${variables.AUTH_PORT}`
   const startAuthServer: Keyhold['startAuthServer'] = async (options = {}) => {
     const port = await newPort()
-    const own = { AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: authOrigin, ISSUER: authOrigin }
+    const own = { AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: authOrigin, ISSUER: authOrigin, ...options.variables }
     return startServer({ command: commandOf('auth', options), port, variables: { ...variables, ...own } })
   }
   const startDealServer: Keyhold['startDealServer'] = async (options = {}) => {
     const port = await newPort()
     const { databaseUrl } = options
-    const own = { DEAL_PORT: String(port), ...(databaseUrl !== undefined && { DEAL_DATABASE_URL: databaseUrl }) }
+    const database = databaseUrl !== undefined && { DEAL_DATABASE_URL: databaseUrl }
+    const own = { DEAL_PORT: String(port), ...database, ...options.variables }
     return startServer({ command: commandOf('deal', options), port, variables: { ...variables, ...own } })
   }
   return { startAuthServer, startDealServer }
 }
 
-const commandOf = (server: 'auth' | 'deal', { nodeOptions = [] }: StartOptions = {}): string[] => [
+const commandOf = (server: 'auth' | 'deal', { nodeOptions = [], build = 'dist' }: StartOptions = {}): string[] => [
   process.execPath,
   ...nodeOptions,
-  join(root, `dist/${server}-server/main.js`),
+  resolve(root, build, `${server}-server/main.js`),
 ]

@@ -27,6 +27,12 @@ export interface ServerProcess {
 /** How long a server may take to start or to end. */
 const patienceMs = 120_000
 
+/** The functions that end the running servers. A measurement may have many, so they share one listener. */
+const endWithThisProcess = new Set<() => void>()
+process.once('exit', () => {
+  for (const end of endWithThisProcess) end()
+})
+
 /**
  * Starts a server and waits until it is ready. Its log lines go to /dev/null, its errors to those of this process.
  *
@@ -45,11 +51,11 @@ export async function startServer({ command, port, variables = {}, readyPath = '
   })
   const closed = once(child, 'close')
   const { pid = 0 } = child
-  const end = () => {
-    if (child.exitCode === null && child.signalCode === null) process.kill(-pid, 'SIGTERM')
-  }
-  process.once('exit', end)
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+  const end = () => {
+    if (!hasEnded()) process.kill(-pid, 'SIGTERM')
+  }
+  endWithThisProcess.add(end)
   while (!(await isReady(`http://127.0.0.1:${port}${readyPath}`))) {
     if (hasEnded()) throw new Error(`${command.join(' ')} ended with ${child.exitCode}.`)
     if (performance.now() - started > patienceMs) throw new Error(`${command.join(' ')} is not ready.`)
@@ -60,7 +66,7 @@ export async function startServer({ command, port, variables = {}, readyPath = '
     port,
     readyAfterMs: performance.now() - started,
     stop: async () => {
-      process.off('exit', end)
+      endWithThisProcess.delete(end)
       end()
       await closed
       // `npm` ends before the server that it started.

@@ -1,6 +1,6 @@
 import { drizzle } from 'drizzle-orm/pg-proxy'
-import { createDealRepository, type DealStore } from '../../deal-server/store/deals.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
+import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
 
 /** One read of a list. */
 export type ReadList = (repository: DealStore) => Promise<unknown>

@@ -1,11 +1,13 @@
 /** Two databases full of deals and tasks, one a hundred times as large as the other: lists must cost the same. */
 import { join } from 'node:path'
 import postgres from 'postgres'
-import type { Database } from '../../shared/platform/database/database.ts'
-import { migrateDatabase } from '../../shared/platform/database/migrate.ts'
-import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
-import { createScratchDatabase } from '../../test/support/stores/scratch-database.ts'
-import type { Settings } from '../runner/settings.ts'
+import { dealSearchIndex } from '../../../deal-server/store/search-index.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
+import { ensureTrigramIndex } from '../../../shared/platform/database/trigram-index.ts'
+import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
+import { createScratchDatabase } from '../../../test/support/stores/scratch-database.ts'
+import type { Settings } from '../../runner/settings.ts'
 import { type ReadList, recordStatement } from './recorded-list.ts'
 
 /** One of the databases. */
@@ -28,7 +30,7 @@ export interface ListDatabases {
 /** The name of user number `n`. */
 export const userName = (n: number): string => `user${n}`
 
-const migrationsFolder = join(import.meta.dirname, '../../deal-server/store/migrations')
+const migrationsFolder = join(import.meta.dirname, '../../../deal-server/store/migrations')
 
 /** Creates and fills both databases. It takes about half a minute for a million deals. */
 export async function openListDatabases({ databaseUrl: url, listedDeals: largest }: Settings): Promise<ListDatabases> {
@@ -53,18 +55,25 @@ async function openOne(
   const database = openPostgres(scratch.url)
   await migrateDatabase(database, { migrationsFolder, schema: 'deals' })
   await fill(database, size)
+  await ensureTrigramIndex(database, dealSearchIndex)
   await settle(scratch.url)
   await database.close()
   return { database: { ...size, url: scratch.url, plan: (read) => planOf(scratch.url, read) }, close: scratch.drop }
 }
 
-/** One of five deals has no completion date, three of five are open. Each has one task. */
+/**
+ * One of five deals has no completion date, three of five are open. Each has one task. One of ten has a description; of
+ * these, each has the word `delivery`, one of a hundred `warranty` and one of ten thousand `harbour`.
+ */
 const fill = (database: Database, { deals: count, users }: { deals: number; users: number }): Promise<void> =>
   database.exclusively('benchmark', async (drizzle) => {
     await drizzle.execute(`
-      insert into deals.deals (id, name, price, currency, completion_date, owner_id, status, held, cancel_reason, penalty_total, task_count,
+      insert into deals.deals (id, name, price, currency, description, completion_date, owner_id, status, held, cancel_reason, penalty_total, task_count,
         version, sequence, created_at, created_by, updated_at, updated_by)
       select gen_random_uuid(), 'Deal ' || n, n * 7919 % 10000000, (array['EUR', 'USD', 'JPY', 'CHF'])[1 + n % 4],
+        case when n % 10 = 0 then 'Delivery of order ' || md5(n::text) ||
+          case when n % 1000 = 0 then ' with warranty' else '' end ||
+          case when n % 100000 = 0 then ' to the harbour' else '' end end,
         case when n % 5 > 0 then date '2025-01-01' + (n * 31 % 1500)::int end, 'user' || n / 5 % ${users},
         (array['open', 'open', 'open', 'completed', 'cancelled'])[1 + n / 7 % 5], false,
         case when n / 7 % 5 = 4 then 'the customer went away' end, 0, 1, 1, 1,

@@ -1,8 +1,8 @@
-import type { DealList, DealSort } from '../../deal-server/queries/ports.ts'
-import type { Comparison, Subject } from '../runner/compare.ts'
-import { type Bench, overHttp } from '../servers/bench.ts'
-import type { Running } from '../servers/processes.ts'
-import { request } from '../servers/requests.ts'
+import type { DealList, DealSort } from '../../../deal-server/queries/ports.ts'
+import type { Comparison, Subject } from '../../runner/compare.ts'
+import { type Bench, overHttp } from '../../servers/bench.ts'
+import type { Running } from '../../servers/processes.ts'
+import { request } from '../../servers/requests.ts'
 import { type ListDatabase, openListDatabases, userName } from './list-databases.ts'
 import type { ReadList } from './recorded-list.ts'
 
@@ -38,6 +38,16 @@ const lists: Readonly<Record<string, MeasuredList>> = {
     path: (n) => `/rest/v1/deals?ownerId=${userName(n)}&sort=completionDate`,
     read: firstPage({ ownerId: userName(7) }, { by: 'completionDate', descending: false }),
   },
+  'lists-search': {
+    title: 'deals with a rare text',
+    path: () => '/rest/v1/deals?q=harbour',
+    read: firstPage({ q: 'harbour' }, newestFirst),
+  },
+  'lists-search-frequent': {
+    title: 'deals with a frequent text',
+    path: () => '/rest/v1/deals?q=delivery',
+    read: firstPage({ q: 'delivery' }, newestFirst),
+  },
   'lists-tasks': {
     title: 'the open tasks of a user',
     path: (n) => `/query/AssignedTask/${userName(n)}`,
@@ -53,8 +63,7 @@ export const listNames = Object.keys(lists)
 export async function compareList(bench: Bench, name: string): Promise<Comparison> {
   const list = lists[name]
   if (!list) throw new TypeError(`There is no list ${name}.`)
-  opened ??= openServers(bench)
-  const [small, big] = await opened
+  const [small, big] = await openListServers(bench)
   return {
     title: `GET of ${list.title}, ${limit} in a response`,
     unit: 'responses',
@@ -65,13 +74,19 @@ export async function compareList(bench: Bench, name: string): Promise<Compariso
 }
 
 /** A database with a deal server on it. */
-interface ListServer {
+export interface ListServer {
   readonly database: ListDatabase
   readonly server: Running
 }
 
 /** Both are opened once, for all lists. */
 let opened: Promise<readonly [ListServer, ListServer]> | undefined
+
+/** The servers on both databases, the small one first. */
+export const openListServers = (bench: Bench): Promise<readonly [ListServer, ListServer]> => {
+  opened ??= openServers(bench)
+  return opened
+}
 
 async function openServers({ settings, keyhold, closeLater }: Bench) {
   const { small, big, close } = await openListDatabases(settings)

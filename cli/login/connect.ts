@@ -1,0 +1,10 @@
+import { bearer, createKeyhold, type Keyhold } from '../../client/src/index.ts'
+import { type LoginFile, NoLogin, tokenStoreOf } from './login-file.ts'
+
+/** A client of the servers of the login that is kept. @throws NoLogin */
+export async function connect(file: LoginFile): Promise<Keyhold> {
+  const login = await file.read()
+  if (!login) throw new NoLogin()
+  const { authUrl, dealUrl } = login
+  return createKeyhold({ authUrl, dealUrl, credential: bearer({ store: tokenStoreOf(file) }) })
+}

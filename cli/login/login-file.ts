@@ -1,0 +1,116 @@
+/**
+ * The login of a profile: one file of mode 0600 in a folder of its own. It is written whole or not at all, and one
+ * process at a time changes it.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import * as z from 'zod'
+import type { TokenStore } from '../../client/src/index.ts'
+import { DataFolderLocked, lockDataFolder } from '../../shared/platform/embedded/data-lock.ts'
+import { OperationError, OperationFailed } from '../../shared/platform/terminal/report.ts'
+
+const loginSchema = z.object({
+  authUrl: z.string(),
+  dealUrl: z.string(),
+  username: z.string(),
+  tokens: z.object({
+    accessToken: z.string(),
+    refreshToken: z.string(),
+    expiresAt: z.number(),
+    refreshExpiresAt: z.number(),
+  }),
+})
+
+/** A login that is kept: its servers, whose it is, its tokens. */
+export type KeptLogin = z.infer<typeof loginSchema>
+
+/** The file of one profile. */
+export interface LoginFile {
+  /** The login; undefined when there is none. @throws OperationFailed for a file that cannot be read */
+  read(): Promise<KeptLogin | undefined>
+  write(login: KeptLogin | undefined): Promise<void>
+  /** Runs work while no other process does. */
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result>
+}
+
+/** How often a lock that another process holds is tried again; each time takes up to half a second. */
+const lockAttempts = 240
+const lockPauseMs = 25
+
+/** Opens the file of a profile, which need not exist. */
+export function openLoginFile(folder: string, profile: string): LoginFile {
+  const own = join(folder, profile)
+  const file = join(own, 'login.json')
+  return {
+    read: () => readLogin(file),
+    write: async (login) => {
+      if (login === undefined) await rm(file, { force: true })
+      else await writeWhole(own, file, `${JSON.stringify(login, null, 2)}\n`)
+    },
+    exclusively: async (work) => {
+      const release = await lock(own)
+      try {
+        return await work()
+      } finally {
+        await release()
+      }
+    },
+  }
+}
+
+async function readLogin(file: string): Promise<KeptLogin | undefined> {
+  try {
+    return loginSchema.parse(JSON.parse(await readFile(file, 'utf8')))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new OperationFailed(`${file} cannot be used. Log in anew: keyhold login`)
+  }
+}
+
+async function writeWhole(folder: string, file: string, text: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const draft = join(folder, `draft.${randomUUID()}`)
+  try {
+    const handle = await open(draft, 'wx', 0o600)
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(draft, file)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+async function lock(folder: string): Promise<() => Promise<void>> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await lockDataFolder(folder)
+    } catch (error) {
+      if (!(error instanceof DataFolderLocked) || attempt === lockAttempts) throw error
+      await pause(lockPauseMs)
+    }
+  }
+}
+
+/** The tokens of a login, as the typed client keeps them. */
+export const tokenStoreOf = (file: LoginFile): TokenStore => ({
+  read: async () => (await file.read())?.tokens,
+  write: async (tokens) => {
+    const login = await file.read()
+    if (login) await file.write(tokens && { ...login, tokens })
+  },
+  exclusively: (work) => file.exclusively(work),
+})
+
+/** Nobody is logged in: exit code 3. */
+export class NoLogin extends OperationError {
+  constructor() {
+    super('You are not logged in. Log in first: keyhold login')
+  }
+}

@@ -1,0 +1,66 @@
+/** How far an import has come, in a file beside its own: another run goes on there. */
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import * as z from 'zod'
+import { systemClock } from '../../shared/platform/clock.ts'
+
+const schema = z.object({
+  /** Stands for the content of the file. */
+  key: z.string(),
+  /** So many rows from the begin have ended. */
+  rows: z.number().int().min(0),
+  done: z.number().int().min(0),
+  replayed: z.number().int().min(0),
+  refused: z.number().int().min(0),
+  /** The length of the file of refused rows. */
+  refusedBytes: z.number().int().min(0),
+})
+
+/** The state of an import. */
+export type ImportState = z.output<typeof schema>
+
+/** The state at the begin of a file. */
+export const beginning = (key: string): ImportState => ({
+  ...{ key, rows: 0, done: 0, replayed: 0, refused: 0, refusedBytes: 0 },
+})
+
+/** Keeps the state of one import. */
+export interface Checkpoint {
+  /** Undefined when there is none, or when it is of another content. */
+  load(key: string): Promise<ImportState | undefined>
+  /** Writes the state, unless it was written a moment ago. */
+  save(state: ImportState, isLast?: boolean): Promise<void>
+  remove(): Promise<void>
+}
+
+const intervalMs = 500
+
+/** Opens the state in this file; without a path, nothing is kept. */
+export function openCheckpoint(path: string | undefined): Checkpoint {
+  if (path === undefined)
+    return { load: async () => undefined, save: async () => undefined, remove: async () => undefined }
+  let savedAt = Number.NEGATIVE_INFINITY
+  return {
+    load: async (key) => {
+      const text = await readFile(path, 'utf8').catch(() => '')
+      const state = stateIn(text)
+      return state?.key === key ? state : undefined
+    },
+    save: async (state, isLast = false) => {
+      const now = systemClock.monotonic()
+      if (!isLast && now - savedAt < intervalMs) return
+      savedAt = now
+      // A crash leaves the old state or the new one.
+      await writeFile(`${path}.new`, `${JSON.stringify(state)}\n`)
+      await rename(`${path}.new`, path)
+    },
+    remove: () => rm(path, { force: true }),
+  }
+}
+
+function stateIn(text: string): ImportState | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,52 @@
+import { type Api, createApi } from './api.ts'
+import { KeyholdProblem } from './core/problem.ts'
+import type { ServerName } from './credentials/credential.ts'
+import type { paths as AuthPaths } from './generated/auth.ts'
+import type { paths as DealPaths } from './generated/deal.ts'
+import { type RetryOptions, Sender, type SenderOptions } from './send.ts'
+
+/** What a client is made with. */
+export interface KeyholdOptions extends RetryOptions {
+  /** The auth server, such as `https://auth.example.com`. */
+  readonly authUrl: string
+  /** The deal server. It may be the same URL. */
+  readonly dealUrl: string
+  /** Goes with every request that needs a caller. Without it, requests carry only what you give them. */
+  readonly credential?: SenderOptions['credential']
+  /** Used instead of the global one. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** A client of both servers. */
+export interface Keyhold {
+  /** The calls of the auth server. */
+  readonly auth: Api<AuthPaths>
+  /** The calls of the deal server. */
+  readonly deals: Api<DealPaths>
+  /**
+   * Like the global `fetch`, for a path of a server: with credential, command id and repetitions. Refusals are thrown.
+   * `isStream`: the body of a success is not read ahead. @throws KeyholdProblem, KeyholdUnreachable
+   */
+  fetch(server: ServerName, path: string, init?: RequestInit & { readonly isStream?: boolean }): Promise<Response>
+  /** Ends the credential's login or session on the server. */
+  logOut(): Promise<void>
+}
+
+/** Creates a client of both servers. */
+export function createKeyhold(options: KeyholdOptions): Keyhold {
+  const origins = { auth: withoutSlash(options.authUrl), deal: withoutSlash(options.dealUrl) }
+  const sender = new Sender({ ...options, origins })
+  const fetch: Keyhold['fetch'] = async (server, path, { isStream, ...init } = {}) => {
+    const response = await sender.send(server, new Request(origins[server] + path, init), isStream)
+    if (!response.ok && response.status !== 304) throw await KeyholdProblem.of(response)
+    return response
+  }
+  return {
+    auth: createApi<AuthPaths>(origins.auth, (request) => sender.send('auth', request)),
+    deals: createApi<DealPaths>(origins.deal, (request) => sender.send('deal', request)),
+    fetch,
+    logOut: () => sender.end(),
+  }
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
