@@ -102,6 +102,19 @@ describe.skipIf(!possible)('PgBouncer between the servers and PostgreSQL', () =>
     await noLockStays()
   })
 
+  it('answers statements with and without parameters that are asked at once', async () => {
+    const databases = Array.from({ length: 4 }, () => openPostgres(bouncer.pooled(postgres.url), { pipelines: 1 }))
+    opened.push(...databases)
+    const ask = async (index: number) => {
+      const database = databases[index % databases.length]
+      const plain = database?.query('select 1 as one, pg_sleep(0.0005)::text')
+      const asked = database?.query<{ index: string }>('select $1::text as index', [String(index)])
+      expect(await asked).toEqual([{ index: String(index) }])
+      expect(await plain).toHaveLength(1)
+    }
+    for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 32 }, (_, index) => ask(index)))
+  })
+
   it('lets maintenance run in one instance at a time, without a transaction that holds others up', async () => {
     const [one, other] = [open(bouncer.pooled(postgres.url)), open(postgres.url)]
     const ran = await one.exclusivelyIfFree('cleaning', async (drizzle) => {

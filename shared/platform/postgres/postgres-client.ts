@@ -23,8 +23,14 @@ export interface PostgresClientOptions {
   readonly onLocalCommit?: () => void
 }
 
-/** The option `socket` of postgres.js, a function that opens the socket, is missing in its types. */
-type Options = postgres.Options<Record<string, postgres.PostgresType>> & { socket: () => Promise<Socket> }
+/**
+ * Two options of postgres.js are missing in its types: `socket` opens the socket; `max_pipeline` is the number of
+ * statements that are sent before the answer to the first of them.
+ */
+type Options = postgres.Options<Record<string, postgres.PostgresType>> & {
+  readonly socket: () => Promise<Socket>
+  readonly max_pipeline?: number
+}
 
 /**
  * Creates a client that connects later. PostgreSQL ends its statements after four fifths of the longest wait of a
@@ -47,6 +53,8 @@ export function createClient(
     fetch_types: false,
     // Behind a pooler, the next transaction may run in another session, which lacks the named statements of this one.
     prepare: !isPooled,
+    // PgBouncer takes its connection back after the answer to a statement, although the next one is half sent.
+    ...(isPooled && { max_pipeline: 0 }),
     connect_timeout: 0,
     idle_timeout: 0,
     max_lifetime: null,
