@@ -8,7 +8,7 @@ import {
   type StyleRequest,
   styleClients,
 } from '../support/clients/style-clients.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { storedDeals, withoutIdsAndTimes } from '../support/stores/stored-deals.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 import {
@@ -144,7 +144,7 @@ async function runAttempt(useCase: string, state: DealState, method: 'PUT' | 'PA
   cellsRun.set(`refused: ${method}`, (cellsRun.get(`refused: ${method}`) ?? 0) + 1)
 }
 
-describeBackends('the equivalence of all styles', (openBackend) => {
+describeOnce('the equivalence of all styles', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     alice = (await stack.logIn('alice')).access

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem, type Reply } from '../support/clients/http-client.ts'
 import { type StyleClient, type StyleRequest, styleClients } from '../support/clients/style-clients.ts'
-import { describeBackends, describeEmbedded } from '../support/stores/backends.ts'
+import { describeEmbedded, describeOnce } from '../support/stores/backends.ts'
 import { storedDeals, withoutIdsAndTimes } from '../support/stores/stored-deals.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 import { transitionTable } from '../support/worlds/transition-table.ts'
@@ -76,7 +76,7 @@ async function tryAndDo(client: StyleClient, row: (typeof transitionTable)[numbe
   expect(comparable(trial, twin)).toEqual(comparable(real, twin))
 }
 
-describeBackends('options of commands', (openBackend) => {
+describeOnce('options of commands', (openBackend) => {
   beforeAll(open(openBackend))
   afterAll(() => stack.close())
 
@@ -213,7 +213,7 @@ describeBackends('options of commands', (openBackend) => {
   })
 })
 
-describeBackends('the whole deal and its version', (openBackend) => {
+describeOnce('the whole deal and its version', (openBackend) => {
   beforeAll(open(openBackend))
   afterAll(() => stack.close())
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem, type Reply } from '../support/clients/http-client.ts'
 import { styleClients } from '../support/clients/style-clients.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 import { freeTask, takenTask } from '../support/worlds/transition-table.ts'
 import { makeTwin, type SendRequest, sendAs } from '../support/worlds/twins.ts'
@@ -30,7 +30,7 @@ const expectMissing = (reply: Reply, ...rights: string[]) => {
 
 const twoChanges = { price: 5, priceReason: 'cheap', held: true, holdReason: 'test' }
 
-describeBackends('rights of commands', (openBackend) => {
+describeOnce('rights of commands', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     alice = await as('alice')

@@ -8,7 +8,7 @@ import { type Asked, type AuthEntry, authRoutes, outcomeOf, type Subject } from 
 import { type Reply, rememberSecret, type Sent } from '../support/clients/http-client.ts'
 import { type Document, describedIn, examplePath } from '../support/clients/openapi.ts'
 import { type ClientKey, clientKeyOf, signUrl } from '../support/clients/signing.ts'
-import { describeEmbedded } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 type Send = (path: string, sent: Sent) => Promise<Reply>
@@ -96,7 +96,7 @@ const signedWith =
     return stack.auth.send(url.slice(stack.auth.url.length), { method, headers: { ...type, ...sent.headers }, ...text })
   }
 
-describeEmbedded('every route of the auth server', (openBackend) => {
+describeOnce('every route of the auth server', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     admin = (await stack.logIn('admin')).access

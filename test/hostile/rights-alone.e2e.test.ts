@@ -5,7 +5,7 @@ import { allRights } from '../../auth-server/users/rights.ts'
 import { openEvents } from '../support/clients/event-client.ts'
 import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'
 import { type Document, describedIn } from '../support/clients/openapi.ts'
-import { describeEmbedded } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { commandRows, type Entry, plantedTask, routeTable } from '../support/worlds/rights-alone.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
@@ -190,7 +190,7 @@ async function walkEvents(): Promise<void> {
 /** The rights under which something of the deal is shown at least. */
 const dealRights = allRights.filter((right) => /^(deal|task)\./.test(right))
 
-describeEmbedded('a right alone', (openBackend) => {
+describeOnce('a right alone', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     alice = (await stack.logIn('alice')).access

@@ -7,8 +7,9 @@ import { expect } from 'vitest'
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Where pictures are kept: each run replaces those of the run before. */
+/** Where pictures are kept with TEST_PICTURES=true: each run replaces those of the run before. */
 const folder = join(import.meta.dirname, '../../../data/screenshots')
+const keepsPictures = process.env.TEST_PICTURES === 'true'
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const contrast = 'color-contrast'
@@ -49,11 +50,11 @@ async function findingsOf(page: Page, rules: object): Promise<string[]> {
 }
 
 /**
- * Expects no finding on the page as it is now, in all looks, and no content wider than a phone. Keeps a picture of each
- * look under this name.
+ * Expects no finding on the page as it is now, in all looks, and no content wider than a phone. With
+ * TEST_PICTURES=true, keeps a picture of each look under this name.
  */
 export async function expectAccessible(page: Page, name: string): Promise<void> {
-  mkdirSync(folder, { recursive: true })
+  if (keepsPictures) mkdirSync(folder, { recursive: true })
   await page.evaluate(axeSource)
   for (const { name: look, colorScheme, width, height, rules } of looks) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
@@ -61,7 +62,7 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
     expect(await findingsOf(page, rules), `${name}, ${look}`).toEqual([])
     const wide = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
     expect(wide, `${name}, ${look}: pixels beyond the screen`).toBeLessThanOrEqual(0)
-    await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true })
+    if (keepsPictures) await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true })
   }
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize({ width: 1280, height: 900 })

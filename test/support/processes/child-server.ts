@@ -30,9 +30,12 @@ export interface ChildOptions {
 /** Starts a file of the project, such as `start.ts`, in its compiled form. */
 export const startChild = (file: string, options: ChildOptions): ChildServer => startFile(compiled(file), options)
 
+/** The embedded engine is WebAssembly; to compile it well takes longer than most of these processes live. */
+const quickly = '--liftoff-only'
+
 /** Starts a program of JavaScript. */
 export const startFile = (path: string, options: ChildOptions): ChildServer =>
-  start([process.execPath, path, ...(options.arguments ?? [])], options)
+  start([process.execPath, quickly, path, ...(options.arguments ?? [])], options)
 
 /**
  * Runs a script of `package.json` as at a terminal: what ends it is sent to all its processes at once, as Ctrl-C is.

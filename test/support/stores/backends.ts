@@ -107,3 +107,15 @@ export function describeBackends(name: string, suite: (open: OpenBackend) => voi
   describeEmbedded(name, suite)
   describePostgresAndRedis(name, suite)
 }
+
+/**
+ * Runs a suite over one of them: for what none of these has a part in. PostgreSQL and Redis, which take half of the
+ * processor time, where they are; else the embedded defaults, unless TEST_SERVICES_FOLLOW is `true`, because the suite
+ * runs later.
+ */
+export function describeOnce(name: string, suite: (open: OpenBackend) => void): void {
+  if (missing === undefined) describePostgresAndRedis(name, suite)
+  else if (process.env.TEST_SERVICES_FOLLOW === 'true')
+    describe.skip(`${name}: services follow`, () => suite(openEmbedded))
+  else describeEmbedded(name, suite)
+}
