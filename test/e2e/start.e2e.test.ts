@@ -176,19 +176,11 @@ describe('npm start', () => {
     }
   }, 120_000)
 
-  it('says that the list of the demo is no list, and ends with 2', async () => {
-    const first = await start('no-list')
-    await first.child.end('SIGTERM')
-    writeFileSync(join(folder, 'no-list', 'demo.json'), '{')
-    const output = await refused('no-list', {})
-    expect(output).toContain('demo.json is not the list that a start has written')
-    expect(output).not.toContain('    at ')
-  }, 120_000)
-
+  // These two go on with the data of the test before, or make their own: to make data takes the longest.
   it('finishes what is under way at Ctrl-C, and ends with 0', async () => {
     const [auth, deal] = [testServer(await freePort()), testServer(await freePort())]
     const ports = { AUTH_PORT: String(auth.port), DEAL_PORT: String(deal.port) }
-    const own = { DATA_DIR: join(folder, 'npm'), KEYS_DIR: keysDir, npm_config_update_notifier: 'false' }
+    const own = { DATA_DIR: join(folder, 'cut-off'), KEYS_DIR: keysDir, npm_config_update_notifier: 'false' }
     const child = startScript('start', { environment: { ...own, ...ports } })
     children.push(child)
     await answering(`${deal.url}/readyz`, child)
@@ -209,6 +201,15 @@ describe('npm start', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /m)
     await expect(fetch(`${auth.url}/healthz`)).rejects.toThrow()
   }, 240_000)
+
+  it('says that the list of the demo is no list, and ends with 2', async () => {
+    const first = await start('cut-off')
+    await first.child.end('SIGTERM')
+    writeFileSync(join(folder, 'cut-off', 'demo.json'), '{')
+    const output = await refused('cut-off', {})
+    expect(output).toContain('demo.json is not the list that a start has written')
+    expect(output).not.toContain('    at ')
+  }, 120_000)
 
   it.each(['AUTH_PORT', 'DEAL_PORT', 'METRICS_PORT'])(
     'names %s when it is taken, before anything else is done',

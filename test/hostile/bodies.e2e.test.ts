@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { fingerprintOfData } from '../support/stores/data-fingerprint.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
@@ -35,7 +35,7 @@ const pathOf = (pattern: string): string => pattern.replace('ID', path.slice(-36
 const sendTo = ([server, method, pattern]: Target, sent: Sent): Promise<Reply> =>
   stack[server].send(pathOf(pattern), { method, token: admin, ...sent })
 
-describeBackends('bodies that cannot be accepted', (openBackend) => {
+describeOnce('bodies that cannot be accepted', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true })
     admin = (await stack.logIn('admin')).access

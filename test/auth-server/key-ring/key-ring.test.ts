@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { chmod, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { calculateJwkThumbprint } from 'jose'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKeyRing } from '../../../auth-server/key-ring/create-key-ring.ts'
 import { replaceKeyRing } from '../../../auth-server/key-ring/key-files.ts'
 import { type KeyRing, openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
@@ -33,6 +33,17 @@ describe('the key ring', () => {
     ring = undefined
     await rm(directory, { recursive: true, force: true })
   })
+
+  /** One ring is made and copied, for tests of what happens later: generating keys takes long. */
+  let made = ''
+  const copyRing = async () => {
+    if (made === '') {
+      made = await mkdtemp(join(tmpdir(), 'keyhold-ring-'))
+      await createKeyRing(made, options)
+    }
+    await cp(made, directory, { recursive: true })
+  }
+  afterAll(() => rm(made, { recursive: true, force: true }))
 
   const path = (name: string) => join(directory, name)
   const open = async (passphrase?: string) => {
@@ -64,7 +75,7 @@ describe('the key ring', () => {
   })
 
   it('publishes public members only, each use on its own', async () => {
-    await createKeyRing(directory, options)
+    await copyRing()
     const opened = await open()
     for (const [use, alg] of [
       ['jwt', 'RS256'],
@@ -106,7 +117,7 @@ describe('the key ring', () => {
   })
 
   it('refuses entries that contradict each other or their files', async () => {
-    await createKeyRing(directory, options)
+    await copyRing()
     const whole = await readRing()
     const [jwt, other] = whole.keys
     if (!jwt || !other) throw new Error('two keys expected')
@@ -128,7 +139,7 @@ describe('the key ring', () => {
   })
 
   it('refuses a private key that was changed where its public half does not show it', async () => {
-    await createKeyRing(directory, options)
+    await copyRing()
     const [jwt] = (await readRing()).keys
     const file = path(jwt?.file ?? '')
     const jwk = createPrivateKey(await readFile(file, 'utf8')).export({ format: 'jwk' })
@@ -139,7 +150,7 @@ describe('the key ring', () => {
   })
 
   it('refuses files that others can read, weak keys and foreign ones', async () => {
-    await createKeyRing(directory, options)
+    await copyRing()
     const [jwt] = (await readRing()).keys
     const file = path(jwt?.file ?? '')
     await chmod(file, 0o640)
@@ -156,7 +167,7 @@ describe('the key ring', () => {
   })
 
   it('follows changes by itself, and keeps what it has when they are wrong', async () => {
-    await createKeyRing(directory, options)
+    await copyRing()
     const opened = await open()
     const before = await readRing()
     const kid = opened.signingKey('jwt').kid
@@ -189,7 +200,7 @@ describe('the key ring', () => {
   })
 
   it('learns of a ring that is put in place from the system, long before it is due to look', async () => {
-    await createKeyRing(directory, options)
+    await copyRing()
     ring = await openKeyRing({ directory }, log, { intervalMs: 3_600_000 })
     const { keys } = await readRing()
     const changed = new Promise<void>((resolve) => ring?.onChange(resolve))
