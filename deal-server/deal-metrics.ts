@@ -7,6 +7,7 @@ import type { ShownCommand } from './commands/command-context.ts'
 import type { ExecuteCommand } from './commands/execute.ts'
 import { ReplayedRefusal } from './commands/replay.ts'
 import type { EventStreams } from './events/event-streams.ts'
+import type { ReadPlace } from './queries/ports.ts'
 import type { Dispatcher } from './webhooks/dispatcher.ts'
 import type { Attempt } from './webhooks/ports.ts'
 
@@ -26,6 +27,23 @@ export function countDeliveries(metrics: Metrics): (attempt: Pick<Attempt, 'outc
   })
   for (const outcome of ['delivered', 'failed']) counter.inc({ server: 'deal', outcome }, 0)
   return ({ outcome }) => counter.inc({ server: 'deal', outcome })
+}
+
+/** Counts reads where there are replicas: by the server that answered, and why it was that one. */
+export function countReads(metrics: Metrics): (place: ReadPlace) => void {
+  const places: ReadPlace[] = [
+    ['replica', 'fresh'],
+    ...(['no-token', 'walk', 'behind', 'timeline', 'unavailable'] as const).map((why) => ['primary', why] as const),
+  ]
+  const count = countPairs(metrics, 'deal', {
+    name: 'reads_total',
+    help:
+      'Reads of deals where there are replicas, by the server that answered: replica, or primary because of no-token, ' +
+      'walk (the first page of a list that can change), behind, timeline (another one) or unavailable.',
+    labels: ['from', 'reason'],
+    begin: places,
+  })
+  return ([from, why]) => count(from, why)
 }
 
 /** Counts commands by use case and outcome. What is refused before a command is known counts as a request alone. */

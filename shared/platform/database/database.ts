@@ -5,6 +5,7 @@
 import type { SQL } from 'drizzle-orm'
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 import { Unavailable } from '../problems/errors.ts'
+import type { LogPosition } from './log-position.ts'
 
 /** Drizzle as repositories see it: the common type of both drivers. */
 export type Drizzle = PgDatabase<PgQueryResultHKT>
@@ -94,8 +95,21 @@ export interface Database {
   /** False on an engine with a single session (the embedded one): a second transaction waits for the first. */
   readonly concurrentSessions: boolean
 
+  /**
+   * From now on, `note` gets a position in the log with every `query` and `write`, before its result is given: not
+   * before any change that the statement showed or made. It is read behind the statement, without a round trip more.
+   * The embedded engine has no such positions.
+   */
+  readonly followPositions?: (note: (position: LogPosition) => void) => void
+
   /** Waits for running statements, then closes the connections. */
   close(): Promise<void>
+}
+
+/** Reads of a database, or of a replica of it. */
+export interface Reads extends Pick<Database, 'query' | 'drizzle' | 'readWithin'> {
+  /** The timeline of a replica, which cannot tell it in a statement (`timeline.ts`). */
+  readonly timeline?: string
 }
 
 /** Work of `exclusivelyIfFree`. */
