@@ -295,7 +295,7 @@ function dependenciesOf(
   return [
     { name: 'database', required: true, check: () => database.ping() },
     { name: databaseWrites, required: false, check: () => database.checkWrites() },
-    ...replicas.map(({ name, check }) => ({ name: `replica ${name}`, required: false, check })),
+    ...replicas.map(({ check }, index) => ({ name: `replica-${index + 1}`, required: false, check })),
     { name: 'cache', required: false, check: () => cache.ping() },
     { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
     ...(feed ? [{ name: 'principal-feed', required: false, check: () => requireCurrent(feed) }] : []),
