@@ -7,7 +7,6 @@ import type { ShownCommand } from './commands/command-context.ts'
 import type { ExecuteCommand } from './commands/execute.ts'
 import { ReplayedRefusal } from './commands/replay.ts'
 import type { EventStreams } from './events/event-streams.ts'
-import type { ReadPlace } from './queries/ports.ts'
 import type { Dispatcher } from './webhooks/dispatcher.ts'
 import type { Attempt } from './webhooks/ports.ts'
 
@@ -30,18 +29,15 @@ export function countDeliveries(metrics: Metrics): (attempt: Pick<Attempt, 'outc
 }
 
 /** Counts reads where there are replicas: by the server that answered, and why it was that one. */
-export function countReads(metrics: Metrics): (place: ReadPlace) => void {
-  const places: ReadPlace[] = [
-    ['replica', 'fresh'],
-    ...(['no-token', 'walk', 'behind', 'timeline', 'unavailable'] as const).map((why) => ['primary', why] as const),
-  ]
+export function countReads(metrics: Metrics): (place: readonly [from: string, reason: string]) => void {
+  const reasons = ['no-token', 'walk', 'behind', 'timeline', 'unavailable']
   const count = countPairs(metrics, 'deal', {
     name: 'reads_total',
     help:
       'Reads of deals where there are replicas, by the server that answered: replica, or primary because of no-token, ' +
       'walk (the first page of a list that can change), behind, timeline (another one) or unavailable.',
     labels: ['from', 'reason'],
-    begin: places,
+    begin: [['replica', 'fresh'], ...reasons.map((why) => ['primary', why] as const)],
   })
   return ([from, why]) => count(from, why)
 }

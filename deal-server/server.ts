@@ -49,7 +49,7 @@ import type { DealReader } from './queries/ports.ts'
 import { createDealAuthentication } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
-import { createFreshReads } from './store/fresh-reads.ts'
+import { createFreshReads, type FreshReadsPorts } from './store/fresh-reads.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
 import { dealSearchIndex } from './store/search-index.ts'
 import { createWebhookWork } from './store/webhook-work.ts'
@@ -120,7 +120,6 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     step,
     createDealRepository(database, () => wakeUps.send()),
   )
-  const beginReads = openReplicaReads(resources, repository, metrics)
   const findAssignableUsers = createFindAssignableUsers(principals)
   const { defaultCurrency } = config
   const execute = createExecuteCommand({ repository, findAssignableUsers, clock, ids, defaultCurrency })
@@ -133,8 +132,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     authenticate: step('authenticate', authenticate),
     recheck,
     executeCommand,
-    reader: repository,
-    beginReads,
+    ...{ reader: repository, beginReads: openReplicaReads(resources, repository, countReads(metrics)) },
     events,
     webhooks: webhooks.management,
     noteWebhookChange: changeReports.note,
@@ -154,8 +152,8 @@ export function createDealServer(config: DealConfig, given: DealResources) {
 const openReplicaReads = (
   { database, replicas = [] }: Pick<DealResources, 'database' | 'replicas'>,
   primary: DealReader,
-  metrics: Metrics,
-) => (replicas.length > 0 ? createFreshReads({ database, primary, replicas, count: countReads(metrics) }) : undefined)
+  count: FreshReadsPorts['count'],
+) => (replicas.length > 0 ? createFreshReads({ database, primary, replicas, count }) : undefined)
 
 /** What the auth server is told for its audit log. */
 const createReports = (authClient: Pick<AuthClient, 'ask'>, { clock, log }: Pick<DealResources, 'clock' | 'log'>) => ({

@@ -3,15 +3,9 @@
  * the log up to which he has seen. The read and the position of the replica are asked for together; when the replica
  * was behind, its result is dropped, and the primary answers.
  */
-import { type Database, DatabaseError, TookTooLong } from '../../shared/platform/database/database.ts'
+import { type Database, DatabaseError, type LogPosition, TookTooLong } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
-import {
-  isToken,
-  type LogPosition,
-  laterOf,
-  positionOnTimeline,
-  tokenOf,
-} from '../../shared/platform/database/log-position.ts'
+import { isToken, laterOf, positionOnTimeline, tokenOf } from '../../shared/platform/database/log-position.ts'
 import type { Page } from '../../shared/platform/pagination.ts'
 import type { Replica, ReplicaRead } from '../../shared/platform/postgres/replicas.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'

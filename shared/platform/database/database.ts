@@ -5,7 +5,6 @@
 import type { SQL } from 'drizzle-orm'
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 import { Unavailable } from '../problems/errors.ts'
-import type { LogPosition } from './log-position.ts'
 
 /** Drizzle as repositories see it: the common type of both drivers. */
 export type Drizzle = PgDatabase<PgQueryResultHKT>
@@ -104,6 +103,14 @@ export interface Database {
 
   /** Waits for running statements, then closes the connections. */
   close(): Promise<void>
+}
+
+/** A position in the log of PostgreSQL (WAL), on a timeline. */
+export interface LogPosition {
+  /** The id of the timeline, see `timelineSql`. */
+  readonly timeline: string
+  /** 16 hexadecimal digits, so that positions of a timeline are ordered as texts. */
+  readonly lsn: string
 }
 
 /** Reads of a database, or of a replica of it. */

@@ -3,15 +3,8 @@
  * shows everything that was written before it.
  */
 import { hash } from 'node:crypto'
+import type { LogPosition } from './database.ts'
 import { timelineSql } from './timeline.ts'
-
-/** A position on a timeline. */
-export interface LogPosition {
-  /** The id of the timeline, see `timelineSql`. */
-  readonly timeline: string
-  /** 16 hexadecimal digits, so that positions of a timeline are ordered as texts. */
-  readonly lsn: string
-}
 
 /** A position as PostgreSQL gives it. Nulls: the server is not what it was taken for. */
 export interface PositionRow {

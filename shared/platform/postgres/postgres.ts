@@ -10,13 +10,14 @@ import { frozenAfterMs, Liveness } from '../concurrency/liveness.ts'
 import {
   type Database,
   type Drizzle,
+  type LogPosition,
   type MaintenanceWork,
   type Parameter,
   parameterText,
   type Reads,
 } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
-import { type LogPosition, positionOfRow, primaryPositionSql } from '../database/log-position.ts'
+import { positionOfRow, primaryPositionSql } from '../database/log-position.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
 import { type Frame, framed, prepared } from './framed-session.ts'
 import type { PostgresClient } from './postgres-client.ts'

@@ -1,7 +1,7 @@
 /** Standbys of a database that answer reads. Each read is told how much of the log the standby had replayed. */
-import type { Reads } from '../database/database.ts'
+import type { LogPosition, Reads } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
-import { type LogPosition, positionOfRow, standbyPositionSql } from '../database/log-position.ts'
+import { positionOfRow, standbyPositionSql } from '../database/log-position.ts'
 import type { Frame } from './framed-session.ts'
 import { type FramableDatabase, openPostgresAt } from './postgres.ts'
 import { nameOf, parseReplicaUrl } from './postgres-url.ts'
