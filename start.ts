@@ -42,6 +42,7 @@ import { createMetrics } from './shared/platform/metrics/metrics.ts'
 import { listenForMetrics } from './shared/platform/metrics/serve-metrics.ts'
 import { OperatorError, withFilesOf } from './shared/platform/operator-error.ts'
 import { openPostgres } from './shared/platform/postgres/postgres.ts'
+import { openReplicas } from './shared/platform/postgres/replicas.ts'
 import { generatedSecret } from './shared/platform/process/generated-secrets.ts'
 import { beginServer, closeOnSignal, endWith, requireSettings } from './shared/platform/process/process.ts'
 import { projectFolder, projectVersion } from './shared/platform/project-folder.ts'
@@ -84,7 +85,11 @@ await requireFreePorts(auth.config.host, {
 
 const log = createLog(auth.config.log)
 warnOfUnverifiedWays(log, {
-  databases: { AUTH_DATABASE_URL: auth.config.databaseUrl, DEAL_DATABASE_URL: deal.config.databaseUrl },
+  databases: {
+    AUTH_DATABASE_URL: auth.config.databaseUrl,
+    DEAL_DATABASE_URL: deal.config.databaseUrl,
+    DEAL_READ_URL: deal.config.readUrl,
+  },
   redisUrl: auth.config.redisUrl,
 })
 const certificate = await openCertificate(auth.config.tls, { log })
@@ -117,6 +122,7 @@ function openDatabase(url: string | undefined): Database {
 }
 const authDatabase = openDatabase(auth.config.databaseUrl)
 const dealDatabase = openDatabase(deal.config.databaseUrl)
+const replicas = openReplicas(deal.config.readUrl)
 const migrationsOf = (server: string) => join(projectFolder, server, 'store/migrations')
 await prepareDatabase('AUTH_DATABASE_URL', async () => {
   await migrateDatabase(authDatabase, { migrationsFolder: migrationsOf('auth-server'), schema: 'auth' })
@@ -146,6 +152,7 @@ const [serviceSecret = ''] = serviceSecrets
 const dealServer = createDealServer(deal.config, {
   ...resources,
   database: dealDatabase,
+  replicas,
   tracing: dealTracing,
   serviceSecret,
 })
@@ -170,7 +177,7 @@ closeOnSignal(log, async () => {
   await dealServer.stop()
   await authServer.stop()
   await Promise.all([dealTracing?.close(), authTracing?.close()])
-  await Promise.all([keyRing.close(), authDatabase.close(), dealDatabase.close(), cache.close()])
+  await Promise.all([keyRing, authDatabase, dealDatabase, cache, ...replicas].map((part) => part.close()))
   await engine?.close()
 })
 

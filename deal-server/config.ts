@@ -1,6 +1,7 @@
 /** The settings of the deal server, with their defaults. Only this file of the server reads the environment. */
 
 import * as z from 'zod'
+import { isReplicaUrl, replicaUrlForms } from '../shared/platform/postgres/postgres-url.ts'
 import { noRedis } from '../shared/platform/redis/redis-url.ts'
 import {
   flag,
@@ -31,6 +32,10 @@ import { standardRetriesMs } from './webhooks/back-off.ts'
 export const dealSettings = {
   ...commonSettings,
   DEAL_DATABASE_URL: databaseUrl('the PostgreSQL database of the deal server'),
+  DEAL_READ_URL: text('standbys of the database of the deal server that answer reads', undefined, {
+    expected: replicaUrlForms,
+    test: isReplicaUrl,
+  }),
   AUTH_URL: url('where the deal server finds the auth server; by default its public origin', ['http:', 'https:']),
   RECORD_MAX_AGE: integer('seconds a principal record is used while the auth server cannot be reached', {
     fallback: 300,
@@ -77,6 +82,14 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
   const all: SettingProblem[] = [
     ...problems,
     ...missingSettings(mode, values, { DEAL_DATABASE_URL, REDIS_URL }),
+    ...(values.DEAL_READ_URL !== undefined && DEAL_DATABASE_URL === undefined
+      ? [
+          {
+            variable: 'DEAL_READ_URL',
+            expected: 'must not be set without DEAL_DATABASE_URL: the embedded database has no replicas',
+          },
+        ]
+      : []),
     ...halfCertificate(values),
     ...sharedPort(['DEAL_PORT', values.DEAL_PORT], ['METRICS_PORT', values.METRICS_PORT]),
     ...missingSecrets(values, { SERVICE_SECRET }),
@@ -98,6 +111,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     publicOrigin: shared.publicOrigins.deal,
     authUrl,
     databaseUrl: DEAL_DATABASE_URL,
+    readUrl: values.DEAL_READ_URL,
     // Without Redis, only an auth server of the same process announces changes.
     hasFeed: mode === 'together' || REDIS_URL !== noRedis,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,

@@ -28,6 +28,20 @@ export function countDeliveries(metrics: Metrics): (attempt: Pick<Attempt, 'outc
   return ({ outcome }) => counter.inc({ server: 'deal', outcome })
 }
 
+/** Counts reads where there are replicas: by the server that answered, and why it was that one. */
+export function countReads(metrics: Metrics): (place: readonly [from: string, reason: string]) => void {
+  const reasons = ['no-token', 'walk', 'behind', 'timeline', 'unavailable']
+  const count = countPairs(metrics, 'deal', {
+    name: 'reads_total',
+    help:
+      'Reads of deals where there are replicas, by the server that answered: replica, or primary because of no-token, ' +
+      'walk (the first page of a list that can change), behind, timeline (another one) or unavailable.',
+    labels: ['from', 'reason'],
+    begin: [['replica', 'fresh'], ...reasons.map((why) => ['primary', why] as const)],
+  })
+  return ([from, why]) => count(from, why)
+}
+
 /** Counts commands by use case and outcome. What is refused before a command is known counts as a request alone. */
 export function countCommands(metrics: Metrics, useCases: readonly string[], execute: ExecuteCommand): ExecuteCommand {
   const count = countPairs(metrics, 'deal', {

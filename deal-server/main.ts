@@ -15,6 +15,7 @@ import { observeCertificate } from '../shared/platform/metrics/certificate-metri
 import { createMetrics } from '../shared/platform/metrics/metrics.ts'
 import { listenForMetrics } from '../shared/platform/metrics/serve-metrics.ts'
 import { openPostgres } from '../shared/platform/postgres/postgres.ts'
+import { openReplicas } from '../shared/platform/postgres/replicas.ts'
 import { generatedSecret } from '../shared/platform/process/generated-secrets.ts'
 import { beginServer, closeOnSignal, requireSettings } from '../shared/platform/process/process.ts'
 import { projectFolder, projectVersion } from '../shared/platform/project-folder.ts'
@@ -30,10 +31,14 @@ const { config, problems } = readDealConfig('alone')
 requireSettings([...problems, ...(await certificateProblems(config.tls))])
 await requireFreePorts(config.host, { DEAL_PORT: config.port, METRICS_PORT: config.metricsPort })
 const log = createLog(config.log)
-warnOfUnverifiedWays(log, { databases: { DEAL_DATABASE_URL: config.databaseUrl }, redisUrl: config.redisUrl })
+warnOfUnverifiedWays(log, {
+  databases: { DEAL_DATABASE_URL: config.databaseUrl, DEAL_READ_URL: config.readUrl },
+  redisUrl: config.redisUrl,
+})
 const ids = createIdSource(systemClock)
 const certificate = await openCertificate(config.tls, { log })
 const database = openPostgres(config.databaseUrl ?? '')
+const replicas = openReplicas(config.readUrl)
 const serviceSecrets = config.serviceSecrets ?? [await generatedSecret(config.dataDir, 'service-secret')]
 const forgeries = reportForgeries({ log, clock: systemClock })
 const cache = openCache({
@@ -63,6 +68,7 @@ forgeries.observe(metrics, 'deal')
 observeCertificate(metrics, 'deal', certificate)
 const server = createDealServer(config, {
   database,
+  replicas,
   cache,
   clock: systemClock,
   ids,
@@ -88,5 +94,5 @@ closeOnSignal(log, async () => {
   await endMetrics?.()
   await server.stop()
   await tracing?.close()
-  await Promise.all([database.close(), cache.close()])
+  await Promise.all([database, cache, ...replicas].map((part) => part.close()))
 })

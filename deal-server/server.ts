@@ -15,6 +15,7 @@ import type { Log } from '../shared/platform/log/log.ts'
 import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.ts'
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
+import type { Replica } from '../shared/platform/postgres/replicas.ts'
 import { Unavailable } from '../shared/platform/problems/errors.ts'
 import { projectVersion } from '../shared/platform/project-folder.ts'
 import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
@@ -37,16 +38,18 @@ import { createRefusalReports, type RefusalReports } from './auth-client/report-
 import { createExecuteCommand } from './commands/execute.ts'
 import { createFindAssignableUsers, createFindUserId } from './commands/find-assignable-users.ts'
 import type { DealConfig } from './config.ts'
-import { countCommands, countDeliveries, observeDealServer } from './deal-metrics.ts'
+import { countCommands, countDeliveries, countReads, observeDealServer } from './deal-metrics.ts'
 import type { EventLog } from './events/event-log.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
 import { resourceMetadataRoute } from './http/resource-metadata.ts'
+import type { DealReader } from './queries/ports.ts'
 import { createDealAuthentication } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
+import { createFreshReads, type FreshReadsPorts } from './store/fresh-reads.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
 import { dealSearchIndex } from './store/search-index.ts'
 import { createWebhookWork } from './store/webhook-work.ts'
@@ -60,6 +63,8 @@ import { createWebhooks, type Webhooks, type WebhookTuning } from './webhooks/we
 /** The parts that differ between production and tests. */
 export interface DealResources {
   readonly database: Database
+  /** Standbys of the database that answer reads; none when left out. */
+  readonly replicas?: readonly Replica[]
   readonly cache: Cache
   readonly clock: Clock
   readonly ids: IdSource
@@ -127,7 +132,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     authenticate: step('authenticate', authenticate),
     recheck,
     executeCommand,
-    reader: repository,
+    ...{ reader: repository, beginReads: openReplicaReads(resources, repository, countReads(metrics)) },
     events,
     webhooks: webhooks.management,
     noteWebhookChange: changeReports.note,
@@ -142,6 +147,13 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const parts = { authClient, keys, feed, wakeUps, housekeeping, refusalReports, changeReports, searchIndex, webhooks }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
+
+/** Reads on replicas; undefined without replicas. */
+const openReplicaReads = (
+  { database, replicas = [] }: Pick<DealResources, 'database' | 'replicas'>,
+  primary: DealReader,
+  count: FreshReadsPorts['count'],
+) => (replicas.length > 0 ? createFreshReads({ database, primary, replicas, count }) : undefined)
 
 /** What the auth server is told for its audit log. */
 const createReports = (authClient: Pick<AuthClient, 'ask'>, { clock, log }: Pick<DealResources, 'clock' | 'log'>) => ({
@@ -275,12 +287,13 @@ function followAuthServer(
 }
 
 function dependenciesOf(
-  { database, cache }: Pick<DealResources, 'database' | 'cache'>,
+  { database, cache, replicas = [] }: Pick<DealResources, 'database' | 'cache' | 'replicas'>,
   { keys, feed, events }: { keys: KeyStores; feed: PrincipalFeed | undefined; events: EventStreams },
 ): Dependency[] {
   return [
     { name: 'database', required: true, check: () => database.ping() },
     { name: databaseWrites, required: false, check: () => database.checkWrites() },
+    ...replicas.map(({ check }, index) => ({ name: `replica-${index + 1}`, required: false, check })),
     { name: 'cache', required: false, check: () => cache.ping() },
     { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
     ...(feed ? [{ name: 'principal-feed', required: false, check: () => requireCurrent(feed) }] : []),

@@ -21,7 +21,7 @@ import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { seesDeleted } from '../commands/presence.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import type { EventStreams } from '../events/event-streams.ts'
-import type { DealReader } from '../queries/ports.ts'
+import type { BeginReads, DealReader, FreshReads } from '../queries/ports.ts'
 import type { WebhookManagement } from '../webhooks/manage.ts'
 import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
@@ -35,6 +35,7 @@ import type {
   WebhookInvocation,
 } from './requests/invocation.ts'
 import { type Received, requestOf } from './requests/request-of.ts'
+import { seenBy, seenHeader } from './requests/seen.ts'
 
 /** The parts that the pipeline uses. */
 export interface PipelinePorts {
@@ -42,6 +43,8 @@ export interface PipelinePorts {
   readonly recheck: Recheck
   readonly executeCommand: ExecuteCommand
   readonly reader: DealReader
+  /** Where reads may go to replicas; undefined without replicas. */
+  readonly beginReads?: BeginReads | undefined
   readonly findUserId: FindUserId
   readonly events: Pick<EventStreams, 'open' | 'canBegin'>
   readonly webhooks: WebhookManagement
@@ -66,7 +69,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     if (route.readsBodyLate) return batches.answer(received, () => decode(ports, received)) // limits: 413, 429
     const invocation = await decode(ports, received) // parse and schema: 400, 415, 422
     if (invocation.kind === 'batch') throw new TypeError('A batch reads its body late')
-    if (invocation.kind === 'query') return answerQuery(ports, caller, invocation)
+    if (invocation.kind === 'query') return answerQuery(ports, received, invocation)
     if (invocation.kind === 'stream') return openStream(ports, caller, invocation)
     if (invocation.kind === 'webhook') return manageWebhooks(ports, received, invocation)
     requireRights(caller, invocation.bound.rights) // right: 403
@@ -84,9 +87,25 @@ async function decode({ clock }: PipelinePorts, { request, caller, route }: Rece
   }
 }
 
-function answerQuery(ports: PipelinePorts, caller: Caller, query: QueryInvocation): Promise<HttpResponse> {
+async function answerQuery(
+  ports: PipelinePorts,
+  { request, caller }: Received,
+  query: QueryInvocation,
+): Promise<HttpResponse> {
   requireRights(caller, query.rights(caller)) // right: 403
-  return query.answer(ports.reader, caller, ports.findUserId)
+  if (!ports.beginReads) return query.answer(ports.reader, caller, ports.findUserId)
+  const reads = ports.beginReads(seenBy(request))
+  try {
+    return await query.answer(reads.reader, caller, ports.findUserId)
+  } finally {
+    sendSeen(request, reads)
+  }
+}
+
+/** Tells the caller what he has seen: also a refusal can show something. */
+function sendSeen(request: HttpRequest, reads: FreshReads): void {
+  const token = reads.token()
+  if (token !== undefined) request.addResponseHeader(seenHeader, token)
 }
 
 function openStream(
@@ -132,14 +151,18 @@ const idInLocation = ({ headers: { location } }: HttpResponse): string => String
  * → decision (409, 422) → commit → encode.
  */
 async function runCommand(
-  { executeCommand }: PipelinePorts,
+  { executeCommand, beginReads }: PipelinePorts,
   received: Received,
   invocation: CommandInvocation,
 ): Promise<HttpResponse> {
+  const reads = beginReads?.(seenBy(received.request))
+  reads?.usePrimary()
   try {
     return invocation.encode(await executeCommand(requestOf(received, invocation)))
   } catch (error) {
     if (error instanceof ReplayedRefusal) received.request.addResponseHeader(replayedHeader.name, replayedHeader.value)
     throw error
+  } finally {
+    if (reads) sendSeen(received.request, reads)
   }
 }

@@ -141,3 +141,24 @@ export interface DealReader extends Pick<DealRepository, 'load'> {
   /** The open tasks of a user, the most urgent first, tasks without a date last. @throws Unavailable */
   assignedTasks(assignee: Assignee, page: PageRequest): Promise<Page<AssignedTask>>
 }
+
+/** Where a read was answered, and why it was the primary. */
+export type ReadPlace =
+  | readonly ['replica', 'fresh']
+  | readonly ['primary', 'no-token' | 'walk' | 'behind' | 'timeline' | 'unavailable']
+
+/** The reads of one request, see docs/contract.md#reads-from-replicas. */
+export interface FreshReads {
+  /** Reads nothing older than what the caller has seen, from a replica where one can tell that. */
+  readonly reader: DealReader
+  /** From now on the request shows or changes what the primary has. */
+  usePrimary(): void
+  /** The token of everything that was read and written; undefined if nothing was. */
+  token(): string | undefined
+}
+
+/**
+ * Begins the reads of a request. `seen` is the token of what the caller has seen; without it every read goes to the
+ * primary. @throws ProblemError `malformed-request` for a text that is no token
+ */
+export type BeginReads = (seen: string | undefined) => FreshReads

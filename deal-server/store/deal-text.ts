@@ -3,7 +3,7 @@
  * it less than `to_json` of the row, and the server neither parses nor writes it again. The members are those of
  * `http/representations/represent-deal.ts`; a property test compares both texts.
  */
-import type { Database } from '../../shared/platform/database/database.ts'
+import type { Reads } from '../../shared/platform/database/database.ts'
 import { currencyExponents } from '../domain/currency.ts'
 import type { DealText } from '../queries/ports.ts'
 
@@ -53,7 +53,10 @@ const readTextsStatement = `
   where d.id = any($1::text::uuid[])`
 
 /** Reads deals by their ids, in this order; undefined for an id without a deal. */
-export async function readTexts(database: Database, ids: readonly string[]): Promise<(DealText | undefined)[]> {
+export async function readTexts(
+  database: Pick<Reads, 'query'>,
+  ids: readonly string[],
+): Promise<(DealText | undefined)[]> {
   type Row = Omit<DealText, 'version'> & { readonly version: string }
   const rows = await database.query<Row>(readTextsStatement, [`{${ids.join(',')}}`])
   const found = new Map(rows.map((row) => [row.id, { ...row, version: Number(row.version) }]))

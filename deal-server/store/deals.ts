@@ -2,7 +2,7 @@
  * The repository of deals in PostgreSQL. Loads and commits of concurrent callers are gathered: one statement for each
  * batch. Knows no HTTP.
  */
-import { type Database, violates } from '../../shared/platform/database/database.ts'
+import { type Database, type Reads, violates } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
@@ -22,10 +22,24 @@ import {
   type TaskRow,
 } from './rows.ts'
 import { commitStatement, keepCommandStatement, loadStatement, readDealsStatement } from './statements.ts'
-import { createDealSums } from './sum-deals.ts'
+import { createDealSums, type DealSums } from './sum-deals.ts'
 
 /** The store of deals, for commands and queries. */
 export interface DealStore extends DealRepository, DealReader {}
+
+/** All reads for queries but `loadText`, each by itself. */
+export const createDealReads = (reads: Reads, sums: DealSums): Omit<DealReader, 'loadText'> => ({
+  load: async (dealId, key, { forCreation } = { forCreation: false }) => {
+    const [loaded] = await loadAll(reads, [{ dealId, key, forCreation }])
+    return loaded ?? { deal: undefined, command: undefined, purged: false }
+  },
+  list: (list) => listDeals(reads, list),
+  count: sums.count,
+  summarize: sums.summarize,
+  listCommands: (dealId, page) => listCommands(reads, dealId, page),
+  history: (dealId, page) => readHistory(reads, dealId, page),
+  assignedTasks: (assignee, page) => listAssignedTasks(reads, assignee, page),
+})
 
 /**
  * Makes the repository, one for each process, so that all callers share its batches. `onCommit` is called after every
@@ -43,8 +57,8 @@ export function createDealRepository(database: Database, onCommit: () => void = 
       return results
     },
   })
-  const sums = createDealSums(database)
   return {
+    ...createDealReads(database, createDealSums(database)),
     load: async (dealId, key, { forCreation } = { forCreation: false }) => {
       if (key !== undefined || forCreation) return loadOne({ dealId, key, forCreation })
       return { deal: dealId === undefined ? undefined : await readDeal(dealId), command: undefined, purged: false }
@@ -55,12 +69,6 @@ export function createDealRepository(database: Database, onCommit: () => void = 
       return rows.length === 1 ? 'committed' : 'command-taken'
     },
     loadText: (dealId) => readText(dealId),
-    list: (list) => listDeals(database, list),
-    count: sums.count,
-    summarize: sums.summarize,
-    listCommands: (dealId, page) => listCommands(database, dealId, page),
-    history: (dealId, page) => readHistory(database, dealId, page),
-    assignedTasks: (assignee, page) => listAssignedTasks(database, assignee, page),
   }
 }
 
@@ -77,7 +85,7 @@ async function readDeals(database: Database, ids: readonly string[]): Promise<(D
   return ids.map((id) => found.get(id))
 }
 
-async function loadAll(database: Database, items: readonly LoadItem[]): Promise<Loaded[]> {
+async function loadAll(database: Pick<Reads, 'query'>, items: readonly LoadItem[]): Promise<Loaded[]> {
   const input = items.map(({ dealId, key, forCreation }, ordinal) => ({
     ordinal,
     deal_id: dealId ?? null,

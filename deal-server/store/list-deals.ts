@@ -6,7 +6,7 @@
  * single read, plus a read of the events since the first page.
  */
 import { and, inArray, not, or, type SQL, sql } from 'drizzle-orm'
-import type { Database, Parameter } from '../../shared/platform/database/database.ts'
+import type { Parameter, Reads } from '../../shared/platform/database/database.ts'
 import type { Page, Position } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEventType } from '../domain/events.ts'
@@ -81,7 +81,7 @@ interface ListedRow extends TimelineRow {
  * Reads a page of deals, see `DealReader.list`. A position has the sort key, the deal's id and, for a key that can
  * change, the snapshot of the walk.
  */
-export function listDeals(database: Database, list: DealList): Promise<Page<Deal>> {
+export function listDeals(database: Reads, list: DealList): Promise<Page<Deal>> {
   const { changes } = sortKeys[list.sort.by]
   return readMarkedPage(database, list.page, {
     read: (after) => readDeals(database, { ...list, page: { ...list.page, after } }),
@@ -90,8 +90,11 @@ export function listDeals(database: Database, list: DealList): Promise<Page<Deal
   })
 }
 
+/** True for a list whose cursors have the snapshot of the first page. */
+export const isWalk = ({ sort }: Pick<DealList, 'sort'>): boolean => sortKeys[sort.by].changes !== undefined
+
 /** The rows of a page. Those of a walk carry the snapshot of its first page. */
-async function readDeals(database: Database, { filter, sort, page }: DealList): Promise<ListedRow[]> {
+async function readDeals(database: Reads, { filter, sort, page }: DealList): Promise<ListedRow[]> {
   const { limit, after } = page
   const { changes } = sortKeys[sort.by]
   const snapshot = changes && (after?.[2] ?? undefined)
@@ -118,7 +121,7 @@ async function readDeals(database: Database, { filter, sort, page }: DealList): 
 const isFrequent = ({ filter: { status: _status, ...rest }, sort }: Pick<DealList, 'filter' | 'sort'>): boolean =>
   sort.by === 'createdAt' && Object.values(rest).every((condition) => condition === undefined)
 
-function runPrepared(database: Database, statement: { toSQL(): { sql: string; params: unknown[] } }) {
+function runPrepared(database: Reads, statement: { toSQL(): { sql: string; params: unknown[] } }) {
   const { sql: text, params } = statement.toSQL()
   return database.query<ListedRow>(text, params as Parameter[])
 }
@@ -134,15 +137,15 @@ const keysetOf = ({ by, descending }: DealSort, { key, id }: { key: SQL; id: SQL
 function listed({ filter, sort, page: { limit, after } }: DealList, snapshot: Position[number] | undefined): SQL {
   const { value, changes } = sortKeys[sort.by]
   const conditions = conditionsOf(filter)
-  const isWalk = changes !== undefined && snapshot !== undefined
+  const hasSnapshot = changes !== undefined && snapshot !== undefined
   // The planner never estimates an array as large. With an estimate above 200,000 rows it would search without a hash.
   const unchanged = sql`${deals.id} not in (select unnest(array(select deal_id from changed)))`
   const inPlace = readRanges(rangesOf(keysetOf(sort, { key: value, id: sql`${deals.id}` }), after), {
     limit,
     select: sql`select deals as deal, ${value} as key, ${deals.id} as id from ${deals}`,
-    conditions: isWalk ? [...conditions, unchanged] : conditions,
+    conditions: hasSnapshot ? [...conditions, unchanged] : conditions,
   })
-  if (!isWalk) return inPlace
+  if (!hasSnapshot) return inPlace
   const moved = rangesOf(keysetOf(sort, { key: sql`moved.key`, id: sql`moved.id` }), after)
   const placedAsBefore = sql`(select moved.deal, moved.key, moved.id from (
       select deals as deal, ${changes.before} as key, ${deals.id} as id

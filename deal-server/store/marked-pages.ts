@@ -3,7 +3,8 @@
  * elsewhere, so it is refused by name.
  */
 import { sql } from 'drizzle-orm'
-import type { Database } from '../../shared/platform/database/database.ts'
+import type { Reads } from '../../shared/platform/database/database.ts'
+import { isToken } from '../../shared/platform/database/log-position.ts'
 import { readTimeline, requireTimeline, timelineMark, timelineSql } from '../../shared/platform/database/timeline.ts'
 import { type Page, type PageRequest, type Position, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
@@ -32,21 +33,28 @@ const markForm = /^[0-9a-f]{12}$/
  * @throws ProblemError `outdated-cursor` for a position of another timeline; Unavailable on a standby
  */
 export async function readMarkedPage<Row extends TimelineRow, Item>(
-  database: Pick<Database, 'query'>,
-  { limit, after }: PageRequest,
+  database: Pick<Reads, 'query' | 'timeline'>,
+  { limit, after: given }: PageRequest,
   { read, item, position }: MarkedList<Row, Item>,
 ): Promise<Page<Item>> {
+  // What readers on replicas add (`fresh-reads.ts`) may reach a server without replicas.
+  const after = isToken(given?.at(-1)) ? given?.slice(0, -1) : given
   const mark = after?.at(-1)
   if (after && !(typeof mark === 'string' && markForm.test(mark))) throw outdated()
   const rows = await read(after?.slice(0, -1))
   if (after && timelineMark(await timelineOf(database, rows)) !== mark) throw outdated()
-  const positionOf = (row: Row): Position => [...position(row), timelineMark(requireTimeline(row.timeline))]
+  const positionOf = (row: Row): Position => [
+    ...position(row),
+    timelineMark(requireTimeline(row.timeline ?? database.timeline)),
+  ]
   return pageOfRows(rows, limit, { item, position: positionOf })
 }
 
 /** An empty page has no row to tell. */
-const timelineOf = async (database: Pick<Database, 'query'>, [first]: readonly TimelineRow[]): Promise<string> =>
-  first ? requireTimeline(first.timeline) : readTimeline(database)
+const timelineOf = async (
+  database: Pick<Reads, 'query' | 'timeline'>,
+  [first]: readonly TimelineRow[],
+): Promise<string> => database.timeline ?? (first ? requireTimeline(first.timeline) : readTimeline(database))
 
 function outdated(): ProblemError {
   const message = 'Another PostgreSQL server has taken over since the cursor was made: begin again without it.'

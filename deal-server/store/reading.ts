@@ -1,6 +1,6 @@
 /** Lists of commands, events and tasks, by Drizzle. They block no writes. */
 import { and, asc, eq, getTableColumns, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
-import type { Database } from '../../shared/platform/database/database.ts'
+import type { Reads } from '../../shared/platform/database/database.ts'
 import { requireTimeline } from '../../shared/platform/database/timeline.ts'
 import { timeOfId } from '../../shared/platform/ids.ts'
 import type { Page, PageRequest, Position } from '../../shared/platform/pagination.ts'
@@ -23,7 +23,7 @@ const commandOrder: Keyset = {
 }
 
 /** The commands of a deal that have an id, oldest first. */
-export function listCommands(database: Database, dealId: string, page: PageRequest): Promise<Page<CommandRecord>> {
+export function listCommands(database: Reads, dealId: string, page: PageRequest): Promise<Page<CommandRecord>> {
   const read = async (after: Position | undefined) => {
     const [range] = rangesOf(commandOrder, after)
     return database.drizzle
@@ -41,7 +41,7 @@ export function listCommands(database: Database, dealId: string, page: PageReque
 }
 
 /** The events of a deal, oldest first. */
-export function readHistory(database: Database, dealId: string, page: PageRequest): Promise<Page<StoredEvent>> {
+export function readHistory(database: Reads, dealId: string, page: PageRequest): Promise<Page<StoredEvent>> {
   const read = async (after: Position | undefined) =>
     database.drizzle
       .select({ ...getTableColumns(events), timeline: timelineColumn })
@@ -53,7 +53,7 @@ export function readHistory(database: Database, dealId: string, page: PageReques
     read,
     item: ({ data, occurredAt, timeline, ...row }) => ({
       ...row,
-      timeline: requireTimeline(timeline),
+      timeline: requireTimeline(timeline ?? database.timeline),
       data: data as Record<string, unknown>,
       occurredAt: new Date(occurredAt).toISOString(),
     }),
@@ -83,11 +83,7 @@ function belongsTo({ userId }: Assignee): SQL | undefined {
 }
 
 /** The open tasks of a user on deals that are not deleted: the most urgent first, tasks without a date last. */
-export function listAssignedTasks(
-  database: Database,
-  assignee: Assignee,
-  page: PageRequest,
-): Promise<Page<AssignedTask>> {
+export function listAssignedTasks(database: Reads, assignee: Assignee, page: PageRequest): Promise<Page<AssignedTask>> {
   return readMarkedPage(database, page, {
     read: (after) => readAssignedTasks(database, assignee, { ...page, after }),
     item: ({ task }) => ({ ...task, assignedAt: new Date(task.assignedAt ?? 0).toISOString() }),
@@ -95,7 +91,7 @@ export function listAssignedTasks(
   })
 }
 
-async function readAssignedTasks({ drizzle }: Database, assignee: Assignee, { limit, after }: PageRequest) {
+async function readAssignedTasks({ drizzle }: Reads, assignee: Assignee, { limit, after }: PageRequest) {
   const assigned = and(
     eq(sql`lower(${tasks.assigneeId} collate "C")`, assignee.username.toLowerCase()),
     belongsTo(assignee),

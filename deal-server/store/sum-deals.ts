@@ -4,7 +4,7 @@
  */
 import { and, type SQL, sql } from 'drizzle-orm'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
-import { type Database, TookTooLong } from '../../shared/platform/database/database.ts'
+import { type Reads, TookTooLong } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { DealCount, DealFilter, DealGroup, DealSummary, DealSummaryRequest, GroupKey } from '../queries/ports.ts'
 import { conditionsOf } from './deal-conditions.ts'
@@ -27,9 +27,11 @@ export interface DealSums {
   summarize(request: DealSummaryRequest): Promise<DealSummary>
 }
 
-/** Makes the counts and sums, one for each process. */
-export function createDealSums(database: Pick<Database, 'readWithin'>): DealSums {
-  const permits = new Permits(runningAtOnce)
+/** Permits of the counts and sums on one server, for a process. */
+export const sumPermits = (): Permits => new Permits(runningAtOnce)
+
+/** Makes the counts and sums. Those on one server share `permits`. */
+export function createDealSums(database: Pick<Reads, 'readWithin'>, permits = sumPermits()): DealSums {
   const limited = <Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]> =>
     permits.run(() => database.readWithin<Row>(statement, timeoutMs), {
       timeoutMs: longestWaitMs,

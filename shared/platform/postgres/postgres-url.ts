@@ -53,10 +53,32 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
   }
 }
 
+/** The forms of a URL of replicas. */
+export const replicaUrlForms =
+  'a URL beginning with postgres:// or postgresql:// whose hosts are standbys, several with commas between, without ' +
+  `pgbouncer and target_session_attrs, its sslmode, if any, one of ${sslModes.join(', ')}`
+
+/**
+ * Reads the URL of replicas: each host is one, and any state will do. A pooler is refused, which may send statements of
+ * one session to different servers. @throws TypeError that does not repeat `url`
+ */
+export function parseReplicaUrl(url: string): DatabaseAddress {
+  const address = parseDatabaseUrl(url)
+  if (address.isPooled || /[?&]target_session_attrs=/i.test(url)) {
+    throw new TypeError(`the URL of replicas must be ${replicaUrlForms}`)
+  }
+  return { ...address, target: 'any' }
+}
+
 /** True if `parseDatabaseUrl` accepts it. */
-export function isDatabaseUrl(url: string): boolean {
+export const isDatabaseUrl = (url: string): boolean => accepts(parseDatabaseUrl, url)
+
+/** True if `parseReplicaUrl` accepts it. */
+export const isReplicaUrl = (url: string): boolean => accepts(parseReplicaUrl, url)
+
+function accepts(parse: (url: string) => unknown, url: string): boolean {
   try {
-    parseDatabaseUrl(url)
+    parse(url)
     return true
   } catch {
     return false

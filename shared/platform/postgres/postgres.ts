@@ -10,12 +10,16 @@ import { frozenAfterMs, Liveness } from '../concurrency/liveness.ts'
 import {
   type Database,
   type Drizzle,
+  type LogPosition,
   type MaintenanceWork,
   type Parameter,
   parameterText,
+  type Reads,
 } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
+import { positionOfRow, primaryPositionSql } from '../database/log-position.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
+import { type Frame, framed, prepared } from './framed-session.ts'
 import type { PostgresClient } from './postgres-client.ts'
 import { adaptToDrizzle, drizzleOver } from './postgres-drizzle.ts'
 import { runExclusively, runExclusivelyIfFree } from './postgres-exclusive.ts'
@@ -23,7 +27,7 @@ import { requireSuitable } from './postgres-pooler.ts'
 import { PostgresServers } from './postgres-servers.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { SessionPool } from './postgres-session-pool.ts'
-import { parseDatabaseUrl } from './postgres-url.ts'
+import { type DatabaseAddress, parseDatabaseUrl } from './postgres-url.ts'
 import { maxWrites, type Pass, WriteGate } from './write-gate.ts'
 
 /** The sessions and the limits of a database. */
@@ -48,8 +52,18 @@ export interface PostgresOptions {
  * @throws TypeError when `url` is not the address of one PostgreSQL server, or of several of which one is the primary
  */
 export function openPostgres(url: string, options: PostgresOptions = {}): Database {
-  return new PostgresDatabase(new PostgresServers(parseDatabaseUrl(url)), options)
+  return openPostgresAt(parseDatabaseUrl(url), options)
 }
+
+/** A database whose reads can be framed. */
+export interface FramableDatabase extends Database {
+  /** Reads with `frame` on each statement. */
+  framedReads(frame: Frame): Reads
+}
+
+/** The same for an address that was read before. */
+export const openPostgresAt = (address: DatabaseAddress, options: PostgresOptions = {}): FramableDatabase =>
+  new PostgresDatabase(new PostgresServers(address), options)
 
 const probeIntervalMs = 250
 
@@ -60,13 +74,7 @@ const waitingSql = `select pid || ' ' || query_start as commit from pg_stat_acti
 /** Writes a record to the log of PostgreSQL, and nothing to a table. Every role may do so. */
 const probeSql = "select pg_logical_emit_message(true, 'keyhold', '')::text as position"
 
-/**
- * Without `simple: false`, postgres.js never prepares a statement that has no parameters. Its types do not have the
- * option.
- */
-const prepared = { prepare: true, simple: false }
-
-class PostgresDatabase implements Database {
+class PostgresDatabase implements FramableDatabase {
   readonly concurrentSessions = true
   readonly drizzle: Drizzle
   readonly #servers: PostgresServers
@@ -84,6 +92,8 @@ class PostgresDatabase implements Database {
   /** The session for probes. */
   #probeSession: PostgresSession | undefined
   #next = 0
+  /** Set when positions are followed. */
+  #position: Frame | undefined
 
   constructor(servers: PostgresServers, { pipelines = 4, sessions = 4, responseTimeoutMs = 5000 }: PostgresOptions) {
     this.#servers = servers
@@ -109,17 +119,36 @@ class PostgresDatabase implements Database {
     this.drizzle = drizzleOver((work) => this.#lend(this.#builders, work))
   }
 
-  async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
-    this.#availability.check()
-    const values = parameters.map(parameterText)
-    return this.#pipeline().run((client) => client.unsafe<Row[]>(text, values, prepared))
+  query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
+    return this.#query(text, parameters, this.#position)
   }
 
   readWithin<Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]> {
-    return this.drizzle.transaction(async (transaction) => {
-      await transaction.execute(sql.raw(`set local statement_timeout = ${timeoutMs}`))
-      return [...((await transaction.execute(statement)) as unknown as Row[])]
-    })
+    return readWithin(this.drizzle, statement, timeoutMs)
+  }
+
+  framedReads(frame: Frame): Reads {
+    // Each of these costs some objects of Drizzle: most reads need none.
+    let drizzle: Drizzle | undefined
+    const builder = () => {
+      drizzle ??= drizzleOver((work) => this.#lend(this.#builders, (session) => work(framed(session, frame))))
+      return drizzle
+    }
+    return {
+      get drizzle() {
+        return builder()
+      },
+      query: (text, parameters) => this.#query(text, parameters, frame),
+      readWithin: (statement, timeoutMs) => readWithin(builder(), statement, timeoutMs),
+    }
+  }
+
+  followPositions(note: (position: LogPosition) => void): void {
+    const noteRow: Frame['note'] = (row) => {
+      const position = positionOfRow(row)
+      if (position) note(position)
+    }
+    this.#position = { text: primaryPositionSql, isAround: false, note: noteRow }
   }
 
   write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
@@ -176,7 +205,19 @@ class PostgresDatabase implements Database {
 
   async #write<Row extends object>(text: string, parameters: readonly Parameter[]): Promise<Row[]> {
     const values = parameters.map(parameterText)
-    return this.#lend(this.#writers, (session) => session.run((client) => client.unsafe<Row[]>(text, values, prepared)))
+    return this.#lend(this.#writers, (session) =>
+      framed(session, this.#position).run((client) => client.unsafe<Row[]>(text, values, prepared)),
+    )
+  }
+
+  async #query<Row extends object>(
+    text: string,
+    parameters: readonly Parameter[] = [],
+    frame: Frame | undefined,
+  ): Promise<Row[]> {
+    this.#availability.check()
+    const values = parameters.map(parameterText)
+    return framed(this.#pipeline(), frame).run((client) => client.unsafe<Row[]>(text, values, prepared))
   }
 
   async #lend<Result>(pool: SessionPool, work: (session: PostgresSession) => Promise<Result>): Promise<Result> {
@@ -246,6 +287,12 @@ class PostgresDatabase implements Database {
     for (const session of [...this.#sessions]) session.giveUp(reason)
   }
 }
+
+const readWithin = <Row extends object>(drizzle: Drizzle, statement: SQL, timeoutMs: number): Promise<Row[]> =>
+  drizzle.transaction(async (transaction) => {
+    await transaction.execute(sql.raw(`set local statement_timeout = ${timeoutMs}`))
+    return [...((await transaction.execute(statement)) as unknown as Row[])]
+  })
 
 /**
  * Parameters are texts. postgres.js must not convert them, as it does with times, JSON and booleans, because of the

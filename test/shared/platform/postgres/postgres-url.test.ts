@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   isDatabaseUrl,
+  isReplicaUrl,
   isVerifiedDatabaseUrl,
   nameOf,
   parseDatabaseUrl,
+  parseReplicaUrl,
 } from '../../../../shared/platform/postgres/postgres-url.ts'
 
 const serversOf = (url: string) => parseDatabaseUrl(url).servers.map(nameOf)
@@ -35,6 +37,15 @@ describe('the URL of a database', () => {
       const url = `postgres://${hosts}/db?target_session_attrs=${target}`
       expect(parseDatabaseUrl(url)).toMatchObject({ target, driverUrl: 'postgres://localhost/db' })
     }
+  })
+
+  it('names replicas, of which any state will do, without a pooler and without a state that is looked for', () => {
+    expect(parseReplicaUrl('postgres://a:1,b/db?sslmode=require')).toMatchObject({ target: 'any', isPooled: false })
+    for (const parameter of ['pgbouncer=true', 'target_session_attrs=any', 'Target_Session_Attrs=primary']) {
+      expect(isReplicaUrl(`postgres://u:secret@a,b/db?${parameter}`)).toBe(false)
+      expect(() => parseReplicaUrl(`postgres://u:secret@a,b/db?${parameter}`)).toThrow(TypeError)
+    }
+    expect(isReplicaUrl('http://a/db')).toBe(false)
   })
 
   it('says whether a pooler stands between', () => {

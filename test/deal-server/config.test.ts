@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { readDealConfig } from '../../deal-server/config.ts'
+
+const problemsOf = (environment: Readonly<Record<string, string>>) =>
+  readDealConfig('together', environment).problems.filter(({ variable }) => variable === 'DEAL_READ_URL')
+
+describe('DEAL_READ_URL', () => {
+  it('needs a PostgreSQL server: the embedded database has no replicas', () => {
+    expect(problemsOf({ DEAL_READ_URL: 'postgres://a/deals' })).toEqual([
+      {
+        variable: 'DEAL_READ_URL',
+        expected: 'must not be set without DEAL_DATABASE_URL: the embedded database has no replicas',
+      },
+    ])
+    expect(problemsOf({ DEAL_READ_URL: 'postgres://a,b/deals', DEAL_DATABASE_URL: 'postgres://c/deals' })).toEqual([])
+  })
+
+  it('refuses a pooler, without a word of the password', () => {
+    const urls = {
+      DEAL_READ_URL: 'postgres://u:secret@a/deals?pgbouncer=true',
+      DEAL_DATABASE_URL: 'postgres://c/deals',
+    }
+    const problems = problemsOf(urls)
+    expect(problems.map(({ expected }) => expected)).toEqual([expect.stringContaining('without pgbouncer')])
+    expect(JSON.stringify(problems)).not.toContain('secret')
+  })
+})
