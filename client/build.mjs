@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 const here = fileURLToPath(new URL('.', import.meta.url))
 const dist = join(here, 'dist')
 const require = createRequire(import.meta.url)
-const maxBytes = 15_000
+const maxBytes = 15_500
 
 /** Packages whose types stand in ours. They go into the package, which then depends on nothing. */
 const typesOf = {

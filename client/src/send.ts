@@ -40,8 +40,6 @@ interface Repeatable {
   readonly body: Bytes | undefined
   readonly signal: AbortSignal | undefined
   readonly isStream: boolean
-  /** Its response does not say what it has written. */
-  readonly isBatch?: boolean
   /** True when it may run twice without doing more than once. */
   readonly isRepeatable: boolean
   readonly credential: Credential | undefined
@@ -56,7 +54,6 @@ const ownCredential =
 
 /** Routes of the deal server that take a command id. */
 const takesCommandId = /^\/(rest\/v\d+\/deals|commands?)(\/|$)/
-const takesBatches = /^\/commands\/?$/
 const hasCommandId = /\/commands\/[^/]+\/?$/
 const isSafe = (method: string): boolean => ['GET', 'HEAD', 'OPTIONS'].includes(method)
 
@@ -95,8 +92,7 @@ export class Sender {
     const isRepeatable = isCommand || isSafe(method) || method === 'PUT' || method === 'DELETE'
     const credential = hasOwn ? undefined : this.#options.credential
     const isCookie = credential?.isCookie ?? false
-    const isBatch = isCommand && method === 'POST' && takesBatches.test(path)
-    const plain = { server, method, url, headers, body, signal, isStream, isBatch, isRepeatable, credential, isCookie }
+    const plain = { server, method, url, headers, body, signal, isStream, isRepeatable, credential, isCookie }
     return this.#sendRepeatedly(plain)
   }
 
@@ -177,7 +173,7 @@ export class Sender {
   /** Sends a request once, and reads its whole answer, so that an answer that breaks off counts as lost. */
   async #sendOnce({ method, url, headers, body }: OutgoingRequest, plain: Repeatable): Promise<Response> {
     const { signal, isStream, isCookie } = plain
-    const note = plain.server === 'deal' ? this.#seen.begin(headers) : () => {}
+    const note = this.#seen.begin(headers)
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new Error('no answer in time')), this.#options.timeoutMs ?? 30_000)
     const init: RequestInit = {
@@ -188,11 +184,10 @@ export class Sender {
     try {
       const response = await this.#fetch(url.href, init)
       if (response.status === 0) throw new TypeError('The server redirects.')
-      if (isStream && response.ok) return this.#seen.forgetting(response)
-      const copy = await copyOf(response)
-      if (plain.isBatch) this.#seen.forget()
-      note(copy)
-      return copy
+      const isOpen = isStream && response.ok
+      const answer = isOpen ? response : await copyOf(response)
+      note(answer, isOpen)
+      return answer
     } catch (error) {
       signal?.throwIfAborted()
       throw new Lost(late.signal.reason ?? error)

@@ -5,7 +5,7 @@ import { schemeNames } from '../../shared/protocol/authentication/scheme.ts'
 import { schemeClients } from '../support/clients/scheme-clients/index.ts'
 import { openSender, type SendWith } from '../support/clients/scheme-clients/send-with.ts'
 import { attributeUseCases, styleClients } from '../support/clients/style-clients.ts'
-import { describeOnce } from '../support/stores/backends.ts'
+import { describeBackends } from '../support/stores/backends.ts'
 import { storedDeals } from '../support/stores/stored-deals.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 import { dealStates, isProblemCode, type TableRow, transitionTable } from '../support/worlds/transition-table.ts'
@@ -50,7 +50,7 @@ const queries = (dealId: string): readonly string[] => [
   ...[`/query/Deal/${dealId}`, '/query/Deals/open', '/query/AssignedTask/alice', `/query/DealHistory/${dealId}`],
 ]
 
-describeOnce('every use case in every style under every scheme', (openBackend) => {
+describeBackends('every use case in every style under every scheme', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     stored = storedDeals(stack.database)

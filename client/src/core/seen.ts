@@ -5,42 +5,27 @@
 
 const field = 'keyhold-seen'
 
-/** The part of a token that names the database. */
-const databaseOf = (token: string): string => token.slice(token.lastIndexOf('.') + 1)
-
 /** The memory of one client. */
 export class Seen {
-  #token: string | undefined
-  /** Grows when something was shown that no token is known of. */
+  /** Empty: the next read goes to the primary. */
+  #token = ''
+  /** Grows with each response that has no token. */
   #round = 0
 
   /** Adds the token to a request, and gives the function for its response. */
-  begin(headers: Headers): (response: Response) => void {
+  begin(headers: Headers): (response: Response, isStream: boolean) => void {
     const round = this.#round
-    if (this.#token !== undefined) headers.set(field, this.#token)
-    return ({ headers: answered }) => {
-      const token = answered.get(field)
-      if (token === null || round !== this.#round) return
-      const held = this.#token
-      if (held === undefined || databaseOf(held) !== databaseOf(token) || held < token) this.#token = token
+    if (this.#token) headers.set(field, this.#token)
+    return (response, isStream) => {
+      const token = response.headers.get(field)
+      if (isStream || !token) {
+        // A batch has written, without a token. Events go on to show something: Infinity ends the memory.
+        this.#token = ''
+        this.#round += isStream ? Number.POSITIVE_INFINITY : 1
+      } else if (round === this.#round && round < Number.POSITIVE_INFINITY && token > this.#token) {
+        // Tokens of one database are ordered as texts. One of another database leads to the primary.
+        this.#token = token
+      }
     }
-  }
-
-  /** Batches and events show or change something without a token: what follows is read on the primary. */
-  forget(): void {
-    this.#token = undefined
-    this.#round += 1
-  }
-
-  /** The response, whose pieces are all forgotten about. */
-  forgetting(response: Response): Response {
-    const { status, headers, body } = response
-    const pieces = new TransformStream<Uint8Array, Uint8Array>({
-      transform: (piece, next) => {
-        this.forget()
-        next.enqueue(piece)
-      },
-    })
-    return body === null ? response : new Response(body.pipeThrough(pieces), { status, headers })
   }
 }
