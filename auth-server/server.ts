@@ -23,6 +23,7 @@ import { createLoginThrottle } from '../shared/protocol/login-throttle/count-att
 import { observeServer } from '../shared/protocol/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
+import { createMachinePairLimit } from './api-keys/pair-limit.ts'
 import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
 import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
@@ -125,7 +126,7 @@ type Parts = ReturnType<typeof createParts>
 
 /** Creates the services of the server, without HTTP. */
 function createParts(config: AuthConfig, resources: AuthResources & { readonly metrics: Metrics }) {
-  const { database, cache, clock, ids, log, keyRing, metrics } = resources
+  const { database, cache, clock, ids, keyRing, metrics, log, machine = {} } = resources
   const { secondFactorRoles } = config
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
@@ -138,6 +139,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     secrets: resources.serviceSecrets,
   })
   const publisher = openPublisher(config, resources)
+  const pairs = { pairsPerMinute: config.rsaPairsPerMinute }
   const tokens = createTokens(config, { keyRing, secretsKeys, clock, ids })
   const principals = createPrincipalReader({ database, clock, secondFactorRoles })
   const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
@@ -153,7 +155,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     users: createUsers(common),
     passwordResets: createPasswordResets(common),
     digestSecrets: createDigestSecrets(common),
-    apiKeys: createApiKeys({ ...common, pairsPerMinute: config.rsaPairsPerMinute }),
+    apiKeys: createApiKeys({ ...common, ...pairs, countPair: createMachinePairLimit(machine, { clock, ...pairs }) }),
     logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors })),
     principal: principals.record,
     rolesOf: principals.roles,

@@ -45,7 +45,7 @@ import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
 import { resourceMetadataRoute } from './http/resource-metadata.ts'
-import { serveWorkers, wakeUpsByPrimary, webhookChanged } from './machine.ts'
+import { acquireByPrimary, serveWorkers, wakeUpsByPrimary, webhookChanged } from './machine.ts'
 import { createDealAuthentication } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
@@ -96,11 +96,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
   const { refusalReports, changeReports } = createReports(authClient, resources)
   const { authenticate, recheck } = createDealAuthentication(config, {
-    database,
-    cache,
-    clock,
-    ids,
-    ...followed,
+    ...{ database, cache, clock, ids, ...followed },
     withPermit,
     noteRefusal: refusalReports.note,
     serviceSecret,
@@ -143,10 +139,9 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     log,
   })
   const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
-  if (machine.primary) serveWorkers(machine.primary, { wakeUps, webhooks })
-  const isOfMachine = machine.worker === undefined
-  const followers = { authClient, keys, feed, wakeUps, refusalReports, changeReports, webhooks }
-  const parts = { ...followers, housekeeping, searchIndex, isOfMachine }
+  serveWorkers(machine, { wakeUps, webhooks, events })
+  const background = { wakeUps, housekeeping, searchIndex, webhooks, isOfMachine: machine.worker === undefined }
+  const parts = { ...followed, ...background, refusalReports, changeReports }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
 
@@ -208,7 +203,8 @@ function createLiveEvents(
   { cache, clock, ids, log: logger, eventStreams: others, machine }: DealResources,
   { feed, eventLog, webhooks }: LiveEventsParts,
 ) {
-  const ports = { log: eventLog, represent: representEvent, clock, logger }
+  const acquire = machine?.worker && acquireByPrimary(machine.worker)
+  const ports = { log: eventLog, represent: representEvent, clock, logger, acquire }
   const events = createEventStreams(ports, { ...eventStreams, ...others })
   const onWakeUp = () => {
     events.wakeUp()

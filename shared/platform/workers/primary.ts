@@ -11,7 +11,7 @@ import { listenOn } from '../http/server/listen.ts'
 import type { Log } from '../log/log.ts'
 import { OperatorError } from '../operator-error.ts'
 import { type Call, Channel, type Hear, type News } from './channel.ts'
-import { connectionNews, drainingNews, endNews, readyNews } from './worker.ts'
+import { connectionNews, drainingNews, endNews, readyNews, takenNews } from './worker.ts'
 
 /** The place and the number of workers. */
 export interface PrimaryOptions {
@@ -33,6 +33,8 @@ interface Running extends Member {
   readonly process: ClusterWorker
   readonly ready: Promise<boolean>
   readonly ended: Promise<void>
+  /** Connections on their way to it, by their numbers. */
+  readonly handed: Map<number, Socket>
   state: 'starting' | 'ready' | 'ending'
 }
 
@@ -56,6 +58,7 @@ export class Workers {
   /** Connections that wait while no worker is ready. */
   #waiting: Socket[] = []
   #turn = 0
+  #lastConnection = 0
   #deadStarts = 0
   #isEnding = false
   #restart: Promise<void> | undefined
@@ -171,11 +174,13 @@ export class Workers {
     })
     const member: Running = {
       ...{ number: child.id, channel, process: child, state: 'starting', ready: isReady },
+      handed: new Map(),
       ended: once(child, 'exit').then(() => undefined),
     }
     this.#members.set(child.id, member)
     for (const listener of this.#joining) listener(member)
     channel.hear(readyNews, () => this.#onReady(member))
+    channel.hear(takenNews, (connection) => this.#onTaken(member, connection))
     child.once('exit', (code, signal) => this.#onExit(member, signal ?? `exit code ${code}`))
     return member
   }
@@ -212,6 +217,8 @@ export class Workers {
     member.state = 'ending'
     this.#members.delete(member.number)
     for (const listener of this.#leaving) listener(member)
+    // It has read nothing of these.
+    for (const socket of member.handed.values()) this.#hand(socket)
     if (state === 'ending' || this.#isEnding) return
     this.#options.log.error({ worker: member.number, reason }, 'A worker died; it is replaced')
     // One that was starting is replaced by who waits for it.
@@ -227,10 +234,15 @@ export class Workers {
       else socket.destroy()
       return
     }
-    // Node.js closes this process's handle once the worker has the connection.
-    void member.channel.tell(connectionNews, undefined, socket).then((isTaken) => {
-      if (!isTaken) socket.destroy()
-    })
+    this.#lastConnection += 1
+    member.handed.set(this.#lastConnection, socket)
+    void member.channel.tell(connectionNews, this.#lastConnection, socket)
+  }
+
+  /** The worker has the connection: only now this process closes its own handle of it. */
+  #onTaken(member: Running, connection: number): void {
+    member.handed.get(connection)?.destroy()
+    member.handed.delete(connection)
   }
 
   async #end(member: Running): Promise<void> {
@@ -249,7 +261,7 @@ const executionOf = (file: string) =>
 const lineTo = (child: ClusterWorker) => ({
   send: (message: object, socket: Socket | undefined, onSent: (error: Error | null) => void) => {
     if (!child.isConnected()) onSent(new Error('the worker has ended'))
-    else child.process.send(message, socket, {}, onSent)
+    else child.process.send(message, socket, { keepOpen: true }, onSent)
   },
   onMessage: (listener: (message: unknown, socket: unknown) => void) => void child.process.on('message', listener),
   onClose: (listener: () => void) => void child.process.on('disconnect', listener),

@@ -3,8 +3,10 @@ import cluster from 'node:cluster'
 import { Socket } from 'node:net'
 import { Channel, defineNews } from './channel.ts'
 
-/** A connection that the primary process has accepted. */
-export const connectionNews = defineNews<undefined>('connection')
+/** A connection that the primary process has accepted, and its number. */
+export const connectionNews = defineNews<number>('connection')
+/** The worker has this connection, and has read nothing of it before it says so. */
+export const takenNews = defineNews<number>('taken')
 /** The worker serves. */
 export const readyNews = defineNews<undefined>('ready')
 /** The worker is about to end: `/readyz` says so. */
@@ -39,7 +41,8 @@ export function thisWorker(): Worker | undefined {
     number: worker.id,
     channel,
     onConnection: (take) =>
-      channel.hear(connectionNews, (_value, _delayMs, socket) => {
+      channel.hear(connectionNews, (connection, _delayMs, socket) => {
+        void channel.tell(takenNews, connection)
         // The client may have closed it on its way.
         if (socket instanceof Socket) take(socket)
       }),
