@@ -23,6 +23,7 @@ import {
   missingSettings,
   sharedConfig,
   sharedPort,
+  workersWithoutServices,
 } from '../shared/protocol/settings/common-settings.ts'
 import { allRoles, effectiveRights, isRole, type Role } from './users/rights.ts'
 
@@ -129,6 +130,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     ...missingSettings(mode, values, { AUTH_DATABASE_URL, REDIS_URL }),
     ...halfCertificate(values),
     ...sharedPort(['AUTH_PORT', values.AUTH_PORT], ['METRICS_PORT', values.METRICS_PORT]),
+    ...workersWithoutServices(mode, values),
     ...missingSecrets(values, { SERVICE_SECRET, SECRETS_KEY }),
   ]
   const shared = sharedConfig(values)
@@ -175,7 +177,7 @@ const operatorProblems = (operator: string | undefined): SettingProblem[] =>
 
 /** Reads the configuration of the operators' tool from the servers' settings: both use the same keys and lifetimes. */
 export function readOperatorConfig(environment: Readonly<Record<string, string | undefined>> = process.env) {
-  const { config, problems } = readAuthConfig('together', { ...environment, NODE_ENV: undefined })
+  const { config, problems } = readAuthConfig('together', { ...environment, NODE_ENV: undefined, WORKERS: undefined })
   const { values, problems: own } = readSettings(operatorSettings, environment)
   // Not trimmed: spaces around a password belong to it.
   const password = environment.KEYHOLD_ADMIN_PASSWORD || undefined

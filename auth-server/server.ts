@@ -15,6 +15,7 @@ import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
+import type { MachineRole } from '../shared/platform/workers/role.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { createSessionCookie } from '../shared/protocol/authentication/session/session-cookie.ts'
@@ -22,6 +23,7 @@ import { createLoginThrottle } from '../shared/protocol/login-throttle/count-att
 import { observeServer } from '../shared/protocol/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
+import { createMachinePairLimit } from './api-keys/pair-limit.ts'
 import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
 import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
@@ -45,8 +47,9 @@ import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { createDigestSecrets } from './users/digest-secrets.ts'
 import { createPasswordResets } from './users/password-resets.ts'
-import { createPrincipalPublisher } from './users/principal-publisher.ts'
+import { createPrincipalPublisher, type PrincipalPublisher } from './users/principal-publisher.ts'
 import { createPrincipalReader } from './users/principal-reader.ts'
+import { createPublisherOfWorker, publishForWorkers } from './users/publish-by-primary.ts'
 import { announceSecondFactorRoles } from './users/second-factor-demand.ts'
 import { createUsers } from './users/users.ts'
 
@@ -64,6 +67,8 @@ export interface AuthResources {
   readonly tracing?: Tracing | undefined
   /** Tells whether the process is shutting down. */
   readonly draining?: Pick<Draining, 'hasBegun'>
+  /** The part of this process among several of one server. Alone without it. */
+  readonly machine?: MachineRole
   /** All accepted values of SERVICE_SECRET. */
   readonly serviceSecrets: readonly string[]
   /** SECRETS_KEY: the first key encrypts, all keys decrypt. */
@@ -102,8 +107,9 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
   })
   const start = () => {
     publisher.start()
-    housekeeping.start()
     audit.start()
+    if (given.machine?.worker) return
+    housekeeping.start()
     keyOperations.start()
   }
   const stop = async () => {
@@ -120,7 +126,7 @@ type Parts = ReturnType<typeof createParts>
 
 /** Creates the services of the server, without HTTP. */
 function createParts(config: AuthConfig, resources: AuthResources & { readonly metrics: Metrics }) {
-  const { database, cache, clock, ids, log, keyRing, metrics } = resources
+  const { database, cache, clock, ids, keyRing, metrics, log, machine = {} } = resources
   const { secondFactorRoles } = config
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
@@ -132,9 +138,8 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     limits: config.loginFailures,
     secrets: resources.serviceSecrets,
   })
-  const publishedKeys = () => keyRing.publishedKeys()
-  const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys, secondFactorRoles })
-  keyRing.onChange(() => void publisher.publish())
+  const publisher = openPublisher(config, resources)
+  const pairs = { pairsPerMinute: config.rsaPairsPerMinute }
   const tokens = createTokens(config, { keyRing, secretsKeys, clock, ids })
   const principals = createPrincipalReader({ database, clock, secondFactorRoles })
   const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
@@ -150,11 +155,22 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     users: createUsers(common),
     passwordResets: createPasswordResets(common),
     digestSecrets: createDigestSecrets(common),
-    apiKeys: createApiKeys({ ...common, pairsPerMinute: config.rsaPairsPerMinute }),
+    apiKeys: createApiKeys({ ...common, ...pairs, countPair: createMachinePairLimit(machine, { clock, ...pairs }) }),
     logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors })),
     principal: principals.record,
     rolesOf: principals.roles,
   }
+}
+
+/** The publisher of this process. In a worker it asks the primary process. */
+function openPublisher({ secondFactorRoles }: AuthConfig, resources: AuthResources): PrincipalPublisher {
+  const { database, cache, clock, log, keyRing, machine } = resources
+  if (machine?.worker) return createPublisherOfWorker(machine.worker, log)
+  const publishedKeys = () => keyRing.publishedKeys()
+  const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys, secondFactorRoles })
+  keyRing.onChange(() => void publisher.publish())
+  if (machine?.primary) publishForWorkers(machine.primary, publisher)
+  return publisher
 }
 
 /** Gathers the services that the public endpoints use. */

@@ -24,6 +24,7 @@ import {
   missingSettings,
   sharedConfig,
   sharedPort,
+  workersWithoutServices,
 } from '../shared/protocol/settings/common-settings.ts'
 import { currencyExponents } from './domain/currency.ts'
 import { standardRetriesMs } from './webhooks/back-off.ts'
@@ -92,6 +93,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
       : []),
     ...halfCertificate(values),
     ...sharedPort(['DEAL_PORT', values.DEAL_PORT], ['METRICS_PORT', values.METRICS_PORT]),
+    ...workersWithoutServices(mode, values),
     ...missingSecrets(values, { SERVICE_SECRET }),
   ]
   const { WEBHOOK_RETRY_SECONDS: pauses } = values

@@ -87,7 +87,7 @@ export function observeDealServer(metrics: Metrics, { keys, feed, events, webhoo
     'deal',
     () => (feed ? [{ value: feed.ageMs() / 1000 }] : []),
   )
-  metrics.gauge({ name: 'event_streams', help: 'Streams of events that are open.' }, 'deal', () => [
+  metrics.gauge({ name: 'event_streams', help: 'Streams of events that are open.', together: 'sum' }, 'deal', () => [
     { value: events.health().streams },
   ])
   metrics.gauge(

@@ -19,6 +19,7 @@ import type { Replica } from '../shared/platform/postgres/replicas.ts'
 import { Unavailable } from '../shared/platform/problems/errors.ts'
 import { projectVersion } from '../shared/platform/project-folder.ts'
 import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
+import type { MachineRole } from '../shared/platform/workers/role.ts'
 import type { Principals } from '../shared/protocol/authentication/authenticate.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
@@ -45,6 +46,7 @@ import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
 import { resourceMetadataRoute } from './http/resource-metadata.ts'
+import { acquireByPrimary, serveWorkers, wakeUpsByPrimary, webhookChanged } from './machine.ts'
 import type { DealReader } from './queries/ports.ts'
 import { createDealAuthentication } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
@@ -75,6 +77,8 @@ export interface DealResources {
   readonly tracing?: Tracing | undefined
   /** Shows that the process is about to end. */
   readonly draining?: Pick<Draining, 'hasBegun'>
+  /** The part of this process among several of one server. Alone without it. */
+  readonly machine?: MachineRole
   /** The current SERVICE_SECRET. */
   readonly serviceSecret: string
   readonly fetch?: typeof globalThis.fetch
@@ -90,18 +94,14 @@ const useCaseNames = commands.map(({ name }) => name)
 export function createDealServer(config: DealConfig, given: DealResources) {
   const resources = traced(given)
   const step = stepsOf(given.tracing)
-  const { database, cache, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
+  const { database, cache, clock, ids, log, serviceSecret, metrics = createMetrics(), machine = {} } = resources
   const serviceSecrets = config.serviceSecrets ?? [serviceSecret]
   const followed = followAuthServer(config, resources)
   const { authClient, keys, feed, principals } = followed
   const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
   const { refusalReports, changeReports } = createReports(authClient, resources)
   const { authenticate, recheck } = createDealAuthentication(config, {
-    database,
-    cache,
-    clock,
-    ids,
-    ...followed,
+    ...{ database, cache, clock, ids, ...followed },
     withPermit,
     noteRefusal: refusalReports.note,
     serviceSecret,
@@ -144,7 +144,9 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     log,
   })
   const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
-  const parts = { authClient, keys, feed, wakeUps, housekeeping, refusalReports, changeReports, searchIndex, webhooks }
+  serveWorkers(machine, { wakeUps, webhooks, events })
+  const background = { wakeUps, housekeeping, searchIndex, webhooks, isOfMachine: machine.worker === undefined }
+  const parts = { ...followed, ...background, refusalReports, changeReports }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
 
@@ -172,12 +174,23 @@ interface Parts {
   readonly changeReports: ChangeReports
   readonly searchIndex: BackgroundIndex
   readonly webhooks: Webhooks
+  /** True in the one process of this server that works on what all requests share. */
+  readonly isOfMachine: boolean
 }
 
 /** Starts to follow the auth server: its keys and the change feed. Does not wait for an auth server that is down. */
-async function startParts({ feed, keys, wakeUps, housekeeping, searchIndex, webhooks }: Parts): Promise<void> {
+async function startParts({
+  feed,
+  keys,
+  wakeUps,
+  housekeeping,
+  searchIndex,
+  webhooks,
+  ...parts
+}: Parts): Promise<void> {
   await Promise.all([feed.start(), keys.refresh(), wakeUps.start()])
   keys.start()
+  if (!parts.isOfMachine) return
   housekeeping.start()
   searchIndex.start()
   webhooks.start()
@@ -199,16 +212,18 @@ async function stopParts({ authClient, keys, feed, wakeUps, housekeeping, ...par
 /** The event streams, and the wake-ups between deal servers. */
 function createLiveEvents(
   { eventStreams }: Pick<DealConfig, 'eventStreams'>,
-  { cache, clock, ids, log: logger, eventStreams: others }: DealResources,
+  { cache, clock, ids, log: logger, eventStreams: others, machine }: DealResources,
   { feed, eventLog, webhooks }: LiveEventsParts,
 ) {
-  const ports = { log: eventLog, represent: representEvent, clock, logger }
+  const acquire = machine?.worker && acquireByPrimary(machine.worker)
+  const ports = { log: eventLog, represent: representEvent, clock, logger, acquire }
   const events = createEventStreams(ports, { ...eventStreams, ...others })
   const onWakeUp = () => {
     events.wakeUp()
     webhooks.wakeUp()
   }
-  const wakeUps = createWakeUps({ cache, ids, instanceId: () => feed.instanceId(), onWakeUp })
+  const sent = machine?.worker ? wakeUpsByPrimary(cache, machine.worker) : cache
+  const wakeUps = createWakeUps({ cache: sent, ids, instanceId: () => feed.instanceId(), onWakeUp })
   return { events, wakeUps }
 }
 
@@ -229,7 +244,7 @@ interface WebhookParts {
 
 function openWebhooks(
   config: Pick<DealConfig, 'webhooks'>,
-  { database, clock, ids, log: logger, webhooks: tuning, tracing }: DealResources,
+  { database, clock, ids, log: logger, webhooks: tuning, tracing, machine }: DealResources,
   { authClient, principals, eventLog, metrics, serviceSecrets }: WebhookParts,
 ): Webhooks {
   const report = async (pauses: readonly UnreportedPause[]) => {
@@ -241,6 +256,7 @@ function openWebhooks(
       ...{ store: createWebhookStore(database), work: createWebhookWork(database), log: eventLog, principals, report },
       ...{ restoring: restoreDeal.right, represent: representEvent, serviceSecrets, clock, ids, logger },
       tracePost: tracing && ((post) => tracing.post(post)),
+      ...(machine?.worker && { onChange: webhookChanged(machine.worker) }),
       ...{ userAgent: `Keyhold/${projectVersion()}`, onAttempt: countDeliveries(metrics) },
     },
     config.webhooks,

@@ -8,7 +8,7 @@ import { countExpiringSoon, listApiKeys, type OfOwner, readApiKey } from './api-
 import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-api-keys.ts'
 import { createReadMaterial, hasSecret } from './key-material.ts'
 import { createKeepForTokens, createNoteUse } from './key-use.ts'
-import { createPairLimit } from './pair-limit.ts'
+import { type CountPair, createPairLimit } from './pair-limit.ts'
 import { rotateApiKey } from './rotate-api-key.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
 
@@ -61,6 +61,8 @@ export interface ApiKeysForCallers extends Omit<ApiKeys, 'create'> {
 export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'> {
   /** How many RSA pairs are made for one user in a minute at most. */
   readonly pairsPerMinute: number
+  /** Counts pairs in another process; in this one when left out. */
+  readonly countPair?: CountPair | undefined
   readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
 }
 
@@ -68,12 +70,12 @@ export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'
 export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const { database, publisher } = ports
   const changing = { ...ports, generateRsaPair: createRsaGenerator() }
-  const countPair = createPairLimit(ports)
+  const { countPair = createPairLimit(ports) } = ports
   const material = createReadMaterial(ports)
   return {
     refuseImpossible: (request) => refuseImpossible(request, ports.clock.now()),
     create: async (request, grantor) => {
-      if (grantor && request.kind === 'rsa' && request.publicKeyPem === undefined) countPair(grantor.userId)
+      if (grantor && request.kind === 'rsa' && request.publicKeyPem === undefined) await countPair(grantor.userId)
       return whenPublished(publisher, insertApiKey(changing, request, grantor))
     },
     list: (page) => listApiKeys(database, page),
@@ -84,7 +86,7 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
         rotation.publicKeyPem === undefined &&
         (await readApiKey(database.drizzle, id, owner)).kind === 'rsa'
       ) {
-        countPair(grantor.userId)
+        await countPair(grantor.userId)
       }
       return whenPublished(publisher, rotateApiKey(changing, { id, owner, grantor }, rotation))
     },

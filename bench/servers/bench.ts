@@ -3,7 +3,7 @@ import type { Carry, Cycle } from '../load/connection.ts'
 import { type Load, startLoad } from '../load/load.ts'
 import type { CpuTimes, Subject, Turn } from '../runner/compare.ts'
 import type { Settings } from '../runner/settings.ts'
-import { cpuOfProcess } from '../servers/cpu-time.ts'
+import { cpuOfFamily } from '../servers/cpu-time.ts'
 import { makeDeals, newDealsOf } from '../servers/deals.ts'
 import { type Environment, openEnvironment } from '../servers/environment.ts'
 import { build, type Keyhold, startKeyhold } from '../servers/keyhold.ts'
@@ -99,7 +99,7 @@ export function cyclesOf(
 export function cpuSoFar({ environment: { services } }: Bench, server?: Running): CpuTimes {
   const { postgres, redis } = services.cpu()
   return {
-    ...(server && { server: cpuOfProcess(server.pid) }),
+    ...(server && { server: cpuOfFamily(server.pid) }),
     ...(postgres !== undefined && { postgres }),
     ...(redis !== undefined && { redis }),
   }

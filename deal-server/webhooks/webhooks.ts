@@ -43,6 +43,8 @@ export interface WebhooksPorts {
   readonly ids: Pick<IdSource, 'uuid'>
   readonly logger: Pick<Log, 'warn' | 'info'>
   readonly onAttempt: (attempt: Attempt) => void
+  /** Called when a webhook was changed here; looks for the change when left out. */
+  readonly onChange?: () => void
 }
 
 /** What tests set otherwise. */
@@ -56,6 +58,8 @@ export interface WebhookTuning extends Partial<Omit<DispatcherOptions, 'owner'>>
 /** The webhooks of one server. */
 export interface Webhooks extends Pick<Dispatcher, 'wakeUp' | 'health'> {
   readonly management: WebhookManagement
+  /** Looks for webhooks that were changed. */
+  look(): void
   start(): void
   stop(): Promise<void>
 }
@@ -84,11 +88,13 @@ export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuni
     { ...dispatcherDefaults, retriesMs: config.retriesMs, ...others, owner: ids.uuid() },
   )
   const { allowedNetworks } = config
-  const onChange = () => void dispatcher.look()
+  const look = () => void dispatcher.look()
+  const { onChange = look } = ports
   return {
     management: createWebhookManagement({
       ...{ store, log, secrets, deliver: attempt, allowedNetworks, restoring, clock, ids, onChange },
     }),
+    look,
     wakeUp: () => dispatcher.wakeUp(),
     health: () => dispatcher.health(),
     start: () => {

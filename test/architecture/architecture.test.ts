@@ -52,6 +52,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   'deal-server/deal-metrics.ts': [
     ...['deal-server/auth-client', 'deal-server/commands', 'deal-server/events', 'deal-server/webhooks', 'shared'],
   ],
+  'deal-server/machine.ts': ['deal-server/events', 'deal-server/webhooks', 'shared'],
   'deal-server/traced-parts.ts': ['deal-server/commands', 'deal-server/http', 'shared'],
   'deal-server/schemes.ts': ['deal-server', 'shared', '*'],
   'deal-server/demo-deals.ts': ['deal-server/commands', 'deal-server/queries', 'deal-server/use-cases', 'shared'],

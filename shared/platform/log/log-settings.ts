@@ -6,4 +6,6 @@ export interface LogSettings {
   readonly level: (typeof logLevels)[number]
   /** Undefined: pretty on a terminal, JSON lines elsewhere. */
   readonly format: 'json' | 'pretty' | undefined
+  /** The number of the worker, which all its lines have. */
+  readonly worker?: number | undefined
 }

@@ -38,7 +38,7 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
     {
       level: settings.level,
       timestamp: createTimestamp(),
-      base: null,
+      base: settings.worker === undefined ? null : { worker: settings.worker },
       hooks: { streamWrite: withoutSecrets },
       serializers: { err: serializeError },
     },

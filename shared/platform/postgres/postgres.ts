@@ -36,6 +36,8 @@ export interface PostgresOptions {
   readonly pipelines?: number
   /** The number of sessions for transactions, and of those for the query builder; 4 when left out. */
   readonly sessions?: number
+  /** The number of sessions for hot writes, and of writes at once; 4 when left out. */
+  readonly writes?: number
   /**
    * How long a session waits for an answer while other sessions get theirs, in milliseconds; 5,000 when left out. A
    * server that answers no session at all is taken for frozen after `frozenAfterMs`. PostgreSQL ends single statements
@@ -95,7 +97,8 @@ class PostgresDatabase implements FramableDatabase {
   /** Set when positions are followed. */
   #position: Frame | undefined
 
-  constructor(servers: PostgresServers, { pipelines = 4, sessions = 4, responseTimeoutMs = 5000 }: PostgresOptions) {
+  constructor(servers: PostgresServers, options: PostgresOptions) {
+    const { pipelines = 4, sessions = 4, writes = maxWrites, responseTimeoutMs = 5000 } = options
     this.#servers = servers
     this.#responseTimeoutMs = responseTimeoutMs
     this.#pipelines = new Array(pipelines).fill(undefined)
@@ -110,8 +113,9 @@ class PostgresDatabase implements FramableDatabase {
       new SessionPool({ open, size, waitTimeoutMs: responseTimeoutMs })
     this.#builders = pool(sessions, () => this.#open(adaptToDrizzle))
     this.#transactions = pool(sessions, () => this.#open(adaptToDrizzle, { writes: true }))
-    this.#writers = pool(maxWrites, () => this.#open(prepareForHotStatements, { writes: true }))
+    this.#writers = pool(writes, () => this.#open(prepareForHotStatements, { writes: true }))
     this.#writes = new WriteGate({
+      writes,
       waitTimeoutMs: responseTimeoutMs,
       readWaiting: async () => (await this.query<{ commit: string }>(waitingSql)).map(({ commit }) => commit),
       probe: () => this.#write(probeSql, []),

@@ -29,15 +29,18 @@ export interface Replica {
   close(): Promise<void>
 }
 
-/** Of each standby: reads share the sessions of all of them. */
-const sessions = { pipelines: 2, sessions: 4 }
-
-/** Opens the standbys of `url`; none without one. They connect at their first use, and may be away. */
-export function openReplicas(url: string | undefined): Replica[] {
+/**
+ * Opens the standbys of `url`; none without one. They connect at their first use, and may be away. `sessions` is the
+ * number of sessions of the query builder at each of them; hot reads have half as many.
+ */
+export function openReplicas(url: string | undefined, sessions = 4): Replica[] {
   if (url === undefined) return []
   const address = parseReplicaUrl(url)
   return address.servers.map((server) =>
-    replicaOver(nameOf(server), openPostgresAt({ ...address, servers: [server] }, sessions)),
+    replicaOver(
+      nameOf(server),
+      openPostgresAt({ ...address, servers: [server] }, { pipelines: Math.ceil(sessions / 2), sessions }),
+    ),
   )
 }
 

@@ -13,6 +13,8 @@ import { Unavailable } from '../problems/errors.ts'
 
 /** What a gate asks of PostgreSQL. */
 export interface WriteGateOptions {
+  /** How many writes run at once; `maxWrites` when left out. */
+  readonly writes?: number
   /** How long a write waits for its turn, in milliseconds. */
   readonly waitTimeoutMs: number
   /** The commits that wait for a standby now. Each text stands for one commit and for no other one. */
@@ -48,7 +50,7 @@ export type Pass = <Result>(write: () => Promise<Result>) => Promise<Result>
 /** The gate of one database. */
 export class WriteGate {
   readonly #options: WriteGateOptions
-  readonly #places = new Permits(maxWrites)
+  readonly #places: Permits
   readonly #availability: Availability
   readonly #callers = new Set<(reason: Unavailable) => void>()
   /** The writes that run, with their ages in ticks. */
@@ -59,6 +61,7 @@ export class WriteGate {
   #isLooking = false
 
   constructor(options: WriteGateOptions) {
+    this.#places = new Permits(options.writes ?? maxWrites)
     this.#options = options
     this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
   }

@@ -95,6 +95,7 @@ export const commonSettings = {
     min: 1,
     max: 64,
   }),
+  WORKERS: integer('processes of a server that runs alone, on one port', { fallback: 1, min: 1, max: 64 }),
   CORS_ORIGINS: listOf('origins whose scripts may call with credentials', {
     expected: 'comma-separated origins such as https://app.example.com',
     fallback: [],
@@ -171,6 +172,7 @@ export function sharedConfig(values: CommonValues) {
       perAccountEverywhere: values.LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE,
     },
     hashConcurrency: values.HASH_CONCURRENCY,
+    workers: values.WORKERS,
     corsOrigins: values.CORS_ORIGINS,
     metricsPort: values.METRICS_PORT,
     drainSeconds: values.DRAIN_SECONDS,
@@ -193,6 +195,20 @@ export function missingSettings(
   return Object.entries(needed)
     .filter(([, value]) => value === undefined)
     .map(([variable]) => ({ variable, expected: `must be set ${because}` }))
+}
+
+/** A problem when several workers would have to share what is in the memory of one process. */
+export function workersWithoutServices(
+  mode: Mode,
+  { WORKERS, REDIS_URL }: Pick<CommonValues, 'WORKERS' | 'REDIS_URL'>,
+): SettingProblem[] {
+  if (WORKERS === 1) return []
+  if (mode === 'together') {
+    return [{ variable: 'WORKERS', expected: 'must be 1 under npm start, which runs both servers in one process' }]
+  }
+  return REDIS_URL === noRedis
+    ? [{ variable: 'WORKERS', expected: 'must be 1 without Redis, where attempts are counted in one process' }]
+    : []
 }
 
 /** A problem when only one of certificate and key is set. */

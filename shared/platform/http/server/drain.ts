@@ -54,6 +54,8 @@ export async function drain(
   const endUnused = setTimeout(() => setImmediate(() => destroyAll(connections, isUnused)), lastRequestMs)
   const cut = setTimeout(() => destroyAll(connections, () => true), graceMs)
   await closed
+  // A server does not count connections that another process has accepted for it.
+  await Promise.all([...connections].map(async (socket) => socket.closed || once(socket, 'close')))
   // Ends the timer that looks for connections without a request.
   server.close()
   clearTimeout(endUnused)

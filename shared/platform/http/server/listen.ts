@@ -37,6 +37,11 @@ export interface ListenOptions {
   readonly log: Log
   /** The certificate for HTTPS; plain HTTP without one. */
   readonly certificate?: Certificate | undefined
+  /**
+   * Where connections come from that another process has accepted. Without it the server listens itself. Gets the
+   * function that takes a connection.
+   */
+  readonly connections?: ((take: (socket: Socket) => void) => void) | undefined
 }
 
 /** A server that listens. */
@@ -78,8 +83,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     endSocket(socket, connectRefused, options)
   })
   const connections = trackConnections(server)
-  await listenOn(server, options)
-  const { port } = server.address() as AddressInfo
+  const port = await takeConnections(server, options)
   const stopWatching = certificate?.watch((pem) => secureServer?.setSecureContext({ ...tlsRules, ...pem }))
   return {
     port,
@@ -88,6 +92,23 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       return drain(server, { connections, streams }, drainOptions)
     },
   }
+}
+
+/** Begins to serve connections. Answers the port. @throws OperatorError when the system refuses to listen */
+async function takeConnections(server: NetServer, options: ListenOptions): Promise<number> {
+  const { connections, port } = options
+  if (!connections) {
+    await listenOn(server, options)
+    return (server.address() as AddressInfo).port
+  }
+  // With this event an HTTP server begins to look for requests that are too slow.
+  server.emit('listening')
+  connections((socket) => {
+    socket.allowHalfOpen = true
+    socket.setNoDelay(true)
+    server.emit('connection', socket)
+  })
+  return port
 }
 
 /** Resolves when `server` listens. @throws OperatorError that names the address */

@@ -1,0 +1,80 @@
+/** What the workers of a deal server leave to their primary process (docs/operations.md#workers). */
+import { type Channel, defineCall, defineNews } from '../shared/platform/workers/channel.ts'
+import type { Workers } from '../shared/platform/workers/primary.ts'
+import type { MachineRole } from '../shared/platform/workers/role.ts'
+import type { AcquireStream, EventStreams } from './events/event-streams.ts'
+import type { WakeUpPorts, WakeUps } from './events/wake-ups.ts'
+import type { Webhooks } from './webhooks/webhooks.ts'
+
+/** A worker wrote events. */
+const wakeUpCall = defineCall<undefined, void>('wake-up')
+/** A worker changed a webhook. */
+const webhookNews = defineNews<undefined>('webhook-changed')
+
+/** A worker opens a stream of this principal; the answer is the number of the stream. */
+const acquireCall = defineCall<string, number>('acquire-stream')
+/** The stream of this number has ended. */
+const releaseNews = defineNews<number>('release-stream')
+
+/** The parts of the primary process that serve its workers. */
+export interface PrimaryParts {
+  readonly wakeUps: Pick<WakeUps, 'send'>
+  readonly webhooks: Pick<Webhooks, 'look'>
+  readonly events: Pick<EventStreams, 'acquire'>
+}
+
+/** Serves the workers of a primary process. Does nothing in other processes. */
+export function serveWorkers({ primary }: MachineRole, { wakeUps, webhooks, events }: PrimaryParts): void {
+  if (!primary) return
+  primary.answer(wakeUpCall, () => wakeUps.send())
+  primary.hear(webhookNews, () => webhooks.look())
+  countStreams(primary, events)
+}
+
+/** Counts the streams of all workers together. Those of a worker that ends are released. */
+function countStreams(primary: Workers, events: Pick<EventStreams, 'acquire'>): void {
+  const open = new Map<number, { readonly worker: number; readonly release: () => void }>()
+  let last = 0
+  const end = (stream: number) => {
+    open.get(stream)?.release()
+    open.delete(stream)
+  }
+  primary.answer(acquireCall, async (principalId, { number: worker }) => {
+    const release = await events.acquire(principalId)
+    last += 1
+    open.set(last, { worker, release })
+    return last
+  })
+  primary.hear(releaseNews, end)
+  primary.onLeave(({ number }) => {
+    for (const [stream, { worker }] of [...open]) if (worker === number) end(stream)
+  })
+}
+
+/** Counts the streams of a worker in the primary process. */
+export const acquireByPrimary =
+  (channel: Channel): AcquireStream =>
+  async (principalId) => {
+    const stream = await channel.call(acquireCall, principalId)
+    let isOpen = true
+    return () => {
+      if (isOpen) void channel.tell(releaseNews, stream)
+      isOpen = false
+    }
+  }
+
+/** The cache for wake-ups of a worker: the primary process sends one message for all workers. */
+export const wakeUpsByPrimary = (
+  cache: Pick<WakeUpPorts['cache'], 'subscribe'>,
+  channel: Channel,
+): WakeUpPorts['cache'] => ({
+  subscribe: (name, listener) => cache.subscribe(name, listener),
+  moment: async () => '',
+  publish: async () => {
+    await channel.call(wakeUpCall, undefined)
+    return true
+  },
+})
+
+/** Tells the primary process, which delivers to webhooks, that one was changed. */
+export const webhookChanged = (channel: Channel) => (): void => void channel.tell(webhookNews, undefined)
