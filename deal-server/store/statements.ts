@@ -82,6 +82,18 @@ export const commitStatement = `
   )
   select id from written`
 
+/**
+ * What a commit that raised 23505 met, told by rows: names of constraints differ between the parts of a table. `$1`,
+ * `$2`: principal and command id, or nulls; `$3`: the deal; `$4`: whether it is a new one; `$5`: its first event.
+ */
+export const conflictStatement = `
+  select case
+    when exists (select from deals.commands where principal_id = $1::text and command_id = $2::text)
+      then 'command-taken'
+    when $4::text::boolean and exists (select from deals.deals where id = $3::text::uuid) then 'deal-exists'
+    when exists (select from deals.events where deal_id = $3::text::uuid and sequence >= $5::text::int)
+      then 'version-lost' end as conflict`
+
 /** `$1`: a command row. Returns a row unless the command id is taken. */
 export const keepCommandStatement = `
   insert into deals.commands select * from json_populate_record(null::deals.commands, $1::text::json)
