@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from 'drizzle-orm'
+import { getTableColumns, sql } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CommandKey, DealCommit } from '../../../deal-server/commands/ports.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
+import { deals, events, tasks } from '../../../deal-server/store/schema.ts'
 import { type Database, DatabaseError } from '../../../shared/platform/database/database.ts'
 import { type Backend, describeBackends } from '../../support/stores/backends.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
@@ -51,7 +53,16 @@ async function renameConstraints({ drizzle }: Database): Promise<void> {
   }
 }
 
-describeBackends('conflicts of commits, whatever constraints are called', (openBackend) => {
+/** The names in a list of columns, without those of their table. */
+const namesIn = (list = '') => Array.from(list.matchAll(/(?:\w\.)?(\w+)/g), ([, name]) => name)
+
+const columnsOf = (table: PgTable, without: readonly string[]) =>
+  Object.values(getTableColumns(table))
+    .map(({ name }) => name)
+    .filter((name) => !without.includes(name))
+    .sort()
+
+describeBackends('commits, whatever constraints are called', (openBackend) => {
   let backend: Backend
   let database: Database
   let store: DealStore
@@ -101,8 +112,8 @@ describeBackends('conflicts of commits, whatever constraints are called', (openB
 
   it('among commits at the same time, each has its own', async () => {
     const key = { principalId: randomUUID(), commandId: 'many' }
-    const deals = Array.from({ length: 8 }, () => newDeal())
-    const results = await Promise.all(deals.map((deal) => store.commit(commitOf(deal, { key }))))
+    const many = Array.from({ length: 8 }, () => newDeal())
+    const results = await Promise.all(many.map((deal) => store.commit(commitOf(deal, { key }))))
     expect(results.sort()).toEqual([...Array(7).fill('command-taken'), 'committed'])
   })
 
@@ -117,5 +128,20 @@ describeBackends('conflicts of commits, whatever constraints are called', (openB
     const refused = store.commit({ ...another, context: same.context })
     await expect(refused).rejects.toBeInstanceOf(DatabaseError)
     await expect(refused).rejects.toMatchObject({ sqlState: '23505' })
+  })
+
+  it('write every column: their function names those of the schema, values in the order of names', async () => {
+    const [row] = await database.query<{ text: string }>(
+      "select pg_get_functiondef('deals.commit(text, text, text, text)'::regprocedure) as text",
+    )
+    const text = row?.text ?? ''
+    const [, set, ofDeal] = /UPDATE deals\.deals d SET \(([^)]*)\) = \(\s*SELECT ([^()]*?)\s+FROM/.exec(text) ?? []
+    expect(namesIn(set).sort()).toEqual(columnsOf(deals, ['id']))
+    expect(namesIn(ofDeal)).toEqual(namesIn(set))
+    const [, into, ofEvent] = /INSERT INTO deals\.events \(([^)]*)\)\s*SELECT ([^()]*?)\s+FROM/.exec(text) ?? []
+    expect(namesIn(into).sort()).toEqual(columnsOf(events, ['position', 'xid', 'schema_version']))
+    expect(namesIn(ofEvent)).toEqual(namesIn(into))
+    const ofTask = Array.from(text.matchAll(/(\w+) = excluded\.\1\b/g), ([, name]) => name)
+    expect(ofTask.sort()).toEqual(columnsOf(tasks, ['deal_id', 'id']))
   })
 })
