@@ -2,7 +2,7 @@
  * The repository of deals in PostgreSQL. Loads and commits of concurrent callers are gathered: one statement for each
  * batch. Knows no HTTP.
  */
-import { type Database, type Reads, violates } from '../../shared/platform/database/database.ts'
+import { type Database, isDuplicate, type Reads } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
@@ -21,7 +21,13 @@ import {
   rowsOfTasks,
   type TaskRow,
 } from './rows.ts'
-import { commitStatement, keepCommandStatement, loadStatement, readDealsStatement } from './statements.ts'
+import {
+  commitStatement,
+  conflictStatement,
+  keepCommandStatement,
+  loadStatement,
+  readDealsStatement,
+} from './statements.ts'
 import { createDealSums, type DealSums } from './sum-deals.ts'
 
 /** The store of deals, for commands and queries. */
@@ -127,10 +133,22 @@ async function commitAll(database: Database, commits: readonly DealCommit[]): Pr
     const written = new Set(rows.map(({ id }) => id))
     return commits.map(({ deal }) => (written.has(deal.id) ? 'committed' : 'version-lost'))
   } catch (error) {
-    if (commits.length > 1) throw error
-    if (violates(error, 'commands_pkey')) return ['command-taken']
-    if (violates(error, 'deals_pkey')) return ['deal-exists']
-    if (violates(error, 'events_of_deal')) return ['version-lost']
-    throw error
+    const [commit, another] = commits
+    const conflict = commit && !another && isDuplicate(error) ? await conflictOf(database, commit) : undefined
+    if (conflict === undefined) throw error
+    return [conflict]
   }
+}
+
+/** What a commit met that PostgreSQL refused as a duplicate; undefined when no row explains the refusal. */
+async function conflictOf(database: Database, commit: DealCommit): Promise<CommitResult | undefined> {
+  const { before, deal, events, command } = commit
+  const [row] = await database.query<{ conflict: CommitResult | null }>(conflictStatement, [
+    command?.key.principalId ?? null,
+    command?.key.commandId ?? null,
+    deal.id,
+    before === undefined,
+    events[0]?.sequence ?? null,
+  ])
+  return row?.conflict ?? undefined
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { sourceFiles } from './source.ts'
 
-const writing = /\b(insert into|delete from|update (auth|deals|\$\{\w+\})\b)|for (no key )?update\b/
+const writing = /\b(insert into|delete from|update (auth|deals|\$\{\w+\})\b)|for (no key )?update\b|\bdeals\.commit\(/
 
 /** The texts that a file names: `const readSql = ...`, a template or a function that gives one. */
 function writingTexts(code: string): string[] {
@@ -50,6 +50,8 @@ it('would notice a statement that writes over the sessions of reads', () => {
   expect(wrong([{ path: 'a.ts', code }])).toEqual(['a.ts: useSql'])
   const direct = 'await database.query(`update auth.users set name = $1`, [name])'
   expect(wrong([{ path: 'b.ts', code: direct }])).toHaveLength(1)
+  const call = "await database.query('select id from deals.commit($1, $2, $3, $4)', rows)"
+  expect(wrong([{ path: 'c.ts', code: call }])).toHaveLength(1)
 })
 
 it('writes nothing with the query builder outside transactions', () => {

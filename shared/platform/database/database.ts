@@ -165,6 +165,13 @@ export const databaseWrites = 'database-writes'
 export const isUnwritable = (error: unknown): boolean =>
   error instanceof Unavailable && error.dependency === databaseWrites
 
-/** True when `error` is a violation of the unique or primary-key constraint of this name. */
+/** True when `error` is a violation of a unique or primary-key constraint: a row with these values exists. */
+export const isDuplicate = (error: unknown): error is DatabaseError =>
+  error instanceof DatabaseError && error.sqlState === '23505'
+
+/**
+ * True when `error` is a violation of the unique or primary-key constraint of this name. In a table with partitions or
+ * shards each part has names of its own.
+ */
 export const violates = (error: unknown, constraint: string): boolean =>
-  error instanceof DatabaseError && error.sqlState === '23505' && error.constraint === constraint
+  isDuplicate(error) && error.constraint === constraint

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import { getTableColumns, sql } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { CommandKey, DealCommit } from '../../../deal-server/commands/ports.ts'
+import type { Deal } from '../../../deal-server/domain/deal.ts'
+import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
+import { deals, events, tasks } from '../../../deal-server/store/schema.ts'
+import { type Database, DatabaseError } from '../../../shared/platform/database/database.ts'
+import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+const byAlice = { createdAt: at, createdBy: 'alice', updatedAt: at, updatedBy: 'alice' }
+const unset = { description: null, completionDate: null, completion: null, cancelReason: null, cancelledAt: null }
+const noHold = { held: false, holdReason: null, holdReasonCode: null, heldAt: null, heldBy: null }
+const noReasons = { priceReason: null, completionDateReason: null, completionDatePenalty: null, cancelPenalty: null }
+const kept = { penaltyTotal: 0, tasks: [], deletedAt: null, purgeAt: null }
+
+const newDeal = (id: string = randomUUID()): Deal => ({
+  ...{ id, name: 'deal123', price: 1250, currency: 'EUR', ownerId: 'alice', status: 'open', version: 1, sequence: 1 },
+  ...{ ...byAlice, ...unset, ...noHold, ...noReasons, ...kept },
+})
+
+/** The commit of a creation, or of a change of `before`, whose event is the one of the deal's sequence. */
+function commitOf(deal: Deal, { before, key }: { before?: Deal; key?: CommandKey } = {}): DealCommit {
+  const context = { key, actor: 'alice', actorUserId: randomUUID(), style: 'resource', requestId: randomUUID(), at }
+  const event = { type: 'deal.renamed' as const, data: { name: deal.name, previous: 'before' } }
+  const ofRequest = { style: 'resource', requestId: context.requestId, requestedBy: 'alice', signature: null }
+  return {
+    ...{ before, deal, tasks: [], context },
+    events: [{ id: randomUUID(), sequence: deal.sequence, useCase: 'RenameDeal', event: event as never }],
+    command: key && {
+      ...{
+        key,
+        dealId: deal.id,
+        useCase: 'RenameDeal',
+        params: {},
+        fingerprint: 'f',
+        outcome: undefined,
+        ...ofRequest,
+      },
+      ...{ requestedAt: at, expiresAt: at },
+    },
+  }
+}
+
+/** Gives every unique constraint the name that it could have in a partition or shard. */
+async function renameConstraints({ drizzle }: Database): Promise<void> {
+  const names = { deals: 'deals_pkey', commands: 'commands_pkey', events: 'events_of_deal' }
+  for (const [table, name] of Object.entries(names)) {
+    await drizzle.execute(sql.raw(`alter table deals.${table} rename constraint ${name} to ${name}_102024`))
+  }
+}
+
+/** The names in a list of columns, without those of their table. */
+const namesIn = (list = '') => Array.from(list.matchAll(/(?:\w\.)?(\w+)/g), ([, name]) => name)
+
+const columnsOf = (table: PgTable, without: readonly string[]) =>
+  Object.values(getTableColumns(table))
+    .map(({ name }) => name)
+    .filter((name) => !without.includes(name))
+    .sort()
+
+describeBackends('commits, whatever constraints are called', (openBackend) => {
+  let backend: Backend
+  let database: Database
+  let store: DealStore
+
+  beforeAll(async () => {
+    backend = await openBackend()
+    database = backend.openDatabase()
+    await migrateBoth(database)
+    await renameConstraints(database)
+    store = createDealRepository(database)
+  })
+
+  afterAll(async () => {
+    await database.close()
+    await backend.close()
+  })
+
+  const historyOf = async (dealId: string) => (await store.history(dealId, { limit: 10, after: undefined })).items
+
+  it('a second creation of a deal finds the first', async () => {
+    const deal = newDeal()
+    expect(await store.commit(commitOf(deal))).toBe('committed')
+    expect(await store.commit(commitOf({ ...deal, name: 'another' }))).toBe('deal-exists')
+    expect((await store.load(deal.id, undefined)).deal?.name).toBe('deal123')
+  })
+
+  it('a command id that is taken comes before all else, and undoes the commit', async () => {
+    const key = { principalId: randomUUID(), commandId: 'once' }
+    const [first, second] = [newDeal(), newDeal()]
+    expect(await store.commit(commitOf(first, { key }))).toBe('committed')
+    expect(await store.commit(commitOf(second, { key }))).toBe('command-taken')
+    expect(await store.commit(commitOf(first, { key }))).toBe('command-taken')
+    expect([(await store.load(second.id, undefined)).deal, await historyOf(second.id)]).toEqual([undefined, []])
+    const otherPrincipal = { ...key, principalId: randomUUID() }
+    expect(await store.commit(commitOf(second, { key: otherPrincipal }))).toBe('committed')
+  })
+
+  it('a creation with the id of a purged deal, and a change whose events exist, lose', async () => {
+    const [purged, deal] = [newDeal(), newDeal()]
+    for (const created of [purged, deal]) expect(await store.commit(commitOf(created))).toBe('committed')
+    await database.write('delete from deals.deals where id = $1::text::uuid', [purged.id])
+    expect(await store.commit(commitOf(purged))).toBe('version-lost')
+    const changed = { ...deal, name: 'changed', version: 2 }
+    expect(await store.commit(commitOf(changed, { before: deal }))).toBe('version-lost')
+    expect(await store.commit(commitOf({ ...changed, sequence: 2 }, { before: deal }))).toBe('committed')
+  })
+
+  it('among commits at the same time, each has its own', async () => {
+    const key = { principalId: randomUUID(), commandId: 'many' }
+    const many = Array.from({ length: 8 }, () => newDeal())
+    const results = await Promise.all(many.map((deal) => store.commit(commitOf(deal, { key }))))
+    expect(results.sort()).toEqual([...Array(7).fill('command-taken'), 'committed'])
+  })
+
+  it('a duplicate that no row explains stays an error', async () => {
+    const deal = newDeal()
+    await store.commit(commitOf(deal))
+    await database.drizzle.execute(sql`create unique index by_two on deals.events (deal_version, actor_user_id)`)
+    const commit = commitOf(newDeal())
+    const same = { ...commit, context: { ...commit.context, actorUserId: randomUUID() } }
+    expect(await store.commit(same)).toBe('committed')
+    const another = commitOf(newDeal())
+    const refused = store.commit({ ...another, context: same.context })
+    await expect(refused).rejects.toBeInstanceOf(DatabaseError)
+    await expect(refused).rejects.toMatchObject({ sqlState: '23505' })
+  })
+
+  it('write every column: their function names those of the schema, values in the order of names', async () => {
+    const [row] = await database.query<{ text: string }>(
+      "select pg_get_functiondef('deals.commit(text, text, text, text)'::regprocedure) as text",
+    )
+    const text = row?.text ?? ''
+    const [, set, ofDeal] = /UPDATE deals\.deals d SET \(([^)]*)\) = \(\s*SELECT ([^()]*?)\s+FROM/.exec(text) ?? []
+    expect(namesIn(set).sort()).toEqual(columnsOf(deals, ['id']))
+    expect(namesIn(ofDeal)).toEqual(namesIn(set))
+    const [, into, ofEvent] = /INSERT INTO deals\.events \(([^)]*)\)\s*SELECT ([^()]*?)\s+FROM/.exec(text) ?? []
+    expect(namesIn(into).sort()).toEqual(columnsOf(events, ['position', 'xid', 'schema_version']))
+    expect(namesIn(ofEvent)).toEqual(namesIn(into))
+    const ofTask = Array.from(text.matchAll(/(\w+) = excluded\.\1\b/g), ([, name]) => name)
+    expect(ofTask.sort()).toEqual(columnsOf(tasks, ['deal_id', 'id']))
+  })
+})
