@@ -8,6 +8,7 @@ export {
   type ProblemCode,
   type ProblemDocument,
 } from './core/problem.ts'
+export { seenFetch } from './core/seen.ts'
 export { type AccessTokenSource, accessToken } from './credentials/access-token.ts'
 export { basic } from './credentials/basic.ts'
 export {

@@ -1,7 +1,6 @@
 /** Sends requests: with a credential, again after a lost answer, and once more after a refusal that passes. */
 import { pause, ServerClock, waitFor } from './core/clock.ts'
 import { documentIn, KeyholdProblem, KeyholdUnreachable, retryAfterOf } from './core/problem.ts'
-import { Seen } from './core/seen.ts'
 import type {
   Bytes,
   Credential,
@@ -40,8 +39,6 @@ interface Repeatable {
   readonly body: Bytes | undefined
   readonly signal: AbortSignal | undefined
   readonly isStream: boolean
-  /** Its response does not say what it has written. */
-  readonly isBatch?: boolean
   /** True when it may run twice without doing more than once. */
   readonly isRepeatable: boolean
   readonly credential: Credential | undefined
@@ -56,7 +53,6 @@ const ownCredential =
 
 /** Routes of the deal server that take a command id. */
 const takesCommandId = /^\/(rest\/v\d+\/deals|commands?)(\/|$)/
-const takesBatches = /^\/commands\/?$/
 const hasCommandId = /\/commands\/[^/]+\/?$/
 const isSafe = (method: string): boolean => ['GET', 'HEAD', 'OPTIONS'].includes(method)
 
@@ -72,7 +68,6 @@ const knowsCookies = 'credentials' in Request.prototype
 export class Sender {
   readonly #options: SenderOptions
   readonly #clock = new ServerClock()
-  readonly #seen = new Seen()
   readonly #fetch: typeof globalThis.fetch
   readonly #ports: CredentialPorts
 
@@ -95,8 +90,7 @@ export class Sender {
     const isRepeatable = isCommand || isSafe(method) || method === 'PUT' || method === 'DELETE'
     const credential = hasOwn ? undefined : this.#options.credential
     const isCookie = credential?.isCookie ?? false
-    const isBatch = isCommand && method === 'POST' && takesBatches.test(path)
-    const plain = { server, method, url, headers, body, signal, isStream, isBatch, isRepeatable, credential, isCookie }
+    const plain = { server, method, url, headers, body, signal, isStream, isRepeatable, credential, isCookie }
     return this.#sendRepeatedly(plain)
   }
 
@@ -177,7 +171,6 @@ export class Sender {
   /** Sends a request once, and reads its whole answer, so that an answer that breaks off counts as lost. */
   async #sendOnce({ method, url, headers, body }: OutgoingRequest, plain: Repeatable): Promise<Response> {
     const { signal, isStream, isCookie } = plain
-    const note = plain.server === 'deal' ? this.#seen.begin(headers) : () => {}
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new Error('no answer in time')), this.#options.timeoutMs ?? 30_000)
     const init: RequestInit = {
@@ -188,11 +181,7 @@ export class Sender {
     try {
       const response = await this.#fetch(url.href, init)
       if (response.status === 0) throw new TypeError('The server redirects.')
-      if (isStream && response.ok) return this.#seen.forgetting(response)
-      const copy = await copyOf(response)
-      if (plain.isBatch) this.#seen.forget()
-      note(copy)
-      return copy
+      return isStream && response.ok ? response : await copyOf(response)
     } catch (error) {
       signal?.throwIfAborted()
       throw new Lost(late.signal.reason ?? error)

@@ -2,45 +2,48 @@
  * What this client has seen or written at the deal server, so that servers with replicas show it nothing older: the
  * field `Keyhold-Seen` of responses goes along with the next requests. Servers without replicas never send it.
  */
-
 const field = 'keyhold-seen'
 
-/** The part of a token that names the database. */
-const databaseOf = (token: string): string => token.slice(token.lastIndexOf('.') + 1)
-
 /** The memory of one client. */
-export class Seen {
-  #token: string | undefined
+class Seen {
+  #token = ''
   /** Grows when something was shown that no token is known of. */
   #round = 0
 
-  /** Adds the token to a request, and gives the function for its response. */
-  begin(headers: Headers): (response: Response) => void {
+  /** Adds the token to a request, and gives the function for the fields of its response. */
+  begin(headers: Headers): (answered: Headers) => void {
     const round = this.#round
-    if (this.#token !== undefined) headers.set(field, this.#token)
-    return ({ headers: answered }) => {
-      const token = answered.get(field)
-      if (token === null || round !== this.#round) return
-      const held = this.#token
-      if (held === undefined || databaseOf(held) !== databaseOf(token) || held < token) this.#token = token
+    if (this.#token) headers.set(field, this.#token)
+    return (answered) => {
+      const token = answered.get(field) ?? ''
+      // The last part names the database.
+      const isOther = token.slice(-8) !== this.#token.slice(-8)
+      if (token && round === this.#round && (isOther || token > this.#token)) this.#token = token
     }
   }
 
-  /** Batches and events show or change something without a token: what follows is read on the primary. */
-  forget(): void {
-    this.#token = undefined
-    this.#round += 1
+  /** Batches and streams say nothing of what they show: reads go to the primary, after a stream for good. */
+  forget(isStream: boolean): void {
+    this.#token = ''
+    this.#round += isStream ? Number.NaN : 1
   }
+}
 
-  /** The response, whose pieces are all forgotten about. */
-  forgetting(response: Response): Response {
-    const { status, headers, body } = response
-    const pieces = new TransformStream<Uint8Array, Uint8Array>({
-      transform: (piece, next) => {
-        this.forget()
-        next.enqueue(piece)
-      },
-    })
-    return body === null ? response : new Response(body.pipeThrough(pieces), { status, headers })
+/**
+ * A `fetch` for `createKeyhold` that brings back what the client has seen at the deal server of this URL. Make one for
+ * each client.
+ */
+export function seenFetch(dealUrl: string, fetch: typeof globalThis.fetch = globalThis.fetch): typeof fetch {
+  const seen = new Seen()
+  return async (input, init) => {
+    const url = input instanceof Request ? input.url : String(input)
+    if (!url.startsWith(dealUrl)) return fetch(input, init)
+    const headers = new Headers(init?.headers)
+    const note = seen.begin(headers)
+    const response = await fetch(input, { ...init, headers })
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+    if (isStream || /\/commands\/?$/.test(new URL(url).pathname)) seen.forget(isStream)
+    note(response.headers)
+    return response
   }
 }
