@@ -173,7 +173,7 @@ export class Sender {
   /** Sends a request once, and reads its whole answer, so that an answer that breaks off counts as lost. */
   async #sendOnce({ method, url, headers, body }: OutgoingRequest, plain: Repeatable): Promise<Response> {
     const { signal, isStream, isCookie } = plain
-    const note = this.#seen.begin(headers)
+    const note = plain.server === 'deal' ? this.#seen.begin(headers) : () => {}
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new Error('no answer in time')), this.#options.timeoutMs ?? 30_000)
     const init: RequestInit = {

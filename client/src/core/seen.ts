@@ -5,6 +5,9 @@
 
 const field = 'keyhold-seen'
 
+/** The part of a token that names the database. */
+const databaseOf = (token: string): string => token.slice(26)
+
 /** The memory of one client. */
 export class Seen {
   /** Empty: the next read goes to the primary. */
@@ -22,9 +25,9 @@ export class Seen {
         // A batch has written, without a token. Events go on to show something: Infinity ends the memory.
         this.#token = ''
         this.#round += isStream ? Number.POSITIVE_INFINITY : 1
-      } else if (round === this.#round && round < Number.POSITIVE_INFINITY && token > this.#token) {
-        // Tokens of one database are ordered as texts. One of another database leads to the primary.
-        this.#token = token
+      } else if (round === this.#round && round < Number.POSITIVE_INFINITY) {
+        // Tokens of one database are ordered as texts.
+        if (token > this.#token || databaseOf(token) !== databaseOf(this.#token)) this.#token = token
       }
     }
   }

@@ -18,7 +18,8 @@ export const primaryPositionSql = `select ${timelineSql} as timeline,
 
 /**
  * How far a standby has replayed the log, and on which timeline. After a promotion elsewhere, a standby that changes to
- * the new timeline says so at its next restart point; until then it names the former one.
+ * the new timeline says so at its next restart point; until then it names the former one. A standby shows a commit some
+ * microseconds before its position passes it: a later statement, as the one behind a read, finds the position there.
  */
 export const standbyPositionSql = `select
   case when pg_is_in_recovery() then (pg_control_system()).system_identifier || '.' ||
