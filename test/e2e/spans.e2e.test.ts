@@ -82,7 +82,7 @@ describeBackends('the spans of a request', (openBackend: OpenBackend) => {
     expect(parentsOf(only('keyhold-deal', 'load'))).toEqual(['execute', hold, clientSpan])
     expect(parentsOf(only('keyhold-deal', 'commit'))).toEqual(['execute', hold, clientSpan])
     expect(parentsOf(only('keyhold-deal', 'SELECT deals.deals'))).toEqual(['load', 'execute', hold, clientSpan])
-    expect(parentsOf(only('keyhold-deal', 'UPDATE deals.deals'))).toEqual(['commit', 'execute', hold, clientSpan])
+    expect(parentsOf(only('keyhold-deal', 'SELECT deals.commit'))).toEqual(['commit', 'execute', hold, clientSpan])
     expect(parentsOf(only('keyhold-deal', 'encode'))).toEqual([hold, clientSpan])
     const asked = ['POST', 'authenticate', hold, clientSpan]
     const verified = only('keyhold-auth', 'POST /internal/verify-password')
@@ -103,12 +103,12 @@ describeBackends('the spans of a request', (openBackend: OpenBackend) => {
     const asked = inTrace().find(({ name }) => name === 'POST')
     expect(asked).toMatchObject({ kind: 3, attributes: { 'http.response.status_code': 200 } })
     expect(asked?.attributes['server.port']).toBe(stack.auth.port)
-    const update = only('keyhold-deal', 'UPDATE deals.deals')
-    expect(update).toMatchObject({ kind: 3 })
-    expect(update.attributes).toEqual({
+    const written = only('keyhold-deal', 'SELECT deals.commit')
+    expect(written).toMatchObject({ kind: 3 })
+    expect(written.attributes).toEqual({
       'db.system.name': 'postgresql',
-      'db.operation.name': 'UPDATE',
-      'db.collection.name': 'deals.deals',
+      'db.operation.name': 'SELECT',
+      'db.stored_procedure.name': 'deals.commit',
     })
     expect(only('keyhold-deal', 'execute').attributes).toMatchObject({ 'command.use_case': 'HoldDeal' })
   })

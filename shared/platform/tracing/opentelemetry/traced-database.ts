@@ -65,14 +65,16 @@ function startOf(text: string): SpanStart {
 }
 
 function describe(text: string): SpanStart {
-  const { operation, table } = nameOfStatement(text)
+  const { operation, table, procedure } = nameOfStatement(text)
+  const target = procedure ?? table
   return {
-    name: table === undefined ? operation : `${operation} ${table}`,
+    name: target === undefined ? operation : `${operation} ${target}`,
     kind: SpanKind.CLIENT,
     attributes: {
       ...client.attributes,
       'db.operation.name': operation,
       ...(table === undefined ? {} : { 'db.collection.name': table }),
+      ...(procedure === undefined ? {} : { 'db.stored_procedure.name': procedure }),
     },
   }
 }

@@ -162,4 +162,9 @@ describe('the name of a statement', () => {
   ])('%s', (text, operation, table) => {
     expect(nameOfStatement(text)).toEqual({ operation, table })
   })
+
+  it('is that of a function which the statement calls', () => {
+    const name = { operation: 'SELECT', table: undefined, procedure: 'sales.close' }
+    expect(nameOfStatement('select id from sales.close($1::text, $2::text)')).toEqual(name)
+  })
 })
