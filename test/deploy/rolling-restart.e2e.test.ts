@@ -18,6 +18,8 @@ import { hasProgram, read } from './tools.ts'
 
 const callers = 8
 const deals = campaign({ short: 2, long: 4 })
+/** One auth server and all deal servers, or all servers. */
+const restarted = campaign({ short: 1, long: 2 })
 const kinds = ['auth', 'auth', ...Array.from({ length: deals }, () => 'deal' as const)] as const
 
 /** One server behind the balancer, on a port that stays. */
@@ -125,14 +127,14 @@ describe.skipIf(!hasProgram('haproxy'))(
           }
         }
         const calling = Array.from({ length: callers }, caller)
-        for (const member of members) {
+        for (const member of members.slice(2 - restarted)) {
           expect(await member.child.end('SIGTERM')).toBe(0)
           member.child = await start(member.kind, member.port)
         }
         isOver = true
         await Promise.all(calling)
         expect(failures).toEqual([])
-        expect(answered).toBeGreaterThan(1_000)
+        expect(answered).toBeGreaterThan(500)
       }, 180_000)
     })
   },
