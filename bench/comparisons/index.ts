@@ -1,5 +1,6 @@
 import { compareRecords, compareSeals } from '../in-process/freshness.ts'
 import { verifyKeySigned } from '../in-process/key-signed.ts'
+import { compareRevocations } from '../in-process/revocations.ts'
 import { measureVerifyingBesideHashes, verifyTokens } from '../in-process/verify-tokens.ts'
 import { compared, type Measurements } from '../runs/measurement.ts'
 import { issueToClients } from './client-credentials.ts'
@@ -37,6 +38,7 @@ export const measurements: Measurements = {
   'workers-token': compared('POST /oauth/token with two workers (one process)', issueWithWorkers),
   refresh: compared('POST /refresh (one RS256 signature)', refreshTokens),
   'client-credentials': compared('POST /oauth/token (one RS256 signature)', issueToClients),
+  revocations: compared('revocations of logins (a transaction for each change)', compareRevocations),
   me: compared('GET /me at the auth server (bare Hono; GET of a deal)', readMe),
   'console-pages': compared('pages of the console (GET of a deal by session)', compareConsolePages),
   logins: compared('POST /login (its password hash)', compareLogins),
