@@ -1,3 +1,4 @@
+import { batchSizes, compareCommits } from '../in-process/commits.ts'
 import { compareRecords, compareSeals } from '../in-process/freshness.ts'
 import { verifyKeySigned } from '../in-process/key-signed.ts'
 import { compareRevocations } from '../in-process/revocations.ts'
@@ -57,6 +58,12 @@ export const measurements: Measurements = {
   profiles: { summary: 'where read, command, refresh and login spend their time', run: measureProfiles },
   'key-signed': compared('verification of a key-signed token, in process (publicDecrypt)', verifyKeySigned),
   'verify-tokens': compared('verification of access tokens and jose, in process (crypto.verify)', verifyTokens),
+  ...Object.fromEntries(
+    batchSizes.map((size) => [
+      `commits-${size}`,
+      compared('batches of commits, in process (without numbers of events)', (bench) => compareCommits(bench, size)),
+    ]),
+  ),
   'verify-beside-hashes': {
     summary: 'latencies of one verification and jose beside Argon2id hashes, in process',
     run: ({ settings }) => measureVerifyingBesideHashes(settings),

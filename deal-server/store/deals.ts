@@ -8,6 +8,7 @@ import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } fro
 import type { Deal } from '../domain/deal.ts'
 import type { DealReader, DealText } from '../queries/ports.ts'
 import { readTexts } from './deal-text.ts'
+import { bucketOf } from './events/bucket.ts'
 import { listDeals } from './list-deals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
 import {
@@ -57,6 +58,7 @@ export function createDealRepository(database: Database, onCommit: () => void = 
   const loadOne = gatherStatements<LoadItem, Loaded>({ run: (items) => loadAll(database, items) })
   const commitOne = gatherStatements<DealCommit, CommitResult>({
     key: ({ deal }) => deal.id,
+    lock: ({ deal }) => bucketOf(deal.id),
     run: async (commits) => {
       const results = await commitAll(database, commits)
       if (results.includes('committed')) onCommit()

@@ -17,6 +17,7 @@ import {
   jsonb,
   pgSchema,
   primaryKey,
+  smallint,
   text,
   timestamp,
   unique,
@@ -172,12 +173,25 @@ export const events = dealsSchema.table(
     schemaVersion: integer('schema_version').notNull().default(1),
     /** The actor's immutable id; null in old rows. */
     actorUserId: text('actor_user_id'),
+    /** The bucket of the deal, see `eventCounters`; null in rows from before there were buckets. */
+    bucket: smallint('bucket'),
+    /** Counts the events of the bucket without a gap, from 1. */
+    number: bigint('number', { mode: 'number' }),
   },
   (table) => [
     unique('events_of_deal').on(table.dealId, table.sequence),
     index('events_in_order').on(table.xid, table.position),
   ],
 )
+
+/**
+ * One row for each of the 1,024 buckets of deals (`deals.bucket_of`): how many events were written in it. A commit
+ * locks the counters of its deals until it ends. So whoever sees a count sees all events up to it.
+ */
+export const eventCounters = dealsSchema.table('event_counters', {
+  bucket: smallint('bucket').primaryKey(),
+  count: bigint('count', { mode: 'number' }).notNull(),
+})
 
 /** One row for each webhook: where events are sent, how far they were, and which server sends them now. */
 export const webhooks = dealsSchema.table(

@@ -11,7 +11,7 @@ const reasons: Readonly<Record<string, string>> = {
   'auth-server/users/rights.ts': 'one call',
   'auth-server/api-keys/key-use.ts': 'one batch',
   'shared/platform/embedded/data-lock.ts': 'one call',
-  'shared/platform/concurrency/gather.ts': 'one batch',
+  'shared/platform/concurrency/gather.ts': 'one batch, and batches under way',
   'deal-server/http/styles/command-batches.ts': 'one batch',
   'shared/platform/http/content/form-body.ts': 'one body',
   'shared/protocol/console/console.tsx': 'one form',

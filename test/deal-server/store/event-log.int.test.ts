@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { beginning, isBefore, type Place } from '../../../deal-server/events/event-log.ts'
 import { createEventStreams } from '../../../deal-server/events/event-streams.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
-import { events } from '../../../deal-server/store/schema.ts'
+import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
+import { eventCounters, events } from '../../../deal-server/store/schema.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
@@ -25,12 +26,18 @@ let sequence = 0
 /** Writes an event as a commit does; gives its position. */
 async function write(drizzle: Drizzle, dealId: string = randomUUID()): Promise<number> {
   sequence += 1
+  const bucket = bucketOf(dealId)
+  const [counted] = await drizzle
+    .update(eventCounters)
+    .set({ count: sql`${eventCounters.count} + 1` })
+    .where(eq(eventCounters.bucket, bucket))
+    .returning({ number: sql<string>`${eventCounters.count}::text` })
   const [row] = await drizzle
     .insert(events)
     .values({
       ...{ id: randomUUID(), dealId, sequence, dealVersion: 1, type: 'deal.held', data: {}, currency: 'EUR' },
       ...{ occurredAt: '2026-01-01T00:00:00Z', actor: 'alice', useCase: 'HoldDeal', style: 'resource' },
-      correlationId: randomUUID(),
+      ...{ correlationId: randomUUID(), bucket, number: Number(counted?.number) },
     })
     .returning({ position: sql<string>`${events.position}::text` })
   return Number(row?.position)
