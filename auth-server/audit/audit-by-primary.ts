@@ -14,6 +14,7 @@ const refusalCall = defineCall<{ readonly event: AuditEvent; readonly times: num
   'audit-refusal',
 )
 const onceCall = defineCall<readonly TimedEvent[], TimedEvent[]>('audit-once')
+const settleCall = defineCall<undefined, void>('audit-settle')
 const headCall = defineCall<undefined, AuditHead>('audit-head')
 
 /** Writes the entries of the workers of this machine to `audit`. */
@@ -21,6 +22,7 @@ export function auditForWorkers(workers: Workers, audit: ChainedLog): void {
   workers.answer(recordCall, (event) => audit.record(event))
   workers.answer(refusalCall, ({ event, times }) => audit.recordRefusal(event, times))
   workers.answer(onceCall, (events) => audit.recordOnce(events))
+  workers.answer(settleCall, () => audit.settle())
   workers.answer(headCall, () => audit.head())
 }
 
@@ -45,6 +47,7 @@ export function createAuditOfWorker(channel: Channel, { database, log }: WorkerA
     record: (event) => logged(event, channel.call(recordCall, event)),
     recordRefusal: (event, times) => logged(event, channel.call(refusalCall, { event, times })),
     recordOnce: (events) => channel.call(onceCall, events),
+    settle: () => channel.call(settleCall, undefined),
     head: () => channel.call(headCall, undefined),
     start: () => undefined,
     stop: async () => undefined,

@@ -9,6 +9,7 @@ import { auditEntries, auditHead } from '../store/schema.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import type { Audit, AuditEntry, AuditEvent, AuditHead, TimedEvent } from './audit.ts'
 import { holdsKeyOfLog, macUnder } from './chain.ts'
+import { chainJournal, createJournal, hasJournal, type Pending } from './journal.ts'
 import { formatAuditHead } from './verify-chain.ts'
 
 /** The systems that the log uses. */
@@ -26,8 +27,10 @@ export interface ChainedLog extends Audit {
    * find the same events at the same time: one of them logs each. @throws Unavailable
    */
   recordOnce(events: readonly TimedEvent[]): Promise<TimedEvent[]>
-  /** Reads the head of the log. @throws Unavailable */
+  /** Reads the head of the log, after all that waits in the journal was chained. @throws Unavailable */
   head(): Promise<AuditHead>
+  /** Resolves when all entries have their numbers that were stored before the call. @throws Unavailable */
+  settle(): Promise<void>
   /**
    * Starts to store the number of left-out refusals and to log the head, each minute. Also logs a warning when
    * SECRETS_KEY does not hold the key of the last entry.
@@ -36,8 +39,6 @@ export interface ChainedLog extends Audit {
   /** Does this a last time, and stops. */
   stop(): Promise<void>
 }
-
-type Pending = Omit<AuditEntry, 'seq'>
 
 type Refusal = Omit<Pending, 'count'>
 
@@ -50,13 +51,16 @@ const unknownKeyWarning =
   'SECRETS_KEY does not hold the key that the audit log was last written under. Has it just been rotated? ' +
   'Otherwise it is not the SECRETS_KEY of the servers before.'
 
+const damagedJournal =
+  'The journal of the audit log is not what the servers wrote: an entry was changed or removed. It stays as it is.'
+
 /**
  * Creates the audit log in this database. Entries of concurrent callers share a transaction, which is faster than one
  * each.
  */
 export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   const { database, clock, log } = ports
-  const { append, appendOnce } = createAppender(ports)
+  const { append, appendOnce, settle } = createAppender(ports)
   const store = gather<Pending, undefined>({
     run: async (entries) => {
       await append(entries)
@@ -77,7 +81,10 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   const refusals = createRefusals(clock, logged)
   let timer: NodeJS.Timeout | undefined
   let checking: Promise<void> | undefined
-  const head = () => readHead(database)
+  const head = async () => {
+    await settle()
+    return readHead(database)
+  }
   const logHead = async () => {
     try {
       const now = await head()
@@ -96,6 +103,7 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   }
   return {
     head,
+    settle,
     check: () => database.checkWrites(),
     record: (event) => logged({ ...cleaned(event), at: rfc3339(clock.now()), count: 1 }),
     recordRefusal: refusals.record,
@@ -156,13 +164,21 @@ interface Linked extends AuditEntry {
   readonly mac: string
 }
 
+/** After another writer was met, entries go to the journal for so long, in milliseconds. */
+const crowdedForMs = 1_000
+
+/** How long entries wait in the journal before this process chains them, in milliseconds. */
+const chainAfterMs = 50
+
 /**
- * Appends entries to the chain. If this process wrote the last entry, one statement is enough. Otherwise the process
- * locks the head, and other processes wait. In both cases the numbers have no gaps, and the chain has no branches.
+ * Appends entries to the chain. While this process alone writes, one statement is enough. When other processes write
+ * too, entries go to the journal, and are chained some moments later. In both cases the numbers have no gaps, and the
+ * chain has no branches.
  */
-function createAppender({ database, secretsKeys }: ChainedLogPorts) {
+function createAppender({ database, clock, log, secretsKeys }: ChainedLogPorts) {
   const [secretsKey] = secretsKeys
   const mac = macUnder(secretsKey)
+  const journal = createJournal({ database, secretsKeys })
   const link = (entries: readonly Pending[], { count, digest }: AuditHead): Linked[] => {
     let last = digest
     return entries.map((entry, index) => {
@@ -172,15 +188,50 @@ function createAppender({ database, secretsKeys }: ChainedLogPorts) {
     })
   }
   let left: AuditHead | undefined
+  let crowdedUntil = Number.NEGATIVE_INFINITY
+  let isPlanned = false
+  let isDamageTold = false
+
+  /** Appends behind the head, if it still is the head and nothing waits in the journal. */
+  const appendBehind = async (head: AuditHead, entries: readonly Pending[]): Promise<boolean> => {
+    left = undefined
+    const linked = link(entries, head)
+    if (!(await appendAfter(database, head, linked))) return false
+    left = headOf(linked)
+    return true
+  }
+  const chainOnce = async (): Promise<boolean> => {
+    const append = async (transaction: Drizzle, entries: readonly Pending[]) =>
+      insertLinked(transaction, link(entries, await lockHead(transaction)))
+    const chained = await chainJournal(database, { secretsKeys, lockHead, append })
+    if (chained.head) left = chained.head
+    if (chained.isDamaged && !isDamageTold) log.error(damagedJournal)
+    isDamageTold = chained.isDamaged
+    return chained.isFull && chained.count > 0
+  }
+  const settle = async (): Promise<void> => {
+    if (!(await hasJournal(database))) return
+    while (await chainOnce());
+  }
+  const chainLater = (): void => {
+    if (isPlanned) return
+    isPlanned = true
+    setTimeout(() => {
+      isPlanned = false
+      // The next entry, read or minute tries again.
+      settle().catch((err: unknown) => log.warn({ err }, 'Audit entries wait to be chained'))
+    }, chainAfterMs).unref()
+  }
   return {
+    settle,
     append: async (entries: readonly Pending[]): Promise<void> => {
-      const head = left
-      left = undefined
-      const linked = head && link(entries, head)
-      const isAppended = linked && (await appendAfter(database, head, linked))
-      left = isAppended
-        ? headOf(linked)
-        : await database.transaction((transaction) => appendLocked(transaction, entries))
+      if (clock.monotonic() >= crowdedUntil) {
+        if (left && (await appendBehind(left, entries))) return
+        if (await appendBehind(await readHead(database), entries)) return
+        crowdedUntil = clock.monotonic() + crowdedForMs
+      }
+      await journal.add(entries)
+      chainLater()
     },
     appendOnce: async (events: readonly TimedEvent[]): Promise<TimedEvent[]> => {
       if ((await notLogged(database.drizzle, events)).length === 0) return []
@@ -194,15 +245,12 @@ function createAppender({ database, secretsKeys }: ChainedLogPorts) {
       })
     },
   }
-
-  async function appendLocked(transaction: Drizzle, entries: readonly Pending[]): Promise<AuditHead> {
-    return insertLinked(transaction, link(entries, await lockHead(transaction)))
-  }
 }
 
 /** Inserts entries behind the head, which is locked, and moves the head. */
 async function insertLinked(transaction: Drizzle, linked: readonly Linked[]): Promise<AuditHead> {
-  await transaction.insert(auditEntries).values(linked.map((entry) => ({ ...entry, at: new Date(entry.at) })))
+  const rows = sql`json_to_recordset(${JSON.stringify(linked)}::text::json) ${sql.raw(recordColumns)}`
+  await transaction.execute(sql`${sql.raw(insertSql)} from ${rows}`)
   const { count, digest: lastMac } = headOf(linked)
   await transaction.update(auditHead).set({ count, mac: lastMac })
   return { count, digest: lastMac }
@@ -221,19 +269,23 @@ async function notLogged(source: Drizzle, events: readonly TimedEvent[]): Promis
   return events.filter((event) => !names.has(`${event.action} ${event.target}`))
 }
 
-/** Adds the entries and moves the head only if the head is the expected one. */
-const appendSql = `with moved as (
-    update auth.audit_head set count = $3::text::bigint, mac = $4::text
-    where count = $1::text::bigint and mac = $2::text returning 1)
-  insert into auth.audit_entries
+const insertSql = `insert into auth.audit_entries
     (seq, at, actor, action, target, outcome, scheme, address, request_id, count, reason, key_id, mac)
   select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count,
-    e.reason, e."keyId", e.mac
-  from moved, json_to_recordset($5::text::json) as e(seq bigint, at timestamptz, actor text, action text, target text,
-    outcome text, scheme text, address text, "requestId" text, count integer, reason text, "keyId" text, mac text)
+    e.reason, e."keyId", e.mac`
+
+const recordColumns = `as e(seq bigint, at timestamptz, actor text, action text, target text, outcome text,
+    scheme text, address text, "requestId" text, count integer, reason text, "keyId" text, mac text)`
+
+/** Adds the entries and moves the head only if the head is the expected one and no entries wait before them. */
+const appendSql = `with moved as (
+    update auth.audit_head set count = $3::text::bigint, mac = $4::text
+    where count = $1::text::bigint and mac = $2::text and not exists (select from auth.audit_journal) returning 1)
+  ${insertSql}
+  from moved, json_to_recordset($5::text::json) ${recordColumns}
   returning 1 as added`
 
-/** False when the head is another one; nothing is added then. @throws Unavailable */
+/** False when the head is another one, or entries wait; nothing is added then. @throws Unavailable */
 async function appendAfter(
   database: Pick<Database, 'write'>,
   { count, digest }: AuditHead,
