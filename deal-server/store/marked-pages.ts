@@ -34,7 +34,7 @@ const markForm = /^[0-9a-f]{12}$/
  */
 export async function readMarkedPage<Row extends TimelineRow, Item>(
   database: Pick<Reads, 'query' | 'timeline'>,
-  { limit, after: given }: PageRequest,
+  { limit, after: given, everyPosition }: PageRequest,
   { read, item, position }: MarkedList<Row, Item>,
 ): Promise<Page<Item>> {
   // What readers on replicas add (`fresh-reads.ts`) may reach a server without replicas.
@@ -47,7 +47,8 @@ export async function readMarkedPage<Row extends TimelineRow, Item>(
     ...position(row),
     timelineMark(requireTimeline(row.timeline ?? database.timeline)),
   ]
-  return pageOfRows(rows, limit, { item, position: positionOf })
+  const page = pageOfRows(rows, limit, { item, position: positionOf })
+  return everyPosition ? { ...page, positions: rows.slice(0, limit).map(positionOf) } : page
 }
 
 /** An empty page has no row to tell. */
@@ -56,7 +57,8 @@ const timelineOf = async (
   [first]: readonly TimelineRow[],
 ): Promise<string> => database.timeline ?? (first ? requireTimeline(first.timeline) : readTimeline(database))
 
-function outdated(): ProblemError {
+/** The refusal of a position that was made elsewhere. */
+export function outdated(): ProblemError {
   const message = 'Another PostgreSQL server has taken over since the cursor was made: begin again without it.'
   return new ProblemError('outdated-cursor', message, {
     members: { errors: [{ pointer: '/cursor', code: 'outdated-cursor', message }] },
