@@ -12,6 +12,7 @@ import {
   type SettingProblem,
   text,
   url,
+  type Values,
 } from '../shared/platform/settings/settings.ts'
 import { loopbackNetworks, type Network, parseNetwork } from '../shared/platform/webhooks/reachable-address.ts'
 import {
@@ -27,6 +28,7 @@ import {
   workersWithoutServices,
 } from '../shared/protocol/settings/common-settings.ts'
 import { currencyExponents } from './domain/currency.ts'
+import { maxShards } from './store/shards/shard-of.ts'
 import { standardRetriesMs } from './webhooks/back-off.ts'
 
 /** All settings; `docs/settings.md` is generated from them. */
@@ -36,6 +38,12 @@ export const dealSettings = {
   DEAL_READ_URL: text('standbys of the database of the deal server that answer reads', undefined, {
     expected: replicaUrlForms,
     test: isReplicaUrl,
+  }),
+  DEAL_SHARDS: integer('databases that deals are spread over, behind the one in DEAL_DATABASE_URL', {
+    fallback: 1,
+    min: 1,
+    max: maxShards,
+    among: Array.from({ length: Math.log2(maxShards) + 1 }, (_, exponent) => 2 ** exponent),
   }),
   AUTH_URL: url('where the deal server finds the auth server; by default its public origin', ['http:', 'https:']),
   RECORD_MAX_AGE: integer('seconds a principal record is used while the auth server cannot be reached', {
@@ -91,6 +99,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
           },
         ]
       : []),
+    ...shardsWithout(values),
     ...halfCertificate(values),
     ...sharedPort(['DEAL_PORT', values.DEAL_PORT], ['METRICS_PORT', values.METRICS_PORT]),
     ...workersWithoutServices(mode, values),
@@ -114,6 +123,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     authUrl,
     databaseUrl: DEAL_DATABASE_URL,
     readUrl: values.DEAL_READ_URL,
+    shards: values.DEAL_SHARDS,
     // Without Redis, only an auth server of the same process announces changes.
     hasFeed: mode === 'together' || REDIS_URL !== noRedis,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
@@ -131,3 +141,24 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
   }
   return { config, problems: all }
 }
+
+/** Shards are behind a database of a server, and have no replicas that a deal server could ask. */
+function shardsWithout({
+  DEAL_SHARDS,
+  DEAL_DATABASE_URL,
+  DEAL_READ_URL,
+}: Pick<Values<typeof dealSettings>, 'DEAL_SHARDS' | 'DEAL_DATABASE_URL' | 'DEAL_READ_URL'>): SettingProblem[] {
+  if (DEAL_SHARDS === 1) return []
+  return [
+    ...(DEAL_DATABASE_URL === undefined
+      ? [{ variable: 'DEAL_SHARDS', expected: 'must be 1 without DEAL_DATABASE_URL: the embedded database is one' }]
+      : []),
+    ...(DEAL_READ_URL === undefined
+      ? []
+      : [{ variable: 'DEAL_READ_URL', expected: 'must not be set beside DEAL_SHARDS: shards are read directly' }]),
+  ]
+}
+
+/** The database that the program `prepare-shard` prepares; undefined without a usable setting. */
+export const readShardDatabase = (environment: Readonly<Record<string, string | undefined>> = process.env) =>
+  readSettings({ DEAL_DATABASE_URL: dealSettings.DEAL_DATABASE_URL }, environment).values.DEAL_DATABASE_URL

@@ -49,10 +49,9 @@ import { resourceMetadataRoute } from './http/resource-metadata.ts'
 import { acquireByPrimary, serveWorkers, wakeUpsByPrimary, webhookChanged } from './machine.ts'
 import type { DealReader } from './queries/ports.ts'
 import { createDealAuthentication } from './schemes.ts'
-import { createDealRepository } from './store/deals.ts'
+import { openShards, type Shards } from './shards.ts'
 import { createEventLog } from './store/event-log.ts'
 import { createFreshReads, type FreshReadsPorts } from './store/fresh-reads.ts'
-import { dealHousekeepingJobs } from './store/housekeeping.ts'
 import { dealSearchIndex } from './store/search-index.ts'
 import { createWebhookWork } from './store/webhook-work.ts'
 import { createWebhookStore } from './store/webhooks.ts'
@@ -110,15 +109,17 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   })
   const eventLog = createEventLog(database)
   const webhooks = openWebhooks(config, resources, { ...followed, eventLog, metrics, serviceSecrets })
-  const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks })
-  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
+  const shards = openShards(database, config.shards)
+  const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks, shards })
+  const jobs = shards.housekeepingJobs
+  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs })
   const heard = config.hasFeed ? feed : undefined
-  const dependencies = dependenciesOf(resources, { keys, feed: heard, events })
+  const dependencies = dependenciesOf(resources, { keys, feed: heard, events, shards })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
   observeDealServer(metrics, { keys, feed: heard, events, webhooks })
   const repository = traceRepository(
     step,
-    createDealRepository(database, () => wakeUps.send()),
+    shards.openStore(() => wakeUps.send()),
   )
   const findAssignableUsers = createFindAssignableUsers(principals)
   const { defaultCurrency } = config
@@ -134,7 +135,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     executeCommand,
     ...{ reader: repository, beginReads: openReplicaReads(resources, repository, countReads(metrics)) },
     events,
-    webhooks: webhooks.management,
+    webhooks: shards.limitWebhooks(webhooks.management),
     noteWebhookChange: changeReports.note,
     cursors: createCursors(serviceSecrets.map(cursorKeyOf)),
     findUserId: createFindUserId(principals),
@@ -213,11 +214,11 @@ async function stopParts({ authClient, keys, feed, wakeUps, housekeeping, ...par
 function createLiveEvents(
   { eventStreams }: Pick<DealConfig, 'eventStreams'>,
   { cache, clock, ids, log: logger, eventStreams: others, machine }: DealResources,
-  { feed, eventLog, webhooks }: LiveEventsParts,
+  { feed, eventLog, webhooks, shards }: LiveEventsParts,
 ) {
   const acquire = machine?.worker && acquireByPrimary(machine.worker)
   const ports = { log: eventLog, represent: representEvent, clock, logger, acquire }
-  const events = createEventStreams(ports, { ...eventStreams, ...others })
+  const events = shards.limitStreams(createEventStreams(ports, { ...eventStreams, ...others }))
   const onWakeUp = () => {
     events.wakeUp()
     webhooks.wakeUp()
@@ -231,6 +232,7 @@ interface LiveEventsParts {
   readonly feed: Pick<PrincipalFeed, 'instanceId'>
   readonly eventLog: EventLog
   readonly webhooks: Pick<Webhooks, 'wakeUp'>
+  readonly shards: Shards
 }
 
 /** What webhooks use of the other parts. */
@@ -302,13 +304,21 @@ function followAuthServer(
   return { authClient, keys, apiKeys, feed, principals }
 }
 
+interface DependencyParts {
+  readonly keys: KeyStores
+  readonly feed: PrincipalFeed | undefined
+  readonly events: EventStreams
+  readonly shards: Shards
+}
+
 function dependenciesOf(
   { database, cache, replicas = [] }: Pick<DealResources, 'database' | 'cache' | 'replicas'>,
-  { keys, feed, events }: { keys: KeyStores; feed: PrincipalFeed | undefined; events: EventStreams },
+  { keys, feed, events, shards }: DependencyParts,
 ): Dependency[] {
   return [
     { name: 'database', required: true, check: () => database.ping() },
     { name: databaseWrites, required: false, check: () => database.checkWrites() },
+    ...shards.dependencies,
     ...replicas.map(({ check }, index) => ({ name: `replica-${index + 1}`, required: false, check })),
     { name: 'cache', required: false, check: () => cache.ping() },
     { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },

@@ -13,6 +13,7 @@ export const programs = [
   'start.ts',
   'auth-server/main.ts',
   'deal-server/main.ts',
+  'deal-server/prepare-shard.ts',
   'auth-server/cli/main.ts',
   'auth-server/cli/offline/init-secrets.ts',
   'cli/main.ts',

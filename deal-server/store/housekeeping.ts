@@ -71,11 +71,15 @@ const oldAttempts = expiryJob({
   expiresAt: sql`${webhookAttempts.at} + ${sql.raw(`interval '${attemptsKeptDays} days'`)}`,
 })
 
-/** The jobs of the deal server. */
-export const dealHousekeepingJobs: readonly HousekeepingJob[] = [
-  expiredAnswers,
-  purgedDeals,
+/** The jobs on what belongs to deals. */
+export const dealJobs: readonly HousekeepingJob[] = [expiredAnswers, purgedDeals]
+
+/** The other jobs. */
+export const otherJobs: readonly HousekeepingJob[] = [
   createUsedSignatureExpiry(usedSignatures),
   createDigestCountExpiry(digestCounts),
   oldAttempts,
 ]
+
+/** The jobs of the deal server. */
+export const dealHousekeepingJobs: readonly HousekeepingJob[] = [...dealJobs, ...otherJobs]

@@ -1,10 +1,13 @@
 /** The stores of deals that a suite runs over: what callers see must not depend on the number of shards. */
 import { describe } from 'vitest'
 import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
+import { shardDatabases } from '../../../deal-server/store/shards/shard-database.ts'
 import { createShardedStore } from '../../../deal-server/store/shards/sharded-store.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
+import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { describeBackends, type OpenBackend } from '../../support/stores/backends.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { createProxied, hasPlproxy } from '../../support/stores/plproxy.ts'
 
 /** A store, and the databases where its deals are: to look into. */
 export interface OpenedStore {
@@ -33,10 +36,29 @@ async function openOver(openBackend: OpenBackend, shards: number): Promise<Opene
   }
 }
 
+/** Two shards behind PL/Proxy. */
+async function openBehindProxy(serverUrl: string): Promise<OpenedStore> {
+  const proxied = await createProxied(serverUrl)
+  const leading = openPostgres(proxied.url)
+  const databases = proxied.shards.map(({ url }) => openPostgres(url))
+  return {
+    open: () => createShardedStore(shardDatabases(leading, databases.length)),
+    databases,
+    close: async () => {
+      for (const database of [leading, ...databases]) await database.close()
+      await proxied.drop()
+    },
+  }
+}
+
+const { TEST_DATABASE_URL: serverUrl = '' } = process.env
+const isProxied = await hasPlproxy(process.env.TEST_DATABASE_URL)
+
 /** Runs a suite over every store. */
 export function describeStores(name: string, suite: (open: OpenStore) => void): void {
   describeBackends(name, (openBackend) => {
     describe('one database', () => suite(() => openOver(openBackend, 1)))
     describe('two shards', () => suite(() => openOver(openBackend, 2)))
   })
+  describe.skipIf(!isProxied)(`${name} (PL/Proxy)`, () => suite(() => openBehindProxy(serverUrl)))
 }
