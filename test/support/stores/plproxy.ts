@@ -82,12 +82,19 @@ export async function createProxied(serverUrl: string): Promise<Proxied> {
   return { url: leading.url, shards: parts, drop }
 }
 
+/** A backend whose deals are on shards. */
+export interface ProxiedBackend extends Backend {
+  /** To look into, beside the servers. */
+  readonly shardUrls: readonly string[]
+}
+
 /** PostgreSQL and Redis, with the deals on shards behind PL/Proxy. */
-export async function openProxied(serverUrl: string): Promise<Backend> {
+export async function openProxied(serverUrl: string): Promise<ProxiedBackend> {
   const [backend, proxied] = [await openPostgresAndRedis(serverUrl), await createProxied(serverUrl)]
   const urls = { AUTH_DATABASE_URL: proxied.url, DEAL_DATABASE_URL: proxied.url, DEAL_SHARDS: String(shards) }
   return {
     ...backend,
+    shardUrls: proxied.shards.map(({ url }) => url),
     environment: { ...backend.environment, ...urls },
     openDatabase: () => openPostgres(proxied.url),
     close: async () => {
