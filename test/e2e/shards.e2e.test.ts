@@ -1,0 +1,120 @@
+/** A deal server whose deals are on two shards behind PL/Proxy (docs/sharding.md). */
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { shardOfDeal } from '../../deal-server/store/shards/shard-of.ts'
+import { expectProblem } from '../support/clients/http-client.ts'
+import { styleClients } from '../support/clients/style-clients.ts'
+import { itemsOf, walk } from '../support/clients/walk.ts'
+import { hasPlproxy, openProxied, shards } from '../support/stores/plproxy.ts'
+import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { freeTask } from '../support/worlds/transition-table.ts'
+import { makeTwin, type SendRequest, sendAs } from '../support/worlds/twins.ts'
+
+const { TEST_DATABASE_URL: serverUrl, TEST_REDIS_URL: redisUrl } = process.env
+const isPossible = redisUrl !== undefined && (await hasPlproxy(serverUrl))
+
+/** What each style can be asked, if it has it. */
+const useCases: readonly (readonly [useCase: string, params: Readonly<Record<string, unknown>>])[] = [
+  ['RenameDeal', { newName: 'renamed' }],
+  ['HoldDeal', { reason: 'test' }],
+  ['CompleteTask', { taskId: freeTask, result: 'called' }],
+]
+
+describe.skipIf(!isPossible)('a deal server with two shards', () => {
+  let stack: Stack
+  let alice: string
+  let send: SendRequest
+
+  beforeAll(async () => {
+    stack = await openStack(() => openProxied(serverUrl ?? ''))
+    alice = (await stack.logIn('alice')).access
+    send = sendAs(stack.deal, alice)
+  })
+  afterAll(() => stack.close())
+
+  const get = (path: string) => send({ path, sent: {} })
+  const pages = () => ({ send: get, origin: 'http://deals.test' })
+
+  for (const { style, title, request } of styleClients) {
+    it(`carries commands out once: ${title}`, async () => {
+      for (const [useCase, params] of useCases) {
+        const { dealId, path, read } = await makeTwin(send, 'OPEN')
+        const sending = { useCase, dealId, params, commandId: randomUUID(), read }
+        const sent = request(sending)
+        if (!sent) continue
+        const reply = await send(sent)
+        expect([useCase, reply.status < 300, reply.headers.get('idempotent-replayed')]).toEqual([useCase, true, null])
+        const again = await send(sent)
+        expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([reply.text, 'true'])
+        const history = itemsOf(await get(`${path}/history`))
+        const last = history.at(-1)
+        expect([last?.useCase, last?.style, last?.commandid]).toEqual([useCase, style, sending.commandId])
+        const other = await makeTwin(send, 'OPEN')
+        const reused = request({ ...sending, dealId: other.dealId, read: { ...other.read, name: 'other' } })
+        if (reused) expectProblem(await send(reused), 422, 'command-id-reused')
+      }
+    })
+  }
+
+  it('creates a deal once, whatever shards the two ids are on', async () => {
+    const found = new Set<number>()
+    for (let round = 0; round < 8 || (found.size < shards && round < 60); round += 1) {
+      const headers = { 'idempotency-key': randomUUID() }
+      const create = () => send({ path: '/rest/v1/deals', sent: { json: { name: 'new', price: 1 }, headers } })
+      const [one, other] = await Promise.all([create(), create()])
+      expect([one.status, other.status, other.text]).toEqual([201, 201, one.text])
+      const id = String(one.body.id)
+      found.add(shardOfDeal(id, shards))
+      expect((await get(`/rest/v1/deals/${id}`)).body).toMatchObject({ id, name: 'new' })
+      expect(itemsOf(await get(`/query/Deal/${id}`))).toHaveLength(1)
+    }
+    expect(found.size).toBe(shards)
+  })
+
+  it('lists, counts and sums the deals of all shards', async () => {
+    const ids: string[] = []
+    for (let index = 0; index < 20; index += 1) {
+      const json = { name: `listed ${index % 4}`, price: index, currency: 'JPY' }
+      ids.push(String((await send({ path: '/rest/v1/deals', sent: { json } })).body.id))
+    }
+    for (const sort of ['-createdAt', 'name', '-price']) {
+      const { items } = await walk(`/rest/v1/deals?currency=JPY&sort=${sort}&limit=3`, pages())
+      expect(items.map(({ id }) => id).sort()).toEqual([...ids].sort())
+      if (sort === '-price') expect(items.map(({ price }) => price)).toEqual(ids.map((_, index) => 19 - index))
+    }
+    const headers = { prefer: 'count=exact' }
+    const counted = await send({ path: '/rest/v1/deals?currency=JPY&limit=1', sent: { headers } })
+    expect(counted.headers.get('total-count') ?? counted.text).toContain('20')
+    const { body } = await get('/rest/v1/deals/summary?currency=JPY')
+    expect(body).toMatchObject({ totalCount: 20 })
+    const batch = ids.map((id) =>
+      JSON.stringify({ id: randomUUID(), deal: id, action: 'HoldDeal', params: { reason: 'x' } }),
+    )
+    const sent = { method: 'POST', body: batch.join('\n'), headers: { 'content-type': 'application/x-ndjson' } }
+    expect((await send({ path: '/commands', sent })).status).toBe(200)
+    expect(itemsOf(await get('/rest/v1/deals?currency=JPY&held=true&limit=100'))).toHaveLength(20)
+  })
+
+  it('lists the tasks of a user on all shards', async () => {
+    const twins = await Promise.all(Array.from({ length: 6 }, () => makeTwin(send, 'OPEN')))
+    const { items } = await walk('/query/AssignedTask/alice?limit=7', pages())
+    const ids = items.map(({ dealId }) => dealId)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const { dealId } of twins) expect(ids).toContain(dealId)
+  })
+
+  it('has neither live events nor webhooks, and says so', async () => {
+    expectProblem(await get('/rest/v1/events'), 404, 'not-found')
+    const admin = (await stack.logIn('admin')).access
+    const json = { url: 'https://receiver.example/' }
+    const refused = await stack.deal.send('/rest/v1/webhooks', { token: admin, json })
+    expectProblem(refused, 404, 'not-found')
+    expect(refused.body.detail).toBe('The deals of this server are on several shards: it has no webhooks.')
+  })
+
+  it('names each shard in its readiness', async () => {
+    const { status, body } = await stack.deal.send('/readyz')
+    const names = (body.dependencies as { name: string }[]).map(({ name }) => name)
+    expect([status, names]).toEqual([200, expect.arrayContaining(['shard-0', 'shard-1'])])
+  })
+})
