@@ -25,3 +25,22 @@ describe('DEAL_READ_URL', () => {
     expect(JSON.stringify(problems)).not.toContain('secret')
   })
 })
+
+describe('DEAL_SHARDS', () => {
+  const problemsWith = (environment: Readonly<Record<string, string>>) =>
+    readDealConfig('together', environment).problems.map(({ variable, expected }) => `${variable}: ${expected}`)
+
+  it('is a power of two', () => {
+    expect(problemsWith({ DEAL_SHARDS: '3' })).toEqual(['DEAL_SHARDS: expected one of 1, 2, 4, 8, 16, 32, 64'])
+    expect(problemsWith({ DEAL_SHARDS: '4', DEAL_DATABASE_URL: 'postgres://c/deals' })).toEqual([])
+  })
+
+  it('needs a database that leads to shards, and excludes replicas', () => {
+    const [first] = problemsWith({ DEAL_SHARDS: '2' })
+    expect(first).toMatch(/^DEAL_SHARDS: must be 1 without DEAL_DATABASE_URL/)
+    const both = { DEAL_DATABASE_URL: 'postgres://c/deals', DEAL_READ_URL: 'postgres://a/deals' }
+    expect(problemsWith({ DEAL_SHARDS: '2', ...both })).toEqual([
+      'DEAL_READ_URL: must not be set beside DEAL_SHARDS: shards are read directly',
+    ])
+  })
+})
