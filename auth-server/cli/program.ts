@@ -106,6 +106,7 @@ function portsOf(
     const { createOpenAuthData } = await import('./offline/auth-data.ts')
     return createOpenAuthData(config)(work)
   }
+  const keys = async () => (await import('./offline/auth-data.ts')).readKeys(config)
   const openStoredData: OpenStoredData = async (work) => {
     const { createOpenStoredData } = await import('./offline/stored-data.ts')
     return createOpenStoredData(config)(work)
@@ -126,6 +127,7 @@ function portsOf(
     output: streams.output,
     withAdmin: createWithAdmin({ ...outcome, send: createHttpClient({ authUrl, fetch }), admin, terminal }),
     openAuthData,
+    readKeys: keys,
     openStoredData,
     hashing: { hash },
   }

@@ -46,7 +46,7 @@ export const authKinds: readonly StoredKind[] = [
     madeAt: 'at',
     number: 'seq',
     kept: true,
-    removal: 'never',
+    removal: 'by `ops audit archive --remove`',
   },
   {
     name: 'used signatures (auth)',

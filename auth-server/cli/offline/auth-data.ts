@@ -32,11 +32,7 @@ export interface AuthDataSettings {
 /** Creates the function that opens the data. */
 export function createOpenAuthData(settings: AuthDataSettings): OpenAuthData {
   return async (work) => {
-    const texts = settings.secretsKeys ?? [await generatedKey(settings.dataDir)]
-    const keys = {
-      secretsKeys: parseSecretsKeys(texts.join(',')),
-      allSecretsKeys: parseSecretsKeys([...texts, ...settings.formerSecretsKeys].join(',')),
-    }
+    const keys = await readKeys(settings)
     const { database, close } = await openDatabase({ ...settings, setting: 'AUTH_DATABASE_URL' })
     try {
       await requireTables(database)
@@ -44,6 +40,19 @@ export function createOpenAuthData(settings: AuthDataSettings): OpenAuthData {
     } finally {
       await close()
     }
+  }
+}
+
+/** Reads the keys alone, for checks of files. @throws WrongUsage, OperatorError */
+export async function readKeys({
+  secretsKeys,
+  formerSecretsKeys,
+  dataDir,
+}: Omit<AuthDataSettings, 'databaseUrl'>): Promise<Omit<AuthData, 'database'>> {
+  const texts = secretsKeys ?? [await generatedKey(dataDir)]
+  return {
+    secretsKeys: parseSecretsKeys(texts.join(',')),
+    allSecretsKeys: parseSecretsKeys([...texts, ...formerSecretsKeys].join(',')),
   }
 }
 
@@ -57,7 +66,7 @@ async function generatedKey(dataDir: string): Promise<string> {
 /** Requires the newest table. A server must migrate older data first. */
 async function requireTables(database: Database): Promise<void> {
   const [row] = await database.query<{ there: string | null }>(
-    "select to_regclass('auth.password_resets')::text as there",
+    "select to_regclass('auth.audit_archive')::text as there",
   )
   if (row?.there) return
   throw new OperationError(

@@ -7,6 +7,7 @@ import {
   mostOverdueRows,
   type StoredKind,
 } from '../../../shared/platform/database/measure-table.ts'
+import { dueMonth } from '../../audit/archive-head.ts'
 import { bytesText } from '../terminal/bytes-text.ts'
 import type { StoredData } from './stored-data.ts'
 
@@ -47,7 +48,11 @@ export async function measureStorage(data: StoredData, options: MeasureOptions):
     }
   }
   if (data.deals !== undefined) await measure(data.deals, 'deals', dealKinds)
-  if (data.auth !== undefined) await measure(data.auth, 'auth', authKinds)
+  if (data.auth !== undefined) {
+    await measure(data.auth, 'auth', authKinds)
+    const month = await dueMonth(data.auth, options.now)
+    if (month) due.push(`The audit log has entries from before ${month}: \`ops audit archive --before ${month} …\``)
+  }
   const notSeen = [
     ...(data.deals === undefined ? ['DEAL_DATABASE_URL'] : []),
     ...(data.auth === undefined ? ['AUTH_DATABASE_URL'] : []),
@@ -83,8 +88,8 @@ export function dueOf({ name, kept }: StoredKind, measured: MeasuredTable): stri
   else if (kept && months < soonMonths) {
     due.push(`The ${name} reach ${limit} in about ${Math.max(1, Math.round(months))} months.`)
   }
-  // Twice what autovacuum waits for by default.
-  if (deadRows > 100 + 0.4 * rows) {
+  // Twice what autovacuum waits for by default. A small table that changes often says nothing.
+  if (deadRows > 10_000 + 0.4 * rows) {
     due.push(`The ${name} have ${deadRows} dead rows beside ${rows}: autovacuum is behind.`)
   }
   if (overdueRows > 0) {

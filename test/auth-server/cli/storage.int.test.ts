@@ -163,7 +163,7 @@ describeOnDatabases('what is stored', (open) => {
     }
     const { text = '', json } = (await run('--days', '7')) ?? {}
     expect(text).toMatch(/^KIND +ROWS +TABLE +INDEXES +A ROW +ROWS A DAY +GROWTH +REMOVED\n/)
-    expect(text).toMatch(/\naudit entries +0 +\d+\.\d+ kB +\S+ kB +- +0 +0 B +never\n/)
+    expect(text).toMatch(/\naudit entries +0 +\d+\.\d+ kB +\S+ kB +- +0 +0 B +by `ops audit archive --remove`\n/)
     expect(text).toMatch(
       /\nTogether: \S+ kB\nWithout DEAL_DATABASE_URL, that database is not seen\.\nNothing is due\.$/,
     )
