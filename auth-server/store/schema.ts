@@ -4,7 +4,7 @@
  *
  * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
  * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets` and `second_factors`, then
- * `principal_change_counter`. `audit_head` is locked in transactions of its own.
+ * `principal_change_counter`. `audit_head` is locked in transactions of its own, before `audit_journal`.
  */
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import {
