@@ -7,6 +7,7 @@ import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { archiveHeadSql, faultOfHead, nothingArchived, readArchiveHead, type SealedHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
 import { type Mac, macUnder } from './chain.ts'
+import { checkJournal } from './journal.ts'
 import { type ChainedEntry, readChainedEntries } from './read-entries.ts'
 
 /** The first fault of the log. */
@@ -21,6 +22,8 @@ export type AuditFault =
   | { readonly fault: 'cut-off'; readonly seq: number }
   /** There are entries after the head of the log; this is the first. */
   | { readonly fault: 'beyond-head'; readonly seq: number }
+  /** An entry that waits behind this number was changed, or one before it was removed. */
+  | { readonly fault: 'journal'; readonly seq: number }
   /** The given head belongs to another log than this one. */
   | { readonly fault: 'other-log'; readonly seq: number }
   /** The row that says that entries up to this one are archived is not what was written. */
@@ -85,7 +88,10 @@ export async function verifyChain(ports: VerifyPorts, known?: AuditHead): Promis
   if (fault?.fault === 'missing' && (await readArchiveHead(ports.database)).count > start.count) {
     return verifyChain(ports, known)
   }
-  return { sound, archived, fault: fault ?? faultOfEnd({ sound, end, start }, known, digestAtKnown) }
+  const found = fault ?? faultOfEnd({ sound, end, start }, known, digestAtKnown)
+  if (found) return { sound, archived, fault: found }
+  const { isDamaged } = await checkJournal(ports.database, ports.secretsKeys)
+  return { sound, archived, fault: isDamaged ? { fault: 'journal', seq: end.count + 1 } : undefined }
 }
 
 /** What is wrong with where the log begins. */
@@ -176,6 +182,7 @@ const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> 
     'nothing from there on can be checked.',
   'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
   'beyond-head': (seq) => `entry ${seq} stands behind the end of the log.`,
+  journal: (seq) => `an entry that waits for number ${seq} or a later one is not what was written, or one is missing.`,
   'broken-archive': (seq) => `the row that says that entries up to ${seq} are archived is not what was written.`,
   'unknown-archive-key': (seq) =>
     `the row that says that entries up to ${seq} are archived was sealed under a key that is neither in SECRETS_KEY ` +

@@ -37,7 +37,7 @@ export interface EventStreamsOptions extends StreamOptions, StreamLimitsOptions 
 export interface EventsHealth {
   /** The number of open streams. */
   readonly streams: number
-  /** How long an older transaction has held committed events back, at the last read, in milliseconds. */
+  /** How long committed events have not been visible, at the last read, in milliseconds. */
   readonly lagMs: number
 }
 
@@ -69,8 +69,7 @@ export interface EventStreams {
   health(): EventsHealth
   /**
    * The check for readiness.
-   * @throws Unavailable when events are held back for long, when the table comes from another cluster, or without the
-   *   database
+   * @throws Unavailable when events are held back for long, or without the database
    */
   check(): Promise<void>
 }
@@ -118,9 +117,7 @@ export function createEventStreams(
     wakeUp: () => reader.wakeUp(),
     health: () => ({ streams: limits.inAll, lagMs: lag.ms() }),
     check: async () => {
-      const state = await log.state()
-      lag.observe(state)
-      if (state.isRestored) throw new Unavailable('events')
+      lag.observe(await log.state())
       if (lag.ms() > maxLagMs) throw new Unavailable('events')
     },
   }

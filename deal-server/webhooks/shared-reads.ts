@@ -7,11 +7,11 @@ import type { EventLog, EventPage, Place, ReadOptions } from '../events/event-lo
 export function createSharedReads(log: Pick<EventLog, 'read'>): Pick<EventLog, 'read'> {
   const underWay = new Map<string, Promise<EventPage>>()
   return {
-    read: ({ xid, position }: Place, options: ReadOptions) => {
-      const key = JSON.stringify([xid, position, options.limit, options.hidesDeleted])
+    read: ({ slice, turn, position }: Place, options: ReadOptions) => {
+      const key = JSON.stringify([slice, turn, position, options.limit, options.hidesDeleted])
       const known = underWay.get(key)
       if (known) return known
-      const reading = log.read({ xid, position }, options).finally(() => underWay.delete(key))
+      const reading = log.read({ slice, turn, position }, options).finally(() => underWay.delete(key))
       underWay.set(key, reading)
       return reading
     },

@@ -12,6 +12,7 @@ import { parseAuditHead, sentenceOf, verifyChain } from '../../audit/verify-chai
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
 import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
 import { findEnd } from '../offline/log-end.ts'
+import { settleAuditLog } from '../offline/record-operation.ts'
 import { withExample, withText } from '../terminal/help.ts'
 import { type AuditArchivePorts, addAuditArchive, verifyFiles } from './audit-archive.ts'
 import { type AuditExportPorts, addAuditExport } from './audit-export.ts'
@@ -172,7 +173,8 @@ function knownHead(text: string | undefined): AuditHead | undefined {
 }
 
 async function verifyLog(openAuthData: OpenAuthData, known: AuditHead | undefined): Promise<Report> {
-  return openAuthData(async ({ database, allSecretsKeys }) => {
+  return openAuthData(async ({ database, secretsKeys, allSecretsKeys }) => {
+    await settleAuditLog({ database, secretsKeys })
     const { sound, archived, fault } = await withProgress('entries', (onProgress) =>
       verifyChain({ database, secretsKeys: allSecretsKeys, onProgress }, known),
     )
