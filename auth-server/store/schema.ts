@@ -16,7 +16,6 @@ import {
   integer,
   json,
   pgSchema,
-  primaryKey,
   smallint,
   text,
   timestamp,
@@ -347,33 +346,6 @@ export const auditHead = authSchema.table(
     mac: text().notNull().default(''),
   },
   (table) => [check('audit_head_single', sql`${table.id} = 1`)],
-)
-
-/**
- * A single row: the last audit entry that was removed, because it is in the archive. Rows of `audit_entries` up to it
- * may be deleted, and no others: a trigger refuses it.
- */
-export const auditArchive = authSchema.table(
-  'audit_archive',
-  {
-    id: smallint().primaryKey().default(1),
-    /** Its number and its MAC. */
-    count: bigint({ mode: 'number' }).notNull().default(0),
-    mac: text().notNull().default(''),
-    /** Its month: `2026-01`. */
-    month: text().notNull().default(''),
-    /** The id of the key of SECRETS_KEY that made the seal, which covers the row (`audit/archive-head.ts`). */
-    keyId: text('key_id').notNull().default(''),
-    seal: text().notNull().default(''),
-  },
-  (table) => [check('audit_archive_single', sql`${table.id} = 1`)],
-)
-
-/** What archived entries say that is logged only once: operations on keys of the ring. */
-export const auditArchivedOnce = authSchema.table(
-  'audit_archived_once',
-  { action: text().notNull(), target: text().notNull() },
-  (table) => [primaryKey({ columns: [table.action, table.target] })],
 )
 
 /** Audit entries that wait for their place in the chain (`auth-server/audit/journal.ts`). */
