@@ -4,7 +4,8 @@
  *
  * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
  * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets` and `second_factors`, then
- * `principal_change_counter`. `audit_head` is locked in transactions of its own, before `audit_journal`.
+ * `principal_change_counter`. `audit_head` and `audit_archive` are locked in transactions of their own; `audit_head`
+ * comes before `audit_journal`.
  */
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import {
@@ -15,6 +16,7 @@ import {
   integer,
   json,
   pgSchema,
+  primaryKey,
   smallint,
   text,
   timestamp,
@@ -299,7 +301,10 @@ export const passwordResets = authSchema.table(
   ],
 )
 
-/** The audit log. Entries are only added. The MAC of each entry covers the MAC before it. */
+/**
+ * The audit log. Entries are only added, and archived from the beginning on. The MAC of each entry covers the MAC
+ * before it.
+ */
 export const auditEntries = authSchema.table(
   'audit_entries',
   {
@@ -342,6 +347,33 @@ export const auditHead = authSchema.table(
     mac: text().notNull().default(''),
   },
   (table) => [check('audit_head_single', sql`${table.id} = 1`)],
+)
+
+/**
+ * A single row: the last audit entry that was removed, because it is in the archive. Rows of `audit_entries` up to it
+ * may be deleted, and no others: a trigger refuses it.
+ */
+export const auditArchive = authSchema.table(
+  'audit_archive',
+  {
+    id: smallint().primaryKey().default(1),
+    /** Its number and its MAC. */
+    count: bigint({ mode: 'number' }).notNull().default(0),
+    mac: text().notNull().default(''),
+    /** Its month: `2026-01`. */
+    month: text().notNull().default(''),
+    /** The id of the key of SECRETS_KEY that made the seal, which covers the row (`audit/archive-head.ts`). */
+    keyId: text('key_id').notNull().default(''),
+    seal: text().notNull().default(''),
+  },
+  (table) => [check('audit_archive_single', sql`${table.id} = 1`)],
+)
+
+/** What archived entries say that is logged only once: operations on keys of the ring. */
+export const auditArchivedOnce = authSchema.table(
+  'audit_archived_once',
+  { action: text().notNull(), target: text().notNull() },
+  (table) => [primaryKey({ columns: [table.action, table.target] })],
 )
 
 /** Audit entries that wait for their place in the chain (`auth-server/audit/journal.ts`). */
