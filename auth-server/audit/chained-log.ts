@@ -5,7 +5,7 @@ import type { Database, Drizzle } from '../../shared/platform/database/database.
 import type { Log } from '../../shared/platform/log/log.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/protocol/login-throttle/flood-filter.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
-import { auditArchivedOnce, auditEntries } from '../store/schema.ts'
+import { auditArchivedOnce, auditEntries } from '../store/audit-tables.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { createAppender } from './appender.ts'
 import type { Audit, AuditEvent, AuditHead, TimedEvent } from './audit.ts'
