@@ -63,10 +63,11 @@ const readAll = (more = ''): string => `
     select * from following f where f.slice = $1::text::bigint or f.so_far - f.total < ${limit}
   ),
   unnumbered as (
-    select e.*, 0::bigint as slice, e.xid::text::bigint as turn from deals.events e, deals.event_log l
+    select e.*, 0::bigint as slice, e.xid::text::bigint as turn from deals.events e
     where $1::text::bigint = 0 and e.number is null
       and (e.xid, e.position) > ($2::text::xid8, $3::text::bigint)
-      and (e.xid, e.position) <= (l.unnumbered_xid, l.unnumbered_position)
+      and (e.xid, e.position) <= (
+        (select unnumbered_xid from deals.event_log), (select unnumbered_position from deals.event_log))
     order by e.xid, e.position limit ${limit}
   ),
   numbered as (

@@ -177,14 +177,14 @@ $$;--> statement-breakpoint
 CREATE FUNCTION "deals"."happened_after"(of_slice bigint, of_turn bigint, of_position bigint)
 RETURNS timestamp(3) with time zone LANGUAGE sql STABLE AS $$
   SELECT f.occurred_at FROM (
-    (SELECT e.occurred_at, 0::bigint AS slice, e.xid::text::bigint AS turn, e.position
-    FROM deals.events e, deals.event_log l
+    (SELECT e.occurred_at, 0::bigint AS slice, e.xid::text::bigint AS turn, e.position FROM deals.events e
     WHERE of_slice = 0 AND e.number IS NULL AND (e.xid, e.position) > (of_turn::text::xid8, of_position)
-      AND (e.xid, e.position) <= (l.unnumbered_xid, l.unnumbered_position)
+      AND (e.xid, e.position) <= (
+        (SELECT unnumbered_xid FROM deals.event_log), (SELECT unnumbered_position FROM deals.event_log))
     ORDER BY e.xid, e.position LIMIT 1)
     UNION ALL
     (SELECT x.occurred_at, x.slice, x.turn, x.position
-    FROM (SELECT slice FROM deals.event_slices WHERE slice >= of_slice ORDER BY slice LIMIT 2) s,
+    FROM (SELECT slice FROM deals.event_slices WHERE slice >= of_slice ORDER BY slice LIMIT 3) s,
       LATERAL deals.events_of_slice(s.slice) x
     WHERE (x.slice, x.turn, x.position) > (of_slice, of_turn, of_position))
   ) f ORDER BY f.slice, f.turn, f.position LIMIT 1
@@ -192,12 +192,16 @@ $$;--> statement-breakpoint
 -- The place of the last event in the log; none without events.
 CREATE FUNCTION "deals"."last_place"()
 RETURNS TABLE (slice bigint, turn bigint, "position" bigint, id uuid) LANGUAGE sql STABLE ROWS 1 AS $$
-  (SELECT x.slice, x.turn, x.position, x.id
-  FROM (SELECT slice FROM deals.event_slices ORDER BY slice DESC LIMIT 1) s, LATERAL deals.events_of_slice(s.slice) x
-  ORDER BY x.turn DESC, x.position DESC LIMIT 1)
-  UNION ALL
-  (SELECT 0, e.xid::text::bigint, e.position, e.id FROM deals.events e, deals.event_log l
-  WHERE NOT EXISTS (SELECT FROM deals.event_slices) AND e.number IS NULL
-    AND (e.xid, e.position) <= (l.unnumbered_xid, l.unnumbered_position)
-  ORDER BY e.xid DESC, e.position DESC LIMIT 1)
+  SELECT p.* FROM (
+    (SELECT x.slice, x.turn, x.position, x.id
+    FROM deals.event_slices s CROSS JOIN LATERAL (
+      SELECT * FROM deals.events_of_slice(s.slice) e ORDER BY e.turn DESC, e.position DESC LIMIT 1
+    ) x
+    ORDER BY s.slice DESC LIMIT 1)
+    UNION ALL
+    (SELECT 0, e.xid::text::bigint, e.position, e.id FROM deals.events e
+    WHERE e.number IS NULL AND (e.xid, e.position) <= (
+      (SELECT unnumbered_xid FROM deals.event_log), (SELECT unnumbered_position FROM deals.event_log))
+    ORDER BY e.xid DESC, e.position DESC LIMIT 1)
+  ) p ORDER BY p.slice DESC LIMIT 1
 $$;
