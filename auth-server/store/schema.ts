@@ -7,7 +7,7 @@
  * `principal_change_counter`. `audit_head` and `audit_archive` are locked in transactions of their own; `audit_head`
  * comes before `audit_journal`.
  */
-import { type SQLWrapper, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import {
   bigint,
   boolean,
@@ -27,9 +27,6 @@ import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/au
 export const authSchema = pgSchema('auth')
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
-
-/** SQL for a name in the form for lookups (`foldUsername`). */
-const _folded = (name: SQLWrapper) => sql`lower(${name} collate "C")`
 
 /** The users. Times come from the server's clock, not from PostgreSQL. */
 export const users = authSchema.table(

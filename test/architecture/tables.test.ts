@@ -50,7 +50,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/http/stream.ts': 'open streams',
   'deal-server/events/event-reader.ts': 'open streams',
   'deal-server/webhooks/dispatcher.ts': 'webhooks, 100 of them',
-  'deal-server/webhooks/shared-reads.ts': 'under way',
+  'deal-server/events/shared-reads.ts': 'under way',
   'deal-server/webhooks/blocked-deals.ts': 'deals that wait, 1,000 and a page, and those that changed',
   'deal-server/webhooks/worker.ts': 'one page, and requests under way',
   'deal-server/events/stream-limits.ts': 'callers with open streams',
