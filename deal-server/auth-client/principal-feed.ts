@@ -9,7 +9,9 @@
  * over, everything known of the former instance is dropped.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ZodType } from 'zod'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
+import type { Listener } from '../../shared/platform/cache/channel-listeners.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import {
@@ -17,8 +19,11 @@ import {
   feedChannel,
   feedMaxAgeMs,
   feedMessageSchema,
+  feedPartSchema,
+  seriesChannel,
 } from '../../shared/protocol/principal/change-feed.ts'
 import type { AuthClient } from './auth-client.ts'
+import { FeedSeries } from './feed-series.ts'
 
 /** The change feed as a deal server follows it. */
 export interface PrincipalFeed {
@@ -82,9 +87,10 @@ class FollowedFeed implements PrincipalFeed {
   readonly #changeListeners: ((foldedUsername: string, version: number) => void)[] = []
   readonly #instanceListeners: (() => void)[] = []
   readonly #keysListeners: ((keys: string) => void)[] = []
+  readonly #series = new FeedSeries()
   readonly #stopping = new AbortController()
   #instanceId: string | undefined
-  #subscription: Promise<() => Promise<void>> | undefined
+  #subscriptions: Promise<() => Promise<void>>[] = []
   #lastReadAt = Number.NEGATIVE_INFINITY
   #followedUpTo: number | undefined
   #epoch = 0
@@ -98,7 +104,7 @@ class FollowedFeed implements PrincipalFeed {
       this.#ports.log.warn({ err }, 'The auth server did not name its instance; asking again')
     })
     void this.#keepAsking()
-    await this.#subscription
+    await Promise.all(this.#subscriptions)
   }
 
   async stop(): Promise<void> {
@@ -172,36 +178,62 @@ class FollowedFeed implements PrincipalFeed {
     this.#lastReadAt = Number.NEGATIVE_INFINITY
     this.#followedUpTo = undefined
     this.#minVersions.clear()
+    this.#series.clear()
     this.#epoch += 1
     for (const listener of this.#instanceListeners) listener()
-    this.#subscription = this.#ports.cache.subscribe(feedChannel(instanceId), (text, heldUpMs) => {
-      if (this.#instanceId === instanceId) this.#onMessage(text, heldUpMs)
+    this.#subscriptions = [
+      this.#subscribe(instanceId, seriesChannel(instanceId), (text, heldUpMs) => this.#onPart(text, heldUpMs)),
+      this.#subscribe(instanceId, feedChannel(instanceId), (text, heldUpMs) => this.#onMessage(text, heldUpMs)),
+    ]
+  }
+
+  #subscribe(instanceId: string, channel: string, hear: Listener): Promise<() => Promise<void>> {
+    const subscription = this.#ports.cache.subscribe(channel, (text, heldUpMs) => {
+      if (this.#instanceId === instanceId) hear(text, heldUpMs)
     })
-    this.#subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'The change feed cannot be followed'))
+    subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'The change feed cannot be followed'))
+    return subscription
   }
 
   async #unsubscribe(): Promise<void> {
-    const subscription = this.#subscription
-    this.#subscription = undefined
-    await subscription?.then((unsubscribe) => unsubscribe()).catch(() => undefined)
+    const subscriptions = this.#subscriptions
+    this.#subscriptions = []
+    const end = (subscription: Promise<() => Promise<void>>) => subscription.then((unsubscribe) => unsubscribe())
+    await Promise.all(subscriptions.map(end)).catch(() => undefined)
   }
 
   #onMessage(text: string, heldUpMs: number): void {
-    const { clock, log } = this.#ports
-    const message = parseMessage(text)
-    if (!message) {
-      log.error('A message on the change feed has another form; does another program use the channel?')
-      return
-    }
-    const now = clock.monotonic()
-    if (this.#followedUpTo === undefined || message.after > this.#followedUpTo) this.#epoch += 1
-    this.#followedUpTo = Math.max(this.#followedUpTo ?? 0, message.upTo)
-    this.#raiseMinVersions(message, now)
-    this.#lastReadAt = Math.max(this.#lastReadAt, now - heldUpMs - message.ageMs)
-    for (const listener of this.#keysListeners) listener(message.keys)
+    const message = this.#parse(feedMessageSchema, text)
+    if (!message) return
+    this.#raiseMinVersions(message.changes)
+    this.#advance(message, heldUpMs)
   }
 
-  #raiseMinVersions({ changes }: FeedMessage, now: number): void {
+  #onPart(text: string, heldUpMs: number): void {
+    const part = this.#parse(feedPartSchema, text)
+    if (!part) return
+    this.#raiseMinVersions(part.changes)
+    const span = this.#series.add(part)
+    if (span) this.#advance(span, heldUpMs)
+  }
+
+  #parse<Message>(schema: ZodType<Message>, text: string): Message | undefined {
+    const message = parseMessage(schema, text)
+    if (!message)
+      this.#ports.log.error('A message on the change feed has another form; does another program use the channel?')
+    return message
+  }
+
+  /** All changes of this span are known. */
+  #advance({ after, upTo, ageMs, keys }: Omit<FeedMessage, 'changes'>, heldUpMs: number): void {
+    if (this.#followedUpTo === undefined || after > this.#followedUpTo) this.#epoch += 1
+    this.#followedUpTo = Math.max(this.#followedUpTo ?? 0, upTo)
+    this.#lastReadAt = Math.max(this.#lastReadAt, this.#ports.clock.monotonic() - heldUpMs - ageMs)
+    for (const listener of this.#keysListeners) listener(keys)
+  }
+
+  #raiseMinVersions(changes: FeedMessage['changes']): void {
+    const now = this.#ports.clock.monotonic()
     const minVersions = this.#minVersions
     for (const { username, version } of changes) {
       const known = minVersions.get(username)?.version ?? 0
@@ -217,9 +249,9 @@ class FollowedFeed implements PrincipalFeed {
   }
 }
 
-function parseMessage(text: string): FeedMessage | undefined {
+function parseMessage<Message>(schema: ZodType<Message>, text: string): Message | undefined {
   try {
-    return feedMessageSchema.parse(JSON.parse(text))
+    return schema.parse(JSON.parse(text))
   } catch {
     return undefined
   }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { PrincipalFacts } from '../../../auth-server/users/principal-record.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
+import { maxChangesInMessage } from '../../../shared/protocol/principal/change-feed.ts'
 import { SimulatedLink } from './simulated-link.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
@@ -60,7 +61,7 @@ export class SimulatedPrincipals {
     const names = JSON.parse(String(reloads)) as string[]
     const tail = present.filter(({ version }) => version > Number(first)).sort((a, b) => a.version - b.version)
     const reloaded = present.filter(({ username }) => names.includes(username))
-    return [{ batch: { instanceId, counter: this.#counter, tail: tail.slice(0, 1000), reloaded } }]
+    return [{ batch: { instanceId, counter: this.#counter, tail: tail.slice(0, maxChangesInMessage), reloaded } }]
   }
 }
 
