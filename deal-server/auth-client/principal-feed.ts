@@ -1,9 +1,11 @@
 /**
- * Follows the change feed and knows how far it can be trusted (docs/revocation.md#following).
+ * Follows the change feed and knows how far it can be trusted (docs/revocation.md#following). It comes from Redis, or
+ * as a stream from an auth server.
  *
- * Current: the last message tells of a read of the database at most 800 ms ago, including the time it was on its way,
- * and the connection answers. Complete: each message began where those before it ended. A gap begins a new epoch;
- * records loaded in an earlier epoch are not believed.
+ * Current: the last message of either way tells of a read of the database at most 800 ms ago, including the time it was
+ * on its way, and the connection answers. Complete: each message began where those before it ended, of either way. A
+ * gap begins a new epoch; records loaded in an earlier epoch are not believed. The cache is believed while Redis is the
+ * way, and has told all that the stream has.
  *
  * The auth server says which instance to follow. When its database is replaced, or another PostgreSQL server has taken
  * over, everything known of the former instance is dropped.
@@ -14,6 +16,7 @@ import type { Cache } from '../../shared/platform/cache/cache.ts'
 import type { Listener } from '../../shared/platform/cache/channel-listeners.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
+import type { FeedLine } from '../../shared/protocol/internal-api/feed-stream.ts'
 import {
   type FeedMessage,
   feedChannel,
@@ -42,8 +45,10 @@ export interface PrincipalFeed {
   observeInstance(instanceId: string, before: string | undefined): void
   /** From now on calls `listener` whenever another instance is followed: nothing known before is of use. */
   onOtherInstance(listener: () => void): void
-  /** True while memory and cache can be believed. */
+  /** True while memory can be believed. */
   isCurrent(): boolean
+  /** True while entries of the cache can be believed, too. */
+  isCacheCurrent(): boolean
   /** When the feed was current last, on the monotonic clock; minus infinity when never. */
   lastCurrentAt(): number
   /** Grows whenever a message may have been missed. */
@@ -63,6 +68,19 @@ export interface PrincipalFeed {
   ageMs(): number
 }
 
+/** The feed as its second way fills it (`feed-stream.ts`). */
+export interface StreamedFeed {
+  /** True while Redis brings too little, and a while after. */
+  needsStream(): boolean
+  /** From where a stream goes on; undefined while no instance is known. */
+  position(): { readonly instance: string; readonly after: number | undefined } | undefined
+  /**
+   * Takes a line of the instance that is followed, and ignores others. `readAt` is a time on the monotonic clock: the
+   * database was read then or later.
+   */
+  onLine(line: FeedLine, readAt: number): void
+}
+
 /** The parts that the feed uses. */
 export interface PrincipalFeedPorts {
   readonly cache: Cache
@@ -76,12 +94,22 @@ const minVersionKeptMs = 60_000
 /** Pause before the auth server is asked again for its instance, while the feed is not current, in milliseconds. */
 const retryMs = 500
 
+/** After this time without news from Redis the stream is opened, in milliseconds: before the feed is too old. */
+const streamAfterMs = 400
+/** So long the stream is kept when Redis brings news again, in milliseconds. */
+const streamKeptMs = 5_000
+
+/** How messages come. */
+type Way = 'redis' | 'stream'
+
+const never: Readonly<Record<Way, number>> = { redis: Number.NEGATIVE_INFINITY, stream: Number.NEGATIVE_INFINITY }
+
 /** The feed of one deal server; not current before it is started. */
-export function createPrincipalFeed(ports: PrincipalFeedPorts): PrincipalFeed {
+export function createPrincipalFeed(ports: PrincipalFeedPorts): PrincipalFeed & StreamedFeed {
   return new FollowedFeed(ports)
 }
 
-class FollowedFeed implements PrincipalFeed {
+class FollowedFeed implements PrincipalFeed, StreamedFeed {
   readonly #ports: PrincipalFeedPorts
   readonly #minVersions = new Map<string, { version: number; until: number }>()
   readonly #changeListeners: ((foldedUsername: string, version: number) => void)[] = []
@@ -91,12 +119,20 @@ class FollowedFeed implements PrincipalFeed {
   readonly #stopping = new AbortController()
   #instanceId: string | undefined
   #subscriptions: Promise<() => Promise<void>>[] = []
-  #lastReadAt = Number.NEGATIVE_INFINITY
+  /** The latest read of the database that each way has told of. */
+  #readAt: Record<Way, number> = { ...never }
+  /** All changes up to this version are known. */
   #followedUpTo: number | undefined
+  /** All records in the cache are at least as new as this version. */
+  #cacheUpTo = 0
   #epoch = 0
+  /** When Redis brought too little last. */
+  #missedAt = Number.NEGATIVE_INFINITY
+  #beganAt: number
 
   constructor(ports: PrincipalFeedPorts) {
     this.#ports = ports
+    this.#beganAt = ports.clock.monotonic()
   }
 
   async start(): Promise<void> {
@@ -127,12 +163,41 @@ class FollowedFeed implements PrincipalFeed {
   }
 
   isCurrent(): boolean {
-    return this.ageMs() <= feedMaxAgeMs && !this.#ports.cache.isSilent()
+    return this.#isRedisCurrent() || this.#ageOf('stream') <= feedMaxAgeMs
+  }
+
+  isCacheCurrent(): boolean {
+    return this.#isRedisCurrent() && this.#cacheUpTo >= (this.#followedUpTo ?? 0)
+  }
+
+  #isRedisCurrent(): boolean {
+    return this.#ageOf('redis') <= feedMaxAgeMs && !this.#ports.cache.isSilent()
+  }
+
+  #ageOf(way: Way): number {
+    return this.#ports.clock.monotonic() - this.#readAt[way]
   }
 
   lastCurrentAt(): number {
     const now = this.#ports.clock.monotonic()
-    return this.isCurrent() ? now : Math.min(now, this.#lastReadAt + feedMaxAgeMs)
+    return this.isCurrent() ? now : Math.min(now, now - this.ageMs() + feedMaxAgeMs)
+  }
+
+  needsStream(): boolean {
+    const now = this.#ports.clock.monotonic()
+    const heardAt = Math.max(this.#readAt.redis, this.#beganAt)
+    if (now - heardAt > streamAfterMs || this.#ports.cache.isSilent()) this.#missedAt = now
+    return now - this.#missedAt <= streamKeptMs
+  }
+
+  position(): { readonly instance: string; readonly after: number | undefined } | undefined {
+    return this.#instanceId === undefined ? undefined : { instance: this.#instanceId, after: this.#followedUpTo }
+  }
+
+  onLine({ instanceId, changes, end }: FeedLine, readAt: number): void {
+    if (instanceId !== this.#instanceId) return
+    this.#raiseMinVersions(changes)
+    if (end) this.#advance(end, 'stream', readAt)
   }
 
   epoch(): number {
@@ -152,7 +217,7 @@ class FollowedFeed implements PrincipalFeed {
   }
 
   ageMs(): number {
-    return this.#ports.clock.monotonic() - this.#lastReadAt
+    return Math.min(this.#ageOf('redis'), this.#ageOf('stream'))
   }
 
   /** @throws Unavailable */
@@ -175,8 +240,10 @@ class FollowedFeed implements PrincipalFeed {
     if (former !== undefined) this.#ports.log.warn({ former, instanceId }, 'The auth server has another database')
     void this.#unsubscribe()
     this.#instanceId = instanceId
-    this.#lastReadAt = Number.NEGATIVE_INFINITY
+    this.#readAt = { ...never }
     this.#followedUpTo = undefined
+    this.#cacheUpTo = 0
+    this.#beganAt = this.#ports.clock.monotonic()
     this.#minVersions.clear()
     this.#series.clear()
     this.#epoch += 1
@@ -206,7 +273,7 @@ class FollowedFeed implements PrincipalFeed {
     const message = this.#parse(feedMessageSchema, text)
     if (!message) return
     this.#raiseMinVersions(message.changes)
-    this.#advance(message, heldUpMs)
+    this.#hearRedis(message, heldUpMs)
   }
 
   #onPart(text: string, heldUpMs: number): void {
@@ -214,7 +281,7 @@ class FollowedFeed implements PrincipalFeed {
     if (!part) return
     this.#raiseMinVersions(part.changes)
     const span = this.#series.add(part)
-    if (span) this.#advance(span, heldUpMs)
+    if (span) this.#hearRedis(span, heldUpMs)
   }
 
   #parse<Message>(schema: ZodType<Message>, text: string): Message | undefined {
@@ -224,11 +291,16 @@ class FollowedFeed implements PrincipalFeed {
     return message
   }
 
-  /** All changes of this span are known. */
-  #advance({ after, upTo, ageMs, keys }: Omit<FeedMessage, 'changes'>, heldUpMs: number): void {
+  #hearRedis(span: Omit<FeedMessage, 'changes'>, heldUpMs: number): void {
+    this.#cacheUpTo = Math.max(this.#cacheUpTo, span.upTo)
+    this.#advance(span, 'redis', this.#ports.clock.monotonic() - heldUpMs - span.ageMs)
+  }
+
+  /** All changes of this span are known, as the database had them at `readAt` or later. */
+  #advance({ after, upTo, keys }: Pick<FeedMessage, 'after' | 'upTo' | 'keys'>, way: Way, readAt: number): void {
     if (this.#followedUpTo === undefined || after > this.#followedUpTo) this.#epoch += 1
     this.#followedUpTo = Math.max(this.#followedUpTo ?? 0, upTo)
-    this.#lastReadAt = Math.max(this.#lastReadAt, this.#ports.clock.monotonic() - heldUpMs - ageMs)
+    this.#readAt[way] = Math.max(this.#readAt[way], readAt)
     for (const listener of this.#keysListeners) listener(keys)
   }
 

@@ -40,7 +40,8 @@ const span = {
   keys: z.string(),
 }
 
-const changes = z.array(
+/** The form of changes. */
+export const changesSchema = z.array(
   z.strictObject({
     /** Folded user name. */
     username: z.string(),
@@ -50,7 +51,7 @@ const changes = z.array(
 )
 
 /** The form of a message. Readers ignore any other message. */
-export const feedMessageSchema = z.strictObject({ ...span, changes })
+export const feedMessageSchema = z.strictObject({ ...span, changes: changesSchema })
 
 /** One message. */
 export type FeedMessage = z.infer<typeof feedMessageSchema>
@@ -72,7 +73,7 @@ export const maxPartsInSeries = 20
 export const feedPartSchema = z.strictObject({
   series: z.uuid(),
   part: z.number().int().positive(),
-  changes,
+  changes: changesSchema,
   end: z.strictObject(span).optional(),
 })
 

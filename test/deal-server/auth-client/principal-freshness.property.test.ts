@@ -137,6 +137,7 @@ const run = fc.record({
   seed: fc.nat(),
   authServers: fc.constantFrom(1, 2, 3),
   dealServers: fc.constantFrom(1, 2),
+  streams: fc.boolean(),
   steps: fc.array(fc.tuple(steps, pause), { minLength: 5, maxLength: 60, size: 'max' }),
 })
 

@@ -1,4 +1,4 @@
-/** The auth server's tables of principals, in virtual time, for the three statements of principal records. */
+/** The auth server's tables of principals, in virtual time, for the four statements of principal records. */
 import { randomUUID } from 'node:crypto'
 import type { PrincipalFacts } from '../../../auth-server/users/principal-record.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
@@ -55,6 +55,11 @@ export class SimulatedPrincipals {
     const [first, , reloads] = parameters
     const { instanceId } = this
     if (parameters.length === 0) return [{ instanceId, value: String(this.#counter) }]
+    if (parameters.length === 1) {
+      const changed = present.filter(({ version }) => version > Number(first)).sort((a, b) => a.version - b.version)
+      const changes = changed.map(({ username, version }) => ({ username, version }))
+      return [{ read: { instanceId, counter: this.#counter, changes } }]
+    }
     if (parameters.length === 2)
       return [{ instanceId, facts: present.find(({ username }) => username === first) ?? null }]
     if (parameters.length !== 3) throw new Error('no statement of principal records has so many parameters')
