@@ -51,6 +51,7 @@ import {
   acquireByPrimary,
   hearFeedLines,
   passFeedLines,
+  readByPrimary,
   serveWorkers,
   wakeUpsByPrimary,
   webhookChanged,
@@ -152,7 +153,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     log,
   })
   const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
-  serveWorkers(machine, { wakeUps, webhooks, events })
+  serveWorkers(machine, { wakeUps, webhooks, events, eventLog })
   const background = { wakeUps, housekeeping, searchIndex, webhooks, isOfMachine: machine.worker === undefined }
   const parts = { ...followed, ...background, refusalReports, changeReports }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
@@ -236,7 +237,8 @@ function createLiveEvents(
   { feed, eventLog, webhooks }: LiveEventsParts,
 ) {
   const acquire = machine?.worker && acquireByPrimary(machine.worker)
-  const ports = { log: eventLog, represent: representEvent, clock, logger, acquire }
+  const live = machine?.worker && readByPrimary(machine.worker)
+  const ports = { log: eventLog, represent: representEvent, clock, logger, acquire, live }
   const events = createEventStreams(ports, { ...eventStreams, ...others })
   const onWakeUp = () => {
     events.wakeUp()

@@ -4,7 +4,8 @@
  *
  * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
  * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets` and `second_factors`, then
- * `principal_change_counter`. `audit_head` is locked in transactions of its own.
+ * `principal_change_counter`. `audit_head` and `audit_archive` are locked in transactions of their own; `audit_head`
+ * comes before `audit_journal`.
  */
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import {
@@ -13,7 +14,9 @@ import {
   check,
   index,
   integer,
+  json,
   pgSchema,
+  primaryKey,
   smallint,
   text,
   timestamp,
@@ -298,7 +301,10 @@ export const passwordResets = authSchema.table(
   ],
 )
 
-/** The audit log. Entries are only added. The MAC of each entry covers the MAC before it. */
+/**
+ * The audit log. Entries are only added, and archived from the beginning on. The MAC of each entry covers the MAC
+ * before it.
+ */
 export const auditEntries = authSchema.table(
   'audit_entries',
   {
@@ -342,6 +348,61 @@ export const auditHead = authSchema.table(
   },
   (table) => [check('audit_head_single', sql`${table.id} = 1`)],
 )
+
+/**
+ * A single row: the last audit entry that was removed, because it is in the archive. Rows of `audit_entries` up to it
+ * may be deleted, and no others: a trigger refuses it.
+ */
+export const auditArchive = authSchema.table(
+  'audit_archive',
+  {
+    id: smallint().primaryKey().default(1),
+    /** Its number and its MAC. */
+    count: bigint({ mode: 'number' }).notNull().default(0),
+    mac: text().notNull().default(''),
+    /** Its month: `2026-01`. */
+    month: text().notNull().default(''),
+    /** The id of the key of SECRETS_KEY that made the seal, which covers the row (`audit/archive-head.ts`). */
+    keyId: text('key_id').notNull().default(''),
+    seal: text().notNull().default(''),
+  },
+  (table) => [check('audit_archive_single', sql`${table.id} = 1`)],
+)
+
+/** What archived entries say that is logged only once: operations on keys of the ring. */
+export const auditArchivedOnce = authSchema.table(
+  'audit_archived_once',
+  { action: text().notNull(), target: text().notNull() },
+  (table) => [primaryKey({ columns: [table.action, table.target] })],
+)
+
+/** Audit entries that wait for their place in the chain (`auth-server/audit/journal.ts`). */
+export const auditJournal = authSchema.table(
+  'audit_journal',
+  {
+    /** The order in which they come into the chain. */
+    position: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    /** Names a run of a server. */
+    writer: uuid().notNull(),
+    /** Counts the entries of the writer without gaps, from 1. */
+    number: bigint({ mode: 'number' }).notNull(),
+    /** An entry without its number in the log. */
+    entry: json().notNull(),
+    /** The id of the key of SECRETS_KEY that made the MAC. */
+    keyId: text('key_id').notNull(),
+    /** HMAC-SHA256 (base64url) over the writer's MAC before it and this entry. */
+    mac: text().notNull(),
+  },
+  (table) => [unique('audit_journal_of_writer').on(table.writer, table.number)],
+)
+
+/** How far the entries of each writer of the journal have come into the chain. */
+export const auditWriters = authSchema.table('audit_writers', {
+  writer: uuid().primaryKey(),
+  /** The number and the MAC of its last entry in the chain. */
+  number: bigint({ mode: 'number' }).notNull(),
+  mac: text().notNull(),
+})
 
 /** Signatures that were used (`shared/protocol/authentication/credential-tables.ts`). */
 export const usedSignatures = usedSignaturesTable(authSchema)

@@ -16,12 +16,18 @@ export interface GatherOptions<Item, Result> {
   isItemError(error: unknown): boolean
   /** Two items with the same key never share a batch. */
   key?(item: Item): string
+  /**
+   * What a batch with this item locks: an item waits while a batch that runs has its lock. So no batch waits for
+   * another one, with all its items.
+   */
+  lock?(item: Item): number
   readonly maxItems: number
   readonly maxInFlight: number
 }
 
 interface Waiting<Item, Result> {
   readonly item: Item
+  readonly lock: number | undefined
   readonly context: InContext | undefined
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
@@ -30,6 +36,7 @@ interface Waiting<Item, Result> {
 /** A function for one item, answered from a batch. */
 export function gather<Item, Result>(options: GatherOptions<Item, Result>): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
+  const locks = new Set<number>()
   let inFlight = 0
   let scheduled = false
 
@@ -38,41 +45,47 @@ export function gather<Item, Result>(options: GatherOptions<Item, Result>): (ite
     scheduled = true
     setImmediate(() => {
       scheduled = false
-      void start()
+      const [batch, rest] = takeBatch(waiting, locks, options)
+      // All that waits needs a lock: the end of a batch begins the next one.
+      if (batch.length === 0) return
+      waiting = rest
+      void run(batch)
       schedule()
     })
   }
 
-  const start = async () => {
-    const [batch, rest] = takeBatch(waiting, options)
-    if (batch.length === 0) return
-    waiting = rest
+  const run = async (batch: readonly Waiting<Item, Result>[]) => {
+    const taken = batch.flatMap(({ lock }) => lock ?? [])
+    for (const lock of taken) locks.add(lock)
     inFlight += 1
     const inContext = batch[0]?.context
     await (inContext ? inContext(() => settle(batch, options)) : settle(batch, options))
     inFlight -= 1
+    for (const lock of taken) locks.delete(lock)
     schedule()
   }
 
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, context: callerContext(), resolve, reject })
+      waiting.push({ item, lock: options.lock?.(item), context: callerContext(), resolve, reject })
       schedule()
     })
 }
 
 function takeBatch<Item, Result>(
   waiting: Waiting<Item, Result>[],
-  { key, maxItems }: GatherOptions<Item, Result>,
+  locks: ReadonlySet<number>,
+  { key, lock, maxItems }: GatherOptions<Item, Result>,
 ): [Waiting<Item, Result>[], Waiting<Item, Result>[]] {
-  if (!key) return [waiting.slice(0, maxItems), waiting.slice(maxItems)]
+  if (!key && !lock) return [waiting.slice(0, maxItems), waiting.slice(maxItems)]
   const keys = new Set<string>()
   const batch: Waiting<Item, Result>[] = []
   const rest: Waiting<Item, Result>[] = []
   for (const entry of waiting) {
-    const itemKey = key(entry.item)
-    if (batch.length < maxItems && !keys.has(itemKey)) {
-      keys.add(itemKey)
+    const itemKey = key?.(entry.item)
+    const isFree = (itemKey === undefined || !keys.has(itemKey)) && (entry.lock === undefined || !locks.has(entry.lock))
+    if (batch.length < maxItems && isFree) {
+      if (itemKey !== undefined) keys.add(itemKey)
       batch.push(entry)
     } else rest.push(entry)
   }

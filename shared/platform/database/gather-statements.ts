@@ -7,6 +7,6 @@ import { DatabaseError } from './database.ts'
  * by itself and gets its own result.
  */
 export const gatherStatements = <Item, Result>(
-  options: Pick<GatherOptions<Item, Result>, 'run' | 'key'>,
+  options: Pick<GatherOptions<Item, Result>, 'run' | 'key' | 'lock'>,
 ): ((item: Item) => Promise<Result>) =>
   gather({ ...options, maxItems: 64, maxInFlight: 4, isItemError: (error) => error instanceof DatabaseError })

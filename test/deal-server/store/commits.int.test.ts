@@ -2,48 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { getTableColumns, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { CommandKey, DealCommit } from '../../../deal-server/commands/ports.ts'
-import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
 import { deals, events, tasks } from '../../../deal-server/store/schema.ts'
 import { type Database, DatabaseError } from '../../../shared/platform/database/database.ts'
 import { type Backend, describeBackends } from '../../support/stores/backends.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
-
-const at = '2026-01-01T00:00:00.000Z'
-const byAlice = { createdAt: at, createdBy: 'alice', updatedAt: at, updatedBy: 'alice' }
-const unset = { description: null, completionDate: null, completion: null, cancelReason: null, cancelledAt: null }
-const noHold = { held: false, holdReason: null, holdReasonCode: null, heldAt: null, heldBy: null }
-const noReasons = { priceReason: null, completionDateReason: null, completionDatePenalty: null, cancelPenalty: null }
-const kept = { penaltyTotal: 0, tasks: [], deletedAt: null, purgeAt: null }
-
-const newDeal = (id: string = randomUUID()): Deal => ({
-  ...{ id, name: 'deal123', price: 1250, currency: 'EUR', ownerId: 'alice', status: 'open', version: 1, sequence: 1 },
-  ...{ ...byAlice, ...unset, ...noHold, ...noReasons, ...kept },
-})
-
-/** The commit of a creation, or of a change of `before`, whose event is the one of the deal's sequence. */
-function commitOf(deal: Deal, { before, key }: { before?: Deal; key?: CommandKey } = {}): DealCommit {
-  const context = { key, actor: 'alice', actorUserId: randomUUID(), style: 'resource', requestId: randomUUID(), at }
-  const event = { type: 'deal.renamed' as const, data: { name: deal.name, previous: 'before' } }
-  const ofRequest = { style: 'resource', requestId: context.requestId, requestedBy: 'alice', signature: null }
-  return {
-    ...{ before, deal, tasks: [], context },
-    events: [{ id: randomUUID(), sequence: deal.sequence, useCase: 'RenameDeal', event: event as never }],
-    command: key && {
-      ...{
-        key,
-        dealId: deal.id,
-        useCase: 'RenameDeal',
-        params: {},
-        fingerprint: 'f',
-        outcome: undefined,
-        ...ofRequest,
-      },
-      ...{ requestedAt: at, expiresAt: at },
-    },
-  }
-}
+import { commitOf, newDeal } from './commits.ts'
 
 /** Gives every unique constraint the name that it could have in a partition or shard. */
 async function renameConstraints({ drizzle }: Database): Promise<void> {

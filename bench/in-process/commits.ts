@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { commitStatement } from '../../deal-server/store/statements.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { migrateDatabase } from '../../shared/platform/database/migrate.ts'
+import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
+import { createScratchDatabase } from '../../test/support/stores/scratch-database.ts'
+import type { Comparison, Subject } from '../runner/compare.ts'
+import type { Bench } from '../servers/bench.ts'
+import { repeatedAsync } from './repeated.ts'
+
+/** How many commits a batch has. */
+export const batchSizes = [1, 8, 32] as const
+
+const inFlight = 4
+const migrations = join(import.meta.dirname, '../../deal-server/store/migrations')
+/** The last migration without numbers of events. */
+const lastBefore = '0008_commit_function'
+
+/** Compares batches of commits with those of tables whose events have no number. */
+export async function compareCommits(bench: Bench, size: number): Promise<Comparison> {
+  const folder = formerMigrations()
+  const [former, present] = [await openTables(bench, folder), await openTables(bench, migrations)]
+  return {
+    title: `Batches of ${size} commits, ${inFlight} at a time`,
+    unit: 'batches',
+    floors: [batches('events without numbers', former.database, size)],
+    subjects: [batches('events with numbers', present.database, size)],
+    close: async () => {
+      for (const tables of [former, present]) await tables.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** A folder with the migrations up to `lastBefore`. */
+function formerMigrations(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-'))
+  cpSync(migrations, folder, { recursive: true })
+  const file = join(folder, 'meta/_journal.json')
+  const journal = JSON.parse(readFileSync(file, 'utf8')) as { entries: { tag: string }[] }
+  journal.entries.splice(journal.entries.findIndex(({ tag }) => tag === lastBefore) + 1)
+  writeFileSync(file, JSON.stringify(journal))
+  return folder
+}
+
+async function openTables(bench: Bench, migrationsFolder: string) {
+  const scratch = await createScratchDatabase(bench.settings.databaseUrl)
+  const database = openPostgres(scratch.url)
+  await migrateDatabase(database, { migrationsFolder, schema: 'deals' })
+  const close = async () => {
+    await database.close()
+    await scratch.drop()
+  }
+  return { database, close }
+}
+
+/** Each batch creates so many deals, or holds those that a former one has created, and so on. */
+function batches(name: string, database: Database, size: number): Subject {
+  const open: { readonly ids: readonly string[]; readonly version: number }[] = []
+  const commit = async () => {
+    const { ids, version } = open.pop() ?? { ids: Array.from({ length: size }, () => randomUUID()), version: 0 }
+    const rows = [ids.map((id) => changedRow(id, version)), ids.map((id) => eventRow(id, version + 1)), [], []]
+    const written = await database.write(
+      commitStatement,
+      rows.map((each) => JSON.stringify(each)),
+    )
+    if (version < 2) open.push({ ids, version: version + 1 })
+    return written.length === size
+  }
+  return repeatedAsync(name, commit, { atOnce: inFlight, batch: 50 })
+}
+
+const at = '2026-01-01T00:00:00.000Z'
+const newDeal = {
+  ...{ name: 'Fleet of twelve vans', price: 1_250_000, currency: 'EUR', owner_id: 'alice', status: 'open' },
+  ...{ penalty_total: 0, task_count: 0, created_at: at, created_by: 'alice', updated_at: at, updated_by: 'alice' },
+}
+
+function changedRow(id: string, version: number) {
+  const changes = { version: version + 1, sequence: version + 1, held: version === 1 }
+  const reason = version === 1 ? 'The customer asked for time' : null
+  return version === 0
+    ? { id, expected_version: null, changes: { ...newDeal, ...changes, id } }
+    : { id, expected_version: version, changes: { ...changes, hold_reason: reason } }
+}
+
+const eventRow = (id: string, sequence: number) => ({
+  ...{ id: randomUUID(), deal_id: id, sequence, deal_version: sequence, type: 'deal.held', currency: 'EUR' },
+  ...{ data: { reason: 'The customer asked for time', code: null }, occurred_at: at, actor: 'alice' },
+  ...{ actor_user_id: randomUUID(), use_case: 'HoldDeal', style: 'resource', correlation_id: randomUUID() },
+})

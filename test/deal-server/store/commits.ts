@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import type { CommandKey, DealCommit } from '../../../deal-server/commands/ports.ts'
+import type { Deal } from '../../../deal-server/domain/deal.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+const byAlice = { createdAt: at, createdBy: 'alice', updatedAt: at, updatedBy: 'alice' }
+const unset = { description: null, completionDate: null, completion: null, cancelReason: null, cancelledAt: null }
+const noHold = { held: false, holdReason: null, holdReasonCode: null, heldAt: null, heldBy: null }
+const noReasons = { priceReason: null, completionDateReason: null, completionDatePenalty: null, cancelPenalty: null }
+const kept = { penaltyTotal: 0, tasks: [], deletedAt: null, purgeAt: null }
+
+/** An open deal that only these tests know. */
+export const newDeal = (id: string = randomUUID()): Deal => ({
+  ...{ id, name: 'deal123', price: 1250, currency: 'EUR', ownerId: 'alice', status: 'open', version: 1, sequence: 1 },
+  ...{ ...byAlice, ...unset, ...noHold, ...noReasons, ...kept },
+})
+
+/** The commit of a creation, or of a change of `before`, whose event is the one of the deal's sequence. */
+export function commitOf(deal: Deal, { before, key }: { before?: Deal; key?: CommandKey } = {}): DealCommit {
+  const context = { key, actor: 'alice', actorUserId: randomUUID(), style: 'resource', requestId: randomUUID(), at }
+  const event = { type: 'deal.renamed' as const, data: { name: deal.name, previous: 'before' } }
+  const ofRequest = { style: 'resource', requestId: context.requestId, requestedBy: 'alice', signature: null }
+  return {
+    ...{ before, deal, tasks: [], context },
+    events: [{ id: randomUUID(), sequence: deal.sequence, useCase: 'RenameDeal', event: event as never }],
+    command: key && {
+      ...{
+        key,
+        dealId: deal.id,
+        useCase: 'RenameDeal',
+        params: {},
+        fingerprint: 'f',
+        outcome: undefined,
+        ...ofRequest,
+      },
+      ...{ requestedAt: at, expiresAt: at },
+    },
+  }
+}
+
+/** Writes an event as a commit does, and leaves the rest of a commit out. `$1`: the deal; `$2`: the sequence. */
+export const writeEventStatement = `
+  with counted as (
+    update deals.event_counters c set count = c.count + 1 where c.bucket = deals.bucket_of($1::text::uuid)
+    returning c.bucket, c.count
+  )
+  insert into deals.events (id, deal_id, sequence, deal_version, type, data, currency, occurred_at, actor, use_case,
+    style, correlation_id, bucket, number)
+  select gen_random_uuid(), $1::text::uuid, $2::text::int, 1, 'deal.held', '{}', 'EUR', '2026-01-01T00:00:00Z', 'alice',
+    'HoldDeal', 'resource', gen_random_uuid(), c.bucket, c.count from counted c
+  returning to_json(position) as position`
+
+/** The same as a server of release 0.1.0 does it: the database counts. `$1`: text of a uuid array of deals. */
+export const writeFormerlyStatement = `
+  insert into deals.events (id, deal_id, sequence, deal_version, type, data, currency, occurred_at, actor, use_case,
+    style, correlation_id)
+  select gen_random_uuid(), d.id, 1, 1, 'deal.created', '{}', 'EUR', '2026-01-01T00:00:00Z', 'alice', 'CreateDeal',
+    'resource', gen_random_uuid() from unnest($1::text::uuid[]) d(id)
+  returning to_json(position) as position`

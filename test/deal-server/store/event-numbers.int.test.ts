@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createDealRepository } from '../../../deal-server/store/deals.ts'
+import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { campaign } from '../../support/campaign.ts'
+import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { commitOf, newDeal, writeFormerlyStatement } from './commits.ts'
+
+const rounds = campaign({ short: 12, long: 300 })
+const oneSession = 'one session serves everybody here'
+
+describeBackends('numbers of events', (openBackend) => {
+  let backend: Backend
+  let databases: Database[] = []
+
+  beforeAll(async () => {
+    backend = await openBackend()
+    databases = [backend.openDatabase(), backend.openDatabase()]
+    await migrateBoth(databases[0] as Database)
+  })
+  afterAll(async () => {
+    for (const database of databases) await database.close()
+    await backend.close()
+  })
+
+  const ids = (count: number) => Array.from({ length: count }, () => randomUUID() as string)
+  const query = <Row extends object>(text: string, parameters: string[] = []) =>
+    (databases[0] as Database).query<Row>(text, parameters)
+
+  it('belong to buckets that servers and database compute alike', async () => {
+    const deals = ids(500)
+    type Row = { id: string; bucket: number }
+    const rows = await query<Row>(
+      'select d::text as id, to_json(deals.bucket_of(d)) as bucket from unnest($1::text::uuid[]) d',
+      [`{${deals.join(',')}}`],
+    )
+    expect(rows).toEqual(deals.map((id) => ({ id, bucket: bucketOf(id) })))
+    expect(new Set(rows.map(({ bucket }) => bucket)).size).toBeGreaterThan(300)
+  })
+
+  it('have no gap, and grow with positions and with a deal, whoever writes at the same time', async () => {
+    const stores = databases.map((database) => createDealRepository(database))
+    const present = stores.map(async (store) => {
+      for (let round = 0; round < rounds; round += 1) {
+        const created = await Promise.all(
+          Array.from({ length: 1 + (round % 40) }, async () => {
+            const deal = newDeal()
+            expect(await store.commit(commitOf(deal))).toBe('committed')
+            return deal
+          }),
+        )
+        const changes = created.map((before) =>
+          store.commit(commitOf({ ...before, version: 2, sequence: 2 }, { before })),
+        )
+        expect(new Set(await Promise.all(changes))).toEqual(new Set(['committed']))
+      }
+    })
+    const former = databases.map(async (database) => {
+      for (let round = 0; round < rounds; round += 1)
+        await database.write(writeFormerlyStatement, [`{${ids(round % 30).join(',')}}`])
+    })
+    await Promise.all([...present, ...former])
+    const [row] = await query<{ written: number; wrong: number; counted: boolean }>(`
+      select to_json(count(*)) as written, to_json(count(*) filter (where number <> nth or not in_order
+          or bucket <> deals.bucket_of(deal_id))) as wrong,
+        to_json(count(*) = (select sum(count) from deals.event_counters)) as counted
+      from (select *, row_number() over (partition by bucket order by position) as nth,
+          coalesce(number > lag(number) over (partition by deal_id order by sequence), true) as in_order
+        from deals.events) e`)
+    expect(row).toMatchObject({ wrong: 0, counted: true })
+    expect(row?.written).toBeGreaterThan(rounds * 20)
+  })
+
+  it('wait for no open transaction of another bucket', async ({ skip }) => {
+    const [database, other] = databases as [Database, Database]
+    skip(!database.concurrentSessions, oneSession)
+    const same = newDeal()
+    const another = Array.from({ length: 5 }, () => newDeal()).find(({ id }) => bucketOf(id) !== bucketOf(same.id))
+    if (!another) throw new Error('five deals are in one bucket')
+    const [store, second] = [createDealRepository(other), createDealRepository(other)]
+    for (const deal of [same, another]) await store.commit(commitOf(deal))
+    const changed = (before: typeof same) => commitOf({ ...before, version: 2, sequence: 2 }, { before })
+    const waiting = await database.transaction(async (transaction) => {
+      await transaction.execute(
+        sql`update deals.event_counters set count = count where bucket = ${bucketOf(same.id)}::smallint`,
+      )
+      const answer = store.commit(changed(same))
+      expect(await second.commit(changed(another))).toBe('committed')
+      return { answer }
+    })
+    expect(await waiting.answer).toBe('committed')
+  })
+})
