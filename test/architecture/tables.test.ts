@@ -48,6 +48,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/postgres/write-gate.ts': 'under way',
   'shared/platform/http/server/drain.ts': 'open connections',
   'shared/platform/http/stream.ts': 'open streams',
+  'auth-server/users/feed-reader.ts': 'open streams',
   'deal-server/events/event-reader.ts': 'open streams',
   'deal-server/webhooks/dispatcher.ts': 'webhooks, 100 of them',
   'deal-server/events/shared-reads.ts': 'under way',
