@@ -25,7 +25,8 @@ import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
 import { createMachinePairLimit } from './api-keys/pair-limit.ts'
 import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
-import { createChainedLog } from './audit/chained-log.ts'
+import { auditForWorkers, createAuditOfWorker } from './audit/audit-by-primary.ts'
+import { type ChainedLog, createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
 import { countLogins, observeAuthServer } from './auth-metrics.ts'
 import type { AuthConfig } from './config.ts'
@@ -43,7 +44,7 @@ import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createCallerAuthentication } from './schemes.ts'
 import { createSecondFactors } from './second-factors/create-second-factors.ts'
 import { createSealing } from './store/sealing.ts'
-import { parseSecretsKeys } from './store/secrets-keys.ts'
+import { parseSecretsKeys, type SecretsKeys } from './store/secrets-keys.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { createDigestSecrets } from './users/digest-secrets.ts'
 import { createPasswordResets } from './users/password-resets.ts'
@@ -126,7 +127,7 @@ type Parts = ReturnType<typeof createParts>
 
 /** Creates the services of the server, without HTTP. */
 function createParts(config: AuthConfig, resources: AuthResources & { readonly metrics: Metrics }) {
-  const { database, cache, clock, ids, keyRing, metrics, log, machine = {} } = resources
+  const { database, cache, clock, ids, keyRing, metrics, machine = {} } = resources
   const { secondFactorRoles } = config
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
@@ -151,7 +152,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     loginThrottle,
     publisher,
     tokens,
-    audit: createChainedLog({ database, clock, log, secretsKeys }),
+    audit: openAudit(resources, secretsKeys),
     users: createUsers(common),
     passwordResets: createPasswordResets(common),
     digestSecrets: createDigestSecrets(common),
@@ -171,6 +172,14 @@ function openPublisher({ secondFactorRoles }: AuthConfig, resources: AuthResourc
   keyRing.onChange(() => void publisher.publish())
   if (machine?.primary) publishForWorkers(machine.primary, publisher)
   return publisher
+}
+
+/** The audit log of this process. In a worker it asks the primary process. */
+function openAudit({ database, clock, log, machine }: AuthResources, secretsKeys: SecretsKeys): ChainedLog {
+  if (machine?.worker) return createAuditOfWorker(machine.worker, { database, log })
+  const audit = createChainedLog({ database, clock, log, secretsKeys })
+  if (machine?.primary) auditForWorkers(machine.primary, audit)
+  return audit
 }
 
 /** Gathers the services that the public endpoints use. */
@@ -208,7 +217,11 @@ function endpointPorts(
     clock,
     cookie: createSessionCookie(config),
     rolesOf: parts.rolesOf,
-    readEntries: (page: Parameters<typeof readEntries>[1]) => readEntries(database, page),
+    readEntries: async (page: Parameters<typeof readEntries>[1]) => {
+      // Without writes nothing can get a number: what has one is still read.
+      await audit.settle().catch(() => undefined)
+      return readEntries(database, page)
+    },
   }
 }
 

@@ -2,7 +2,9 @@
 import { type Channel, defineCall, defineNews } from '../shared/platform/workers/channel.ts'
 import type { Workers } from '../shared/platform/workers/primary.ts'
 import type { MachineRole } from '../shared/platform/workers/role.ts'
+import type { EventLog, EventPage, Place, ReadOptions } from './events/event-log.ts'
 import type { AcquireStream, EventStreams } from './events/event-streams.ts'
+import { createSharedReads } from './events/shared-reads.ts'
 import type { WakeUpPorts, WakeUps } from './events/wake-ups.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
 
@@ -16,20 +18,31 @@ const acquireCall = defineCall<string, number>('acquire-stream')
 /** The stream of this number has ended. */
 const releaseNews = defineNews<number>('release-stream')
 
+/** A worker reads the events that have just come. */
+const readCall = defineCall<{ readonly after: Place; readonly options: ReadOptions }, EventPage>('read-events')
+
 /** The parts of the primary process that serve its workers. */
 export interface PrimaryParts {
   readonly wakeUps: Pick<WakeUps, 'send'>
   readonly webhooks: Pick<Webhooks, 'look'>
   readonly events: Pick<EventStreams, 'acquire'>
+  readonly eventLog: Pick<EventLog, 'read'>
 }
 
 /** Serves the workers of a primary process. Does nothing in other processes. */
-export function serveWorkers({ primary }: MachineRole, { wakeUps, webhooks, events }: PrimaryParts): void {
+export function serveWorkers({ primary }: MachineRole, { wakeUps, webhooks, events, eventLog }: PrimaryParts): void {
   if (!primary) return
   primary.answer(wakeUpCall, () => wakeUps.send())
   primary.hear(webhookNews, () => webhooks.look())
   countStreams(primary, events)
+  const shared = createSharedReads(eventLog)
+  primary.answer(readCall, ({ after, options }) => shared.read(after, options))
 }
+
+/** Reads the events that have just come by the primary process: once for all workers that are at the same place. */
+export const readByPrimary = (channel: Channel): Pick<EventLog, 'read'> => ({
+  read: (after, options) => channel.call(readCall, { after, options }),
+})
 
 /** Counts the streams of all workers together. Those of a worker that ends are released. */
 function countStreams(primary: Workers, events: Pick<EventStreams, 'acquire'>): void {

@@ -46,7 +46,7 @@ import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
 import { resourceMetadataRoute } from './http/resource-metadata.ts'
-import { acquireByPrimary, serveWorkers, wakeUpsByPrimary, webhookChanged } from './machine.ts'
+import { acquireByPrimary, readByPrimary, serveWorkers, wakeUpsByPrimary, webhookChanged } from './machine.ts'
 import type { DealReader } from './queries/ports.ts'
 import { createDealAuthentication } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
@@ -144,7 +144,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     log,
   })
   const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
-  serveWorkers(machine, { wakeUps, webhooks, events })
+  serveWorkers(machine, { wakeUps, webhooks, events, eventLog })
   const background = { wakeUps, housekeeping, searchIndex, webhooks, isOfMachine: machine.worker === undefined }
   const parts = { ...followed, ...background, refusalReports, changeReports }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
@@ -216,7 +216,8 @@ function createLiveEvents(
   { feed, eventLog, webhooks }: LiveEventsParts,
 ) {
   const acquire = machine?.worker && acquireByPrimary(machine.worker)
-  const ports = { log: eventLog, represent: representEvent, clock, logger, acquire }
+  const live = machine?.worker && readByPrimary(machine.worker)
+  const ports = { log: eventLog, represent: representEvent, clock, logger, acquire, live }
   const events = createEventStreams(ports, { ...eventStreams, ...others })
   const onWakeUp = () => {
     events.wakeUp()

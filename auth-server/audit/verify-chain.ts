@@ -6,6 +6,7 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditHead } from './audit.ts'
 import { type Mac, macUnder } from './chain.ts'
+import { checkJournal } from './journal.ts'
 import { type ChainedEntry, readChainedEntries } from './read-entries.ts'
 
 /** The first fault of the log. */
@@ -20,6 +21,8 @@ export type AuditFault =
   | { readonly fault: 'cut-off'; readonly seq: number }
   /** There are entries after the head of the log; this is the first. */
   | { readonly fault: 'beyond-head'; readonly seq: number }
+  /** An entry that waits behind this number was changed, or one before it was removed. */
+  | { readonly fault: 'journal'; readonly seq: number }
   /** The given head belongs to another log than this one. */
   | { readonly fault: 'other-log'; readonly seq: number }
 
@@ -56,7 +59,10 @@ export async function verifyChain(ports: VerifyPorts, known?: AuditHead): Promis
   const [row] = await ports.database.query<{ end: AuditHead & { last: number } }>(endSql)
   const end = row?.end ?? { count: 0, digest: '', last: 0 }
   const { sound, fault, digestAtKnown } = await walk(ports, end.count, known?.count)
-  return { sound, fault: fault ?? faultOfEnd(sound, end, known, digestAtKnown) }
+  const found = fault ?? faultOfEnd(sound, end, known, digestAtKnown)
+  if (found) return { sound, fault: found }
+  const { isDamaged } = await checkJournal(ports.database, ports.secretsKeys)
+  return { sound, fault: isDamaged ? { fault: 'journal', seq: end.count + 1 } : undefined }
 }
 
 function faultOfEnd(
@@ -123,6 +129,7 @@ const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> 
     'nothing from there on can be checked.',
   'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
   'beyond-head': (seq) => `entry ${seq} stands behind the end of the log.`,
+  journal: (seq) => `an entry that waits for number ${seq} or a later one is not what was written, or one is missing.`,
   'other-log': (seq) => `this is not the log whose entry ${seq} was the given head: it was written anew.`,
 }
 

@@ -18,7 +18,7 @@ import { createRecentProof } from './recent-proof.ts'
 import { createRefresh } from './refresh.ts'
 import { createRefreshTokenFamilies } from './refresh-token-families.ts'
 import type { LoginLifetimes } from './refresh-token-family.ts'
-import { revokeAllLogins, revokeLoginById } from './revoke-login.ts'
+import { createRevokeLogin, revokeAllLogins } from './revoke-login.ts'
 import { createSessionStore } from './session-store.ts'
 import { createStartSession } from './start-session.ts'
 import { createStoredSessions } from './use-session.ts'
@@ -56,15 +56,16 @@ export function createLogins(settings: LoginsSettings, { tokens, ...given }: Log
   const refreshTokenFamilies = createRefreshTokenFamilies(database, settings.secondFactorRoles)
   const sessionStore = createSessionStore(database, settings.secondFactorRoles)
   const sessions = createStoredSessions({ ...given, sessionStore, sessionIdleTtlSeconds })
+  const revokeLogin = createRevokeLogin(given)
   const ports = {
     ...given,
     ...tokens,
     refreshTokenFamilies,
+    revokeLogin,
     lifetimes: settings,
     maxLoginsPerUser,
     sessionIdleTtlSeconds,
   }
-  type Revocation = Parameters<typeof revokeLoginById>[1]
   return {
     refreshTokenFamilies,
     sessions,
@@ -77,7 +78,7 @@ export function createLogins(settings: LoginsSettings, { tokens, ...given }: Log
     requireRecentProof: createRecentProof(ports),
     loginLists: createLoginLists({ ...given, sessionIdleTtlSeconds }),
     ownerOf: sessionStore.ownerOf,
-    revokeLoginById: (ending: Revocation) => revokeLoginById(ports, ending),
-    revokeAllLogins: (ending: Omit<Revocation, 'id'>) => revokeAllLogins(ports, ending),
+    revokeLogin,
+    revokeAllLogins: (ending: Parameters<typeof revokeAllLogins>[1]) => revokeAllLogins(ports, ending),
   }
 }

@@ -2,10 +2,11 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { RefreshTokenFamilies } from './refresh-token-families.ts'
-import { type RevokeLoginPorts, revokeLogin } from './revoke-login.ts'
+import type { RevokeLogin } from './revoke-login.ts'
 
 /** The systems that a logout uses. */
-export interface LogoutPorts extends RevokeLoginPorts {
+export interface LogoutPorts {
+  readonly revokeLogin: RevokeLogin
   readonly refreshTokenFamilies: RefreshTokenFamilies
   readonly refreshTokens: RefreshTokens
   readonly verifyAccessToken: VerifyAccessToken
@@ -36,8 +37,8 @@ export function createLogOut(ports: LogoutPorts): LogOut {
     const family = await ports.refreshTokenFamilies.find(loginId)
     if (!family) return undefined
     const { id, username, alive } = family
-    const revokedNow = await revokeLogin(ports, { id, username, reason: 'logout' })
-    return { id, username, wasValid: alive && revokedNow }
+    const outcome = await ports.revokeLogin({ id, username, reason: 'logout' })
+    return { id, username, wasValid: alive && outcome === 'revoked' }
   }
 }
 

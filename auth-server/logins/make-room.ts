@@ -51,7 +51,7 @@ export async function makeRoom(ports: MakeRoomPorts, started: NewLogin): Promise
         return { result: 'all', change: { raiseGeneration: { keptLogin } } }
       }
       for (const { id, kind } of excess) {
-        await revokeRow[kind](ports, transaction, { id, username: started.username, reason: 'displaced' })
+        await revokeRow[kind](ports, transaction, { id, reason: 'displaced' })
       }
       return { result: excess.map(({ id }) => id), change: {} }
     }),

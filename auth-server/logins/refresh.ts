@@ -14,10 +14,11 @@ import {
   type TokenTimes,
   tokenTimes,
 } from './refresh-token-family.ts'
-import { type RevokeLoginPorts, revokeLogin } from './revoke-login.ts'
+import type { RevokeLogin } from './revoke-login.ts'
 
 /** The systems and settings that a refresh uses. */
-export interface RefreshPorts extends RevokeLoginPorts {
+export interface RefreshPorts {
+  readonly revokeLogin: RevokeLogin
   readonly refreshTokenFamilies: RefreshTokenFamilies
   readonly issueAccessToken: IssueAccessToken
   readonly refreshTokens: RefreshTokens
@@ -112,7 +113,7 @@ async function actOn(
     case 'late':
     case 'reuse':
       await presented.reports.reused?.()
-      await revokeLogin(ports, { id: family.id, username: family.username, reason: 'reuse' })
+      await ports.revokeLogin({ id: family.id, username: family.username, reason: 'reuse' })
       throw invalidGrant(decision === 'late' ? lateDetail(presented.retryWindowMs) : reuseDetail)
     case 'refuse':
       throw invalidGrant()

@@ -2,10 +2,13 @@ import { and, eq, isNull } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { loginFamilies, sessions } from '../store/schema.ts'
 import { type ChangeOutcome, changePrincipal } from '../users/principal-change.ts'
 import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
-import { userRow } from '../users/user-rows.ts'
+import { isUsername } from '../users/user.ts'
+import { noSuchUser, userRow } from '../users/user-rows.ts'
 
 /** The reasons why a login by token is revoked. */
 export type RevocationReason = NonNullable<(typeof loginFamilies.$inferSelect)['endedReason']>
@@ -20,54 +23,114 @@ export interface RevokeLoginPorts {
   readonly clock: Clock
 }
 
-interface Revocation<Reason> {
+/** A login by token or a session that is to be revoked. */
+export interface Revocation {
   /** The id of the login or session. */
   readonly id: string
   readonly username: string
-  readonly reason: Reason
+  readonly reason: RevocationReason | SessionRevocationReason
 }
 
-/**
- * Revokes a login by token. Its refresh tokens stop at once. Its access tokens stop where the principal record arrives;
- * the record is published when this resolves. False when the login was revoked before. @throws Unavailable
- */
-export const revokeLogin = (ports: RevokeLoginPorts, login: Revocation<RevocationReason>): Promise<boolean> =>
-  changeAndPublish(ports, login.username, async (transaction) => {
-    const revokedNow = await revokeFamilyRow(ports, transaction, login)
-    return outcomeOf(revokedNow, revokedNow)
-  })
-
-/** Revokes a session in the same way. False when it was revoked before. @throws Unavailable */
-export const revokeSession = (
-  ports: RevokeLoginPorts,
-  session: Revocation<SessionRevocationReason>,
-): Promise<boolean> =>
-  changeAndPublish(ports, session.username, async (transaction) => {
-    const revokedNow = await revokeSessionRow(ports, transaction, session)
-    return outcomeOf(revokedNow, revokedNow)
-  })
+/** Undefined: this user has no login and no session with this id. */
+export type RevocationOutcome = 'revoked' | 'revoked-before' | undefined
 
 /**
- * Revokes the login or session with this id. Undefined when this user has no login and no session with this id.
+ * Revokes a login by token or a session. Refresh tokens and the session stop at once. Access tokens stop where the
+ * principal record arrives; the record is published when this resolves.
  * @throws ProblemError `not-found` when there never was such a user; Unavailable
  */
-export function revokeLoginById(
-  ports: RevokeLoginPorts,
-  ending: Revocation<RevocationReason & SessionRevocationReason>,
-): Promise<'revoked' | 'revoked-before' | undefined> {
-  const { id, username } = ending
-  return changeAndPublish(ports, username, async (transaction, { userId }) => {
-    const kind = isUuid(id) ? await kindOf(transaction, { id, userId }) : undefined
-    if (kind === undefined) return { result: undefined }
-    const revokedNow = await revokeRow[kind](ports, transaction, ending)
-    return outcomeOf(revokedNow ? 'revoked' : 'revoked-before', revokedNow)
+export type RevokeLogin = (revocation: Revocation) => Promise<RevocationOutcome>
+
+/**
+ * Creates the revocation over these ports. The revocations of concurrent callers share a statement: each takes the one
+ * row that counts the changes of principals, which other changes wait for.
+ */
+export function createRevokeLogin({ database, publisher, clock }: RevokeLoginPorts): RevokeLogin {
+  const revoke = gatherStatements<Revocation & { readonly at: Date }, RevokedRow>({
+    key: ({ id }) => id.toLowerCase(),
+    run: async (revocations) => {
+      const input = revocations.map(({ id, username, reason, at }, ordinal) => ({
+        ...{ ordinal, reason, at, id: isUuid(id) ? id : null },
+        // A text that is no user name is no user's.
+        username: isUsername(username) ? foldUsername(username) : null,
+      }))
+      const rows = await database.write<RevokedRow>(revokeSql, [JSON.stringify(input)])
+      return rows.toSorted((one, other) => one.ordinal - other.ordinal)
+    },
   })
+  return async (revocation) => {
+    const { version, is_found: isFound, is_ended: isEnded } = await revoke({ ...revocation, at: new Date(clock.now()) })
+    if (version === null) throw noSuchUser()
+    await publisher.waitUntilPublished(Number(version))
+    if (!isFound) return undefined
+    return isEnded ? 'revoked' : 'revoked-before'
+  }
 }
+
+interface RevokedRow {
+  readonly ordinal: number
+  /** The version of the principal now; null when there is none of this name. */
+  readonly version: string | null
+  readonly is_found: boolean
+  readonly is_ended: boolean
+}
+
+/** The locked rows of `table` that the input names and that belong to the users of `owner`. */
+const lockedRows = (table: string) => `select l.id, l.username_folded
+    from ${table} l join owner o on o.username_folded = l.username_folded and o.user_id = l.user_id
+    where l.id = any(array(select id from input)) order by l.id for no key update of l`
+
+/** Ends those of them that have not ended. */
+const endedRows = (table: string, { locked, also = '' }: { locked: string; also?: string }) => `update ${table} l
+    set ended_at = i.at, ended_reason = i.reason${also}
+    from input i join ${locked} r on r.id = i.id and r.username_folded = i.username
+    where l.id = r.id and l.ended_at is null
+    returning l.id, l.username_folded`
+
+/**
+ * `$1`: `[{ordinal, id, username, reason, at}]`. Locks principals, then logins, then sessions, each in the order of
+ * their ids, and takes one version for each principal with a login that ends, as the last step.
+ */
+const revokeSql = `with input as materialized (
+    select * from json_to_recordset($1::text::json) as
+      i(ordinal int, id uuid, username text, reason text, at timestamptz)
+  ),
+  owner as materialized (
+    select p.username_folded, p.user_id, p.change_number from auth.principals p
+    where p.username_folded = any(array(select username from input)) order by p.username_folded for no key update
+  ),
+  login as materialized (${lockedRows('auth.login_families')}),
+  session as materialized (${lockedRows('auth.sessions')}),
+  ended_login as (
+    ${endedRows('auth.login_families', { locked: 'login', also: ', rotated_at = null, successor_sealed = null' })}
+  ),
+  ended_session as (${endedRows('auth.sessions', { locked: 'session' })}),
+  ended as materialized (table ended_login union all table ended_session),
+  changed as materialized (select distinct username_folded from ended),
+  counter as (
+    update auth.principal_change_counter set value = value + (select count(*) from changed)
+    where exists (select from changed) returning value
+  ),
+  versioned as (
+    update auth.principals p set change_number = n.version
+    from (
+      select c.username_folded, counter.value - count(*) over () + row_number() over () as version
+      from changed c, counter
+    ) n
+    where p.username_folded = n.username_folded
+    returning p.username_folded, p.change_number
+  )
+  select i.ordinal, coalesce(v.change_number, o.change_number)::text as version,
+    exists (select from login r where r.id = i.id and r.username_folded = i.username)
+      or exists (select from session r where r.id = i.id and r.username_folded = i.username) as is_found,
+    exists (select from ended e where e.id = i.id and e.username_folded = i.username) as is_ended
+  from input i left join owner o on o.username_folded = i.username
+    left join versioned v on v.username_folded = i.username`
 
 /** Revokes every login by token and every session of a user. @throws ProblemError `not-found`; Unavailable */
 export const revokeAllLogins = (
   ports: RevokeLoginPorts,
-  { username, reason }: Omit<Revocation<RevocationReason & SessionRevocationReason>, 'id'>,
+  { username, reason }: { readonly username: string; readonly reason: RevocationReason & SessionRevocationReason },
 ): Promise<void> =>
   changeAndPublish(ports, username, async (transaction, principal) => {
     const { id: userId } = await userRow(transaction, principal.userId)
@@ -98,10 +161,15 @@ const changeAndPublish = <Result>(
   work: Parameters<typeof changePrincipal<Result>>[2],
 ): Promise<Result> => whenPublished(publisher, changePrincipal(database, username, work))
 
+interface RowEnding<Reason> {
+  readonly id: string
+  readonly reason: Reason
+}
+
 async function revokeFamilyRow(
   { clock }: Pick<RevokeLoginPorts, 'clock'>,
   transaction: Drizzle,
-  { id, reason }: Revocation<RevocationReason>,
+  { id, reason }: RowEnding<RevocationReason>,
 ): Promise<boolean> {
   const ended = await transaction
     .update(loginFamilies)
@@ -114,7 +182,7 @@ async function revokeFamilyRow(
 async function revokeSessionRow(
   { clock }: Pick<RevokeLoginPorts, 'clock'>,
   transaction: Drizzle,
-  { id, reason }: Revocation<SessionRevocationReason>,
+  { id, reason }: RowEnding<SessionRevocationReason>,
 ): Promise<boolean> {
   const ended = await transaction
     .update(sessions)
@@ -126,12 +194,3 @@ async function revokeSessionRow(
 
 /** Revokes one row and does not change the principal. False when it was revoked before. */
 export const revokeRow = { session: revokeSessionRow, login: revokeFamilyRow } as const
-
-async function kindOf(transaction: Drizzle, { id, userId }: { id: string; userId: string }) {
-  for (const [kind, table] of [['session', sessions] as const, ['login', loginFamilies] as const]) {
-    const condition = and(eq(table.id, id), eq(table.userId, userId))
-    const rows = await transaction.select({ id: table.id }).from(table).where(condition)
-    if (rows.length > 0) return kind
-  }
-  return undefined
-}

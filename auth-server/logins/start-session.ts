@@ -6,7 +6,7 @@ import {
   sessionKeyHash,
 } from '../../shared/protocol/authentication/session/session-times.ts'
 import { type LoginRequest, type ProvePorts, proveAndStart, type Started, storedUserAgent } from './login.ts'
-import { revokeSession } from './revoke-login.ts'
+import type { RevokeLogin } from './revoke-login.ts'
 import type { SessionOwner, SessionStore } from './session-store.ts'
 import type { StoredSessions } from './use-session.ts'
 import type { PasswordHolder } from './verify-password.ts'
@@ -15,6 +15,7 @@ import type { PasswordHolder } from './verify-password.ts'
 export interface StartSessionPorts extends ProvePorts {
   readonly sessionStore: SessionStore
   readonly sessions: Pick<StoredSessions, 'remember'>
+  readonly revokeLogin: RevokeLogin
   readonly clock: Clock
   readonly ids: IdSource
   /** SESSION_MAX_TTL. */
@@ -88,5 +89,5 @@ async function start(
 
 async function replace(ports: StartSessionPorts, key: string): Promise<SessionOwner[]> {
   const former = await ports.sessionStore.ownerOf(sessionKeyHash(key))
-  return former && (await revokeSession(ports, { ...former, reason: 'replaced' })) ? [former] : []
+  return former && (await ports.revokeLogin({ ...former, reason: 'replaced' })) === 'revoked' ? [former] : []
 }

@@ -4,7 +4,7 @@
  *
  * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
  * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets` and `second_factors`, then
- * `principal_change_counter`. `audit_head` is locked in transactions of its own.
+ * `principal_change_counter`. `audit_head` is locked in transactions of its own, before `audit_journal`.
  */
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import {
@@ -13,6 +13,7 @@ import {
   check,
   index,
   integer,
+  json,
   pgSchema,
   smallint,
   text,
@@ -342,6 +343,34 @@ export const auditHead = authSchema.table(
   },
   (table) => [check('audit_head_single', sql`${table.id} = 1`)],
 )
+
+/** Audit entries that wait for their place in the chain (`auth-server/audit/journal.ts`). */
+export const auditJournal = authSchema.table(
+  'audit_journal',
+  {
+    /** The order in which they come into the chain. */
+    position: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    /** Names a run of a server. */
+    writer: uuid().notNull(),
+    /** Counts the entries of the writer without gaps, from 1. */
+    number: bigint({ mode: 'number' }).notNull(),
+    /** An entry without its number in the log. */
+    entry: json().notNull(),
+    /** The id of the key of SECRETS_KEY that made the MAC. */
+    keyId: text('key_id').notNull(),
+    /** HMAC-SHA256 (base64url) over the writer's MAC before it and this entry. */
+    mac: text().notNull(),
+  },
+  (table) => [unique('audit_journal_of_writer').on(table.writer, table.number)],
+)
+
+/** How far the entries of each writer of the journal have come into the chain. */
+export const auditWriters = authSchema.table('audit_writers', {
+  writer: uuid().primaryKey(),
+  /** The number and the MAC of its last entry in the chain. */
+  number: bigint({ mode: 'number' }).notNull(),
+  mac: text().notNull(),
+})
 
 /** Signatures that were used (`shared/protocol/authentication/credential-tables.ts`). */
 export const usedSignatures = usedSignaturesTable(authSchema)

@@ -15,7 +15,14 @@ import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { OtherInstance, readChangeCounter } from './change-counter.ts'
 import type { Changed } from './principal-change.ts'
 import { readPrincipal } from './principal-record.ts'
-import { DatabaseBehindCache, publishedVersionKey, publishPrincipals, putRecord } from './publish-principals.ts'
+import { PublishLease } from './publish-lease.ts'
+import {
+  DatabaseBehindCache,
+  type Published,
+  publishedVersionKey,
+  publishPrincipals,
+  putRecord,
+} from './publish-principals.ts'
 import type { Role } from './rights.ts'
 
 /** How long a caller waits at most for its change to reach the cache, in milliseconds (docs/contract.md#freshness). */
@@ -41,7 +48,7 @@ export interface PublisherHealth {
 
 /** Publishes principals. Every method can be called whether or not the heartbeat has been started. */
 export interface PrincipalPublisher {
-  /** Starts the heartbeat. */
+  /** Starts the heartbeat. It publishes while no other server does. */
   start(): void
   /** Ends the heartbeat and waits for the publication under way. */
   stop(): Promise<void>
@@ -99,9 +106,14 @@ export function createPrincipalPublisher(ports: PrincipalPublisherPorts): Princi
 class Publisher implements PrincipalPublisher {
   readonly #ports: PrincipalPublisherPorts
   readonly #instanceListeners: (() => void)[] = []
+  readonly #lease: PublishLease
   #reloads = new Set<string>()
   #instanceId: string | undefined
+  /** Everything up to this version is announced, by this server or another one. */
   #cursor: number | undefined
+  /** The latest change that this server saw in the database while another one held the lease. */
+  #seen: number | undefined
+  #latest: Published | undefined
   #publishedAt: number | undefined
   #problem: string | undefined
   #running: Promise<boolean> | undefined
@@ -110,6 +122,7 @@ class Publisher implements PrincipalPublisher {
 
   constructor(ports: PrincipalPublisherPorts) {
     this.#ports = ports
+    this.#lease = new PublishLease(ports.cache)
   }
 
   start(): void {
@@ -122,6 +135,7 @@ class Publisher implements PrincipalPublisher {
     this.#heartbeat?.abort()
     this.#heartbeat = undefined
     await (this.#queued ?? this.#running)
+    await this.#lease.release()
   }
 
   publish(): Promise<boolean> {
@@ -192,8 +206,38 @@ class Publisher implements PrincipalPublisher {
 
   async #beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.publish()
+      if (!(await this.#isPublishedByAnother()) && (await this.publish())) await this.#hold()
       await sleep(heartbeatIntervalMs, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  async #hold(): Promise<void> {
+    const [instanceId, published] = [this.#instanceId, this.#latest]
+    if (instanceId === undefined || published === undefined || !this.#heartbeat) return
+    await this.#lease.hold({ instanceId, upTo: published.upTo, keys: this.#ports.publishedKeys() }, published.since)
+  }
+
+  /**
+   * True when another server holds the lease, publishes the same keys, and has announced what was in the database at
+   * the last look. The database is read each time, after the lease: it may be another one meanwhile, or an older one.
+   */
+  async #isPublishedByAnother(): Promise<boolean> {
+    try {
+      const instanceId = await this.instanceId()
+      const held = await this.#lease.ofAnother(instanceId)
+      if (!held || this.#reloads.size > 0 || held.keys !== this.#ports.publishedKeys()) return false
+      const counter = await readChangeCounter(this.#ports.database)
+      this.#compareWith(counter.instanceId)
+      if (this.#instanceId !== instanceId || counter.value < held.upTo) return false
+      const isComplete = held.upTo >= (this.#seen ?? 0)
+      this.#seen = counter.value
+      if (!isComplete) return false
+      this.#cursor = Math.max(this.#cursor ?? 0, held.upTo)
+      this.#publishedAt = this.#ports.clock.monotonic()
+      this.#report(undefined)
+      return true
+    } catch {
+      return false
     }
   }
 
@@ -203,10 +247,11 @@ class Publisher implements PrincipalPublisher {
     try {
       const instanceId = await this.instanceId()
       const start = { instanceId, cursor: this.#cursor, reloads: [...reloads] }
-      const upTo = await publishPrincipals(this.#ports, start)
+      const published = await publishPrincipals(this.#ports, start)
       // Meanwhile `fill` may have read from another instance, in which that version means another change.
       if (this.#instanceId !== instanceId) throw new OtherInstance('another instance was read from meanwhile')
-      this.#cursor = upTo
+      this.#latest = published
+      this.#cursor = Math.max(this.#cursor ?? 0, published.upTo)
       this.#publishedAt = this.#ports.clock.monotonic()
       this.#report(undefined)
       return true
@@ -233,6 +278,8 @@ class Publisher implements PrincipalPublisher {
   #startAnew(): void {
     this.#instanceId = undefined
     this.#cursor = undefined
+    this.#seen = undefined
+    this.#latest = undefined
     for (const listener of this.#instanceListeners) listener()
   }
 

@@ -57,6 +57,12 @@ export interface PublicationStart {
   readonly reloads: readonly string[]
 }
 
+/** The outcome of a publication. */
+export interface Published {
+  readonly upTo: number
+  readonly since: CacheTime
+}
+
 /** The cache holds changes that the database does not know: the database was restored from an older backup. */
 export class DatabaseBehindCache extends Error {
   override readonly name = 'DatabaseBehindCache'
@@ -83,12 +89,12 @@ const batchSql = (roles: readonly Role[]) => `select json_build_object(
  * Puts every record that changed after the cursor into the cache, raises the published version, and announces the
  * changes.
  *
- * @returns the version that is now published
+ * @returns the version that is now published, and a time in the run of the cache in which it is
  * @throws Unavailable when database or cache do not answer, or another run of the cache began meanwhile
  * @throws OtherInstance when the database was replaced: everything written is true of the former one
  * @throws DatabaseBehindCache when nothing may be published at all
  */
-export async function publishPrincipals(ports: PublishPorts, start: PublicationStart): Promise<number> {
+export async function publishPrincipals(ports: PublishPorts, start: PublicationStart): Promise<Published> {
   const { cache, clock } = ports
   const { instanceId } = start
   let readAt = clock.monotonic()
@@ -118,7 +124,7 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
   const message: FeedMessage = { ...announced, ageMs, keys: ports.publishedKeys() }
   const fresh = { since: readTime, maxAgeMs: ageMs }
   if (!(await cache.publish(feedChannel(instanceId), JSON.stringify(message), fresh))) throw new Unavailable('cache')
-  return upTo
+  return { upTo, since }
 }
 
 /** The published version of the cache. Writes it first when this run has none. */

@@ -1,6 +1,7 @@
 import { batchSizes, compareCommits } from '../in-process/commits.ts'
 import { compareRecords, compareSeals } from '../in-process/freshness.ts'
 import { verifyKeySigned } from '../in-process/key-signed.ts'
+import { compareRevocations } from '../in-process/revocations.ts'
 import { measureVerifyingBesideHashes, verifyTokens } from '../in-process/verify-tokens.ts'
 import { compared, type Measurements } from '../runs/measurement.ts'
 import { issueToClients } from './client-credentials.ts'
@@ -22,7 +23,7 @@ import { refreshTokens } from './refresh.ts'
 import { measureStarts } from './start.ts'
 import { compareNamedStyles, compareStyles } from './styles.ts'
 import { holdWithTraces, readWithTraces } from './traces/traces.ts'
-import { holdWithWorkers, readWithWorkers } from './workers.ts'
+import { holdWithWorkers, issueWithWorkers, readWithWorkers } from './workers.ts'
 
 /** All measurements by name, in the order of a full run. */
 export const measurements: Measurements = {
@@ -35,8 +36,10 @@ export const measurements: Measurements = {
   'traces-hold': compared('HoldDeal and UnholdDeal with traces (no traces)', holdWithTraces),
   workers: compared('GET of one deal with two workers (one process)', readWithWorkers),
   'workers-hold': compared('HoldDeal and UnholdDeal with two workers (one process)', holdWithWorkers),
+  'workers-token': compared('POST /oauth/token with two workers (one process)', issueWithWorkers),
   refresh: compared('POST /refresh (one RS256 signature)', refreshTokens),
   'client-credentials': compared('POST /oauth/token (one RS256 signature)', issueToClients),
+  revocations: compared('revocations of logins (a transaction for each change)', compareRevocations),
   me: compared('GET /me at the auth server (bare Hono; GET of a deal)', readMe),
   'console-pages': compared('pages of the console (GET of a deal by session)', compareConsolePages),
   logins: compared('POST /login (its password hash)', compareLogins),

@@ -22,6 +22,8 @@ export interface EventStreamsPorts {
   readonly logger: Pick<Log, 'warn' | 'debug'>
   /** Counts a stream of this principal in another process; in this one when left out. As `StreamLimits.acquire`. */
   readonly acquire?: AcquireStream | undefined
+  /** Reads for the streams that have caught up, in another process; in this one when left out. */
+  readonly live?: Pick<EventLog, 'read'> | undefined
 }
 
 /** Counts a stream of a principal. Resolves to the function that releases it. @throws ProblemError, Unavailable */
@@ -96,7 +98,7 @@ export function createEventStreams(
   const options = { ...defaults, ...others }
   const lag = new EventLag(clock)
   const encode = (event: LoggedEvent) => encodeEvent(event, represent(event))
-  const reader = new EventReader({ log, encode, clock, lag, logger }, options)
+  const reader = new EventReader({ log: { ...log, ...given.live }, encode, clock, lag, logger }, options)
   const limits = new StreamLimits(options)
   const acquireHere: AcquireStream = (principalId) => limits.acquire(principalId)
   const { acquire = acquireHere } = given

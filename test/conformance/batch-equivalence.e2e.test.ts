@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { campaign } from '../support/campaign.ts'
 import { type BatchOutcome, outcomesOf, sendLines } from '../support/clients/batch-client.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { storedDeals, withoutIdsAndTimes } from '../support/stores/stored-deals.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 import { transitionTable } from '../support/worlds/transition-table.ts'
@@ -21,7 +21,7 @@ const batch = async (lines: readonly unknown[]): Promise<BatchOutcome[]> => {
 const key = () => `batch-${randomUUID()}`
 const summary = (outcomes: readonly BatchOutcome[]) => outcomes.map(({ status, problem }) => problem?.code ?? status)
 
-describeBackends('commands in a batch and alone', (openBackend) => {
+describeOnce('commands in a batch and alone', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { logLevel: 'silent' })
     alice = (await stack.logIn('alice')).access

@@ -6,7 +6,7 @@ import { sendRaw } from '../support/clients/raw-http.ts'
 import { schemeClients } from '../support/clients/scheme-clients/index.ts'
 import type { SchemeClient } from '../support/clients/scheme-clients/scheme-client.ts'
 import { openSender, type SendWith } from '../support/clients/scheme-clients/send-with.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
 import { withinASecond } from '../support/worlds/within-a-second.ts'
 
@@ -73,7 +73,7 @@ function tampered(client: SchemeClient): SchemeClient {
   }
 }
 
-describeBackends('every scheme', (openBackend) => {
+describeOnce('every scheme', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { dealServers: 2 })
     admin = (await stack.logIn('admin')).access

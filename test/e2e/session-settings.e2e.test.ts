@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem } from '../support/clients/http-client.ts'
 import { cookieSetBy, signIn } from '../support/clients/sign-in.ts'
 import { freePort } from '../support/processes/free-port.ts'
-import { describeBackends, openEmbedded } from '../support/stores/backends.ts'
+import { describeOnce, openEmbedded } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
@@ -95,7 +95,7 @@ describe('without the scheme session', () => {
   })
 })
 
-describeBackends('what is left of sessions', (openBackend) => {
+describeOnce('what is left of sessions', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { environment: { SESSION_IDLE_TTL: '20', SESSION_MAX_TTL: '3600' } })
   })

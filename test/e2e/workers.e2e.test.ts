@@ -229,6 +229,20 @@ describePostgresAndRedis('servers with two workers each', (openBackend) => {
     }
   })
 
+  it('writes one audit log, in which equal refusals at both workers are one entry', async () => {
+    const wrong = { username: 'nobody-at-all', password: 'a wrong password' }
+    await createUser('audited')
+    const attempts = Array.from({ length: 6 }, () => auth.send('/login', { json: wrong }))
+    for (const { status } of await Promise.all(attempts)) expect(status).toBe(401)
+    for (let login = 0; login < 6; login += 1) await logIn(auth, 'audited', passwordOf('audited'))
+    const { text } = await auth.send('/audit?order=desc&limit=20', { token: admin })
+    const items: { seq: number; action: string; actor: string; outcome: string }[] = JSON.parse(text).items
+    const [last] = items
+    expect(items.map(({ seq }) => seq)).toEqual(items.map((_, index) => (last?.seq ?? 0) - index))
+    expect(items.filter(({ actor, outcome }) => actor === 'audited' && outcome === 'succeeded')).toHaveLength(6)
+    expect(items.filter(({ outcome }) => outcome === 'invalid-credentials')).toHaveLength(1)
+  })
+
   it('shows the sums of all workers in one reading of the metrics', async () => {
     const counted = /^keyhold_http_requests_total\{.*route="\/healthz".*$/gm
     const count = async () =>

@@ -8,7 +8,7 @@ import { campaign } from '../support/campaign.ts'
 import { expectProblem, type Reply, rememberSecret } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { askForNonce, digestCredential } from '../support/clients/scheme-clients/digest.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { fingerprintOfData } from '../support/stores/data-fingerprint.ts'
 import { digestSecretOf, openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
@@ -16,7 +16,7 @@ const username = 'alice'
 const secret = digestSecretOf(username)
 const basicOf = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
-describeBackends('hostile Basic and Digest credentials', (openBackend) => {
+describeOnce('hostile Basic and Digest credentials', (openBackend) => {
   let stack: Stack
   let before: string
   beforeAll(async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Reply, rememberSecret } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { askForNonce, digestCredential } from '../support/clients/scheme-clients/digest.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 /** A way to try a secret of a user: the answer must not tell whether there is one. */
@@ -11,7 +11,7 @@ type Try = (username: string, address: string) => Promise<Reply>
 
 const perAccount = 4
 
-describeBackends('which users there are', (openBackend) => {
+describeOnce('which users there are', (openBackend) => {
   let stack: Stack
   let admin: string
   beforeAll(async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { campaign } from '../support/campaign.ts'
 import { expectProblemForm, type Reply } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 let stack: Stack
@@ -95,7 +95,7 @@ const fieldName = fc.constantFrom(
   ),
 )
 
-describeBackends('random requests', (openBackend) => {
+describeOnce('random requests', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     token = (await stack.logIn('alice')).access

@@ -18,7 +18,7 @@ import {
 } from '../support/clients/key-signed-tokens.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { keySignedHeaders, keySignedToken } from '../support/clients/scheme-clients/key-signed.ts'
-import { describeBackends, describeEmbedded } from '../support/stores/backends.ts'
+import { describeEmbedded, describeOnce } from '../support/stores/backends.ts'
 import { activeKey } from '../support/worlds/ring-keys.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
@@ -260,7 +260,7 @@ describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
   })
 })
 
-describeBackends('passwords beside key-signed tokens', (openBackend) => {
+describeOnce('passwords beside key-signed tokens', (openBackend) => {
   let token: string
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true, environment: { LOGIN_FAILURES_PER_ACCOUNT: '3/900' } })

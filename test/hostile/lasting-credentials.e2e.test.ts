@@ -8,7 +8,7 @@ import { keySignedHeaders, keySignedToken } from '../support/clients/scheme-clie
 import { openSender } from '../support/clients/scheme-clients/send-with.ts'
 import { signIn } from '../support/clients/sign-in.ts'
 import { clientKeyOf, signUrl } from '../support/clients/signing.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
@@ -50,7 +50,7 @@ const signedBy = (key: { id: string; secret?: string }) => {
   return stack.auth.send(url.slice(stack.auth.url.length))
 }
 
-describeBackends('credentials that last', (openBackend) => {
+describeOnce('credentials that last', (openBackend) => {
   beforeAll(async () => {
     const environment = { LOGIN_FAILURES_PER_ACCOUNT: '4/900', RSA_PAIRS_PER_MINUTE: '2' }
     stack = await openStack(openBackend, { inProcess: true, environment })

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { askForNonce, digestCredential } from '../support/clients/scheme-clients/digest.ts'
 import { eventually } from '../support/eventually.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 setFlagsFromString('--expose-gc')
@@ -93,7 +93,7 @@ function next<Item>(items: readonly Item[]): Item {
   return items[turn % items.length] as Item
 }
 
-describeBackends('what strangers can make servers remember', (openBackend) => {
+describeOnce('what strangers can make servers remember', (openBackend) => {
   let stack: Stack
   beforeAll(async () => {
     // Nobody is hashed for: what is refused by the limits must not be remembered either.

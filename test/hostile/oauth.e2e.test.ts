@@ -12,7 +12,7 @@ import {
   postForm,
 } from '../support/clients/oauth-requests.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { fingerprintOfData } from '../support/stores/data-fingerprint.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
@@ -27,7 +27,7 @@ const endpoints = ['/oauth/token', '/oauth/revoke', '/oauth/introspect']
 const raw = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = form) =>
   stack.auth.send(path, { body, headers })
 
-describeBackends('OAuth requests that cannot be accepted', (openBackend) => {
+describeOnce('OAuth requests that cannot be accepted', (openBackend) => {
   beforeAll(async () => {
     const environment = { LOGIN_FAILURES_PER_ACCOUNT: '1000/60', LOGIN_FAILURES_PER_ADDRESS: '10000/60' }
     stack = await openStack(openBackend, { environment })
@@ -269,7 +269,7 @@ describeBackends('OAuth requests that cannot be accepted', (openBackend) => {
   })
 })
 
-describeBackends('guessing the secret of a client', (openBackend) => {
+describeOnce('guessing the secret of a client', (openBackend) => {
   it('is limited, tells when to come back, and is written down', async () => {
     const limited = await openStack(openBackend, { environment: { LOGIN_FAILURES_PER_ACCOUNT: '3/60' } })
     try {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { expectProblem, expectProblemForm, type Reply, rememberSecret } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { cookieSetBy, signIn } from '../support/clients/sign-in.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { fingerprintOfData } from '../support/stores/data-fingerprint.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
@@ -24,7 +24,7 @@ async function raw(bytes: string): Promise<Reply> {
   return reply
 }
 
-describeBackends('hostile sessions', (openBackend) => {
+describeOnce('hostile sessions', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
   })

@@ -5,7 +5,7 @@ import { campaign } from '../support/campaign.ts'
 import { expectProblem, expectProblemForm, type Reply, send } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { type ClientKey, canonical, makeKey, signText, signUrl, type Unsigned } from '../support/clients/signing.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
@@ -43,7 +43,7 @@ async function makeDeal(): Promise<string> {
 
 const readVersion = async (url: string): Promise<unknown> => (await ask(sign({ method: 'GET', url }))).body.version
 
-describeBackends('signed requests that somebody else gets hold of', (openBackend) => {
+describeOnce('signed requests that somebody else gets hold of', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     key = await makeKey(stack, 'alice')

@@ -13,6 +13,7 @@ import { type ExportedEntry, type ExportResult, emptyResult, exportEntries } fro
 import type { AuditFilter } from '../../audit/read-entries.ts'
 import { sentenceOf } from '../../audit/verify-chain.ts'
 import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
+import { settleAuditLog } from '../offline/record-operation.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
 /** Services that the command uses. */
@@ -84,13 +85,14 @@ async function exportLog(
 ): Promise<Report> {
   if (!isSpan(filter)) throw new WrongUsage('--to: expected a time after --from.')
   const result = emptyResult()
-  await ports.openAuthData((data) =>
-    withProgress('numbers', (onProgress) => {
+  await ports.openAuthData(async (data) => {
+    await settleAuditLog(data)
+    await withProgress('numbers', (onProgress) => {
       const entries = entriesOf(data, { filter, result, onProgress })
       const write = (file: string | undefined) => writeEntries(ports, { entries, format, file, spreadsheet })
       return out === undefined ? write(undefined) : withFilesOf('--out', out, () => write(out))
-    }),
-  )
+    })
+  })
   return reportOf(ports, result, out)
 }
 

@@ -11,6 +11,7 @@ import { parseAuditHead, sentenceOf, verifyChain } from '../../audit/verify-chai
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
 import type { OpenAuthData } from '../offline/auth-data.ts'
 import { findEnd } from '../offline/log-end.ts'
+import { settleAuditLog } from '../offline/record-operation.ts'
 import { withExample, withText } from '../terminal/help.ts'
 import { type AuditExportPorts, addAuditExport } from './audit-export.ts'
 
@@ -147,7 +148,8 @@ async function verifyLog(openAuthData: OpenAuthData, headText: string | undefine
   if (headText !== undefined && known === undefined) {
     throw new WrongUsage('--head: expected a head as servers log it, count:digest.')
   }
-  return openAuthData(async ({ database, allSecretsKeys }) => {
+  return openAuthData(async ({ database, secretsKeys, allSecretsKeys }) => {
+    await settleAuditLog({ database, secretsKeys })
     const { sound, fault } = await withProgress('entries', (onProgress) =>
       verifyChain({ database, secretsKeys: allSecretsKeys, onProgress }, known),
     )

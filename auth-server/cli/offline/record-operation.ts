@@ -1,5 +1,5 @@
 /** Records what an operator did offline in the audit log. */
-import type { Clock } from '../../../shared/platform/clock.ts'
+import { type Clock, systemClock } from '../../../shared/platform/clock.ts'
 import { OperationError } from '../../../shared/platform/terminal/report.ts'
 import { holdsKeyOfLog } from '../../audit/chain.ts'
 import { createChainedLog } from '../../audit/chained-log.ts'
@@ -15,11 +15,12 @@ export interface OperationRecordPorts extends Pick<AuthData, 'database' | 'secre
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /** Writes an entry with the name of the operator, and the scheme `ops` beside it. @throws Unavailable */
-export const recordOperation = (
+export async function recordOperation(
   { operator, ...ports }: OperationRecordPorts,
   { action, target }: { readonly action: string; readonly target: string | null },
-): Promise<void> =>
-  createChainedLog({ ...ports, log: silent }).record({
+): Promise<void> {
+  const audit = createChainedLog({ ...ports, log: silent })
+  await audit.record({
     actor: operator ?? null,
     action,
     target,
@@ -28,6 +29,12 @@ export const recordOperation = (
     address: null,
     requestId: null,
   })
+  await audit.settle()
+}
+
+/** Numbers the entries that a server left in the journal when it was killed. @throws Unavailable */
+export const settleAuditLog = (ports: Pick<AuthData, 'database' | 'secretsKeys'>): Promise<void> =>
+  createChainedLog({ ...ports, clock: systemClock, log: silent }).settle()
 
 /**
  * Requires the key of the audit log. An entry under a key that the servers do not hold would break the log. @throws

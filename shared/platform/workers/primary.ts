@@ -7,10 +7,12 @@ import cluster, { type Worker as ClusterWorker } from 'node:cluster'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { systemClock } from '../clock.ts'
 import { listenOn } from '../http/server/listen.ts'
 import type { Log } from '../log/log.ts'
 import { OperatorError } from '../operator-error.ts'
 import { type Call, Channel, type Hear, type News } from './channel.ts'
+import { ShortLives } from './short-lives.ts'
 import { connectionNews, drainingNews, endNews, readyNews, takenNews } from './worker.ts'
 
 /** The place and the number of workers. */
@@ -36,6 +38,8 @@ interface Running extends Member {
   /** Connections on their way to it, by their numbers. */
   readonly handed: Map<number, Socket>
   state: 'starting' | 'ready' | 'ending'
+  /** By the monotonic clock; 0 before it is ready. */
+  readyAt: number
 }
 
 /** The first pause before a worker is replaced, in milliseconds. It doubles with each one that dies at its start. */
@@ -60,6 +64,7 @@ export class Workers {
   #turn = 0
   #lastConnection = 0
   #deadStarts = 0
+  readonly #shortLives = new ShortLives(systemClock)
   #isEnding = false
   #restart: Promise<void> | undefined
 
@@ -173,7 +178,7 @@ export class Workers {
       child.once('exit', () => resolve(false))
     })
     const member: Running = {
-      ...{ number: child.id, channel, process: child, state: 'starting', ready: isReady },
+      ...{ number: child.id, channel, process: child, state: 'starting', readyAt: 0, ready: isReady },
       handed: new Map(),
       ended: once(child, 'exit').then(() => undefined),
     }
@@ -207,6 +212,7 @@ export class Workers {
   #onReady(member: Running): void {
     if (member.state !== 'starting') return
     member.state = 'ready'
+    member.readyAt = systemClock.monotonic()
     this.#deadStarts = 0
     if (this.#isEnding) void member.channel.tell(drainingNews, undefined)
     for (const socket of this.#waiting.splice(0)) this.#hand(socket)
@@ -222,7 +228,7 @@ export class Workers {
     if (state === 'ending' || this.#isEnding) return
     this.#options.log.error({ worker: member.number, reason }, 'A worker died; it is replaced')
     // One that was starting is replaced by who waits for it.
-    if (state === 'ready') void this.#forkUntilReady()
+    if (state === 'ready') void pause(this.#shortLives.pauseAfter(member.readyAt)).then(() => this.#forkUntilReady())
   }
 
   /** Gives the connection to the next worker in turn. */

@@ -4,9 +4,9 @@
  * Each change of a principal takes the next version number in its own transaction. The numbers have no gaps and become
  * visible in order, because the row that counts them is locked until the commit. A message says: the cache holds every
  * record up to change `upTo`, and `changes` are all principals that changed after `after`. Auth servers send a message
- * after every change, before they acknowledge the change, and at least every 200 ms: it is announcement and heartbeat
- * in one. A reader that has followed the feed up to `after` or further has missed nothing. Any other reader knows that
- * it missed messages. Writer: `auth-server/users/principal-publisher.ts`. Reader:
+ * after every change, before they acknowledge the change, and one of them at least every 200 ms: it is announcement and
+ * heartbeat in one. A reader that has followed the feed up to `after` or further has missed nothing. Any other reader
+ * knows that it missed messages. Writer: `auth-server/users/principal-publisher.ts`. Reader:
  * `deal-server/auth-client/principal-feed.ts`.
  */
 import * as z from 'zod'
@@ -15,7 +15,7 @@ import { instanceKey } from './instance-id.ts'
 /** The channel of the feed messages of an instance. */
 export const feedChannel = (instanceId: string): string => instanceKey(instanceId, 'principal-feed')
 
-/** How often an auth server publishes while nothing changes, in milliseconds. */
+/** How often one of the auth servers publishes while nothing changes, in milliseconds. */
 export const heartbeatIntervalMs = 200
 
 /**

@@ -70,6 +70,7 @@ describeOnDatabases('the audit log', (open) => {
     const logs = [createLog(), createLog(), createLog()]
     const targets = Array.from({ length: 60 }, (_, index) => `user-${index}`)
     await Promise.all(targets.map((target, index) => logs[index % 3]?.record(event(target))))
+    await logs[0]?.settle()
     const { items } = await readEntries(opened.database, { after: 0, limit: 200 })
     expect(items.map(({ seq }) => seq)).toEqual(targets.map((_, index) => index + 1))
     expect(items.map(({ target }) => target).sort()).toEqual([...targets].sort())
@@ -96,7 +97,8 @@ describeOnDatabases('the audit log', (open) => {
       if (isLost) throw new Unavailable('database')
       return rows as never
     }
-    const unreliable = { write, transaction: database.transaction.bind(database) } as typeof database
+    const [query, transaction] = [database.query.bind(database), database.transaction.bind(database)]
+    const unreliable = { write, query, transaction } as unknown as typeof database
     const log = createChainedLog({ database: unreliable, clock, log: logger as never, secretsKeys })
     await log.record(event('first'))
     isLost = true
@@ -185,9 +187,15 @@ describeOnDatabases('the audit log', (open) => {
 
   it('keeps the next refusal, with the number of both, when one could not be stored', async () => {
     let isAway = true
-    const transaction: typeof opened.database.transaction = (work) =>
-      isAway ? Promise.reject(new Unavailable('database')) : opened.database.transaction(work)
-    const database = { ...opened.database, transaction }
+    const unlessAway =
+      (member: 'query' | 'write' | 'transaction') =>
+      (...given: never[]) =>
+        isAway
+          ? Promise.reject(new Unavailable('database'))
+          : Reflect.apply(opened.database[member], opened.database, given)
+    const database = {
+      ...{ query: unlessAway('query'), write: unlessAway('write'), transaction: unlessAway('transaction') },
+    } as unknown as typeof opened.database
     const log = createChainedLog({ database, clock, log: logger as never, secretsKeys })
     const refused = () => log.recordRefusal(event('alice', { outcome: 'too-many-attempts' }))
     await expect(refused()).rejects.toBeInstanceOf(Unavailable)
@@ -295,7 +303,8 @@ describeOnDatabases('the audit log', (open) => {
     const head = await log.head()
     expect(lines).toMatchObject([{ level: 'info', content: { auditHead: head } }])
     expect(parseAuditHead(lines[0]?.text?.replace('Current audit head ', '') ?? '')).toEqual(head)
-    const away = { ...opened.database, transaction: () => Promise.reject(new Unavailable('database')) }
+    const isAway = () => Promise.reject(new Unavailable('database'))
+    const away = { query: isAway, write: isAway, transaction: isAway }
     const broken = createChainedLog({ database: away as never, clock, log: logger as never, secretsKeys })
     await expect(broken.record(event('alice'))).rejects.toBeInstanceOf(Unavailable)
     expect(lines.at(-1)).toMatchObject({ level: 'error', content: { auditEntry: { target: 'alice' } } })

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem, rememberSecret, secretsIn } from '../../support/clients/http-client.ts'
 import { signIn } from '../../support/clients/sign-in.ts'
 import { type CliOutcome, type Ops, opsProcess, opsWith } from '../../support/processes/ops.ts'
-import { describeBackends } from '../../support/stores/backends.ts'
+import { describeOnce } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
 
 let stack: Stack
@@ -35,7 +35,7 @@ const meAs = async (username: string, password: string) => {
 
 const ended = async (token: string) => expectProblem(await stack.auth.send('/me', { token }), 401, 'login-ended')
 
-describeBackends("the operators' tool for people", (openBackend) => {
+describeOnce("the operators' tool for people", (openBackend) => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'keyhold-ops-'))
     stack = await openStack(openBackend)

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSessionExpiry } from '../../../auth-server/logins/housekeeping.ts'
 import { createLoginLists } from '../../../auth-server/logins/list-logins.ts'
-import { revokeLoginById, revokeSession } from '../../../auth-server/logins/revoke-login.ts'
 import { createSessionStore } from '../../../auth-server/logins/session-store.ts'
 import { createStartSession } from '../../../auth-server/logins/start-session.ts'
 import { createStoredSessions } from '../../../auth-server/logins/use-session.ts'
@@ -134,11 +133,11 @@ describeOnDatabases('sessions in the database', (open) => {
       const before = (await world.record(username))?.version ?? 0
       clock.advance(minute)
       const outcomes = await Promise.all([
-        revokeLoginById(world, { id, username, reason: 'logout' }),
+        world.revokeLogin({ id, username, reason: 'logout' }),
         use(hash),
-        revokeLoginById(world, { id, username, reason: 'administrator' }),
+        world.revokeLogin({ id, username, reason: 'administrator' }),
         use(hash),
-        revokeSession(world, { id, username, reason: 'replaced' }),
+        world.revokeLogin({ id, username, reason: 'replaced' }),
       ])
       expect(outcomes.filter((outcome) => outcome === 'revoked').length).toBeLessThanOrEqual(1)
       const record = await world.record(username)
@@ -163,8 +162,8 @@ describeOnDatabases('sessions in the database', (open) => {
   it('are not for others to end', async () => {
     const [carol, bob] = [await createUser(), await createUser()]
     const { id, hash } = await start(carol.username)
-    expect(await revokeLoginById(world, { id, username: bob.username, reason: 'logout' })).toBeUndefined()
-    expect(await revokeLoginById(world, { id: 'nonsense', username: carol.username, reason: 'logout' })).toBeUndefined()
+    expect(await world.revokeLogin({ id, username: bob.username, reason: 'logout' })).toBeUndefined()
+    expect(await world.revokeLogin({ id: 'nonsense', username: carol.username, reason: 'logout' })).toBeUndefined()
     expect(await use(hash)).toBeDefined()
     expect(await world.loginLists.find(bob.id, id)).toBeUndefined()
     expect((await world.loginLists.find(carol.id, id))?.kind).toBe('session')
@@ -174,7 +173,7 @@ describeOnDatabases('sessions in the database', (open) => {
     it('are forgotten, ended or not, when every clock agrees that it is over', async () => {
       const { username } = await createUser()
       const [alive, ended] = [await start(username), await start(username)]
-      await revokeLoginById(world, { id: ended.id, username, reason: 'logout' })
+      await world.revokeLogin({ id: ended.id, username, reason: 'logout' })
       const log = createLog({ level: 'silent', format: 'json' })
       const ports = { database: opened.database, clock, log, name: 'auth', jobs: [createSessionExpiry(clock)] }
       const keepHouse = async () => expect(await createHousekeeping(ports, { batchSize: 2 }).runOnce()).toBe(true)

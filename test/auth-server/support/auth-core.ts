@@ -5,6 +5,7 @@ import { createLogOut } from '../../../auth-server/logins/logout.ts'
 import { createRefresh } from '../../../auth-server/logins/refresh.ts'
 import { createRefreshTokenFamilies } from '../../../auth-server/logins/refresh-token-families.ts'
 import type { LoginLifetimes } from '../../../auth-server/logins/refresh-token-family.ts'
+import { createRevokeLogin } from '../../../auth-server/logins/revoke-login.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
 import { createSecondFactors } from '../../../auth-server/second-factors/create-second-factors.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
@@ -123,7 +124,8 @@ export function createAuthCore(options: CoreOptions) {
   const publicOrigins = { auth: 'http://localhost:4000', deal: 'http://localhost:4001' }
   const factorPorts = { database, clock, ids, publisher, sealing, loginThrottle, secondFactorRoles, publicOrigins }
   const secondFactors = createSecondFactors(factorPorts)
-  const shared = { ...credentials, ...room, clock, ids, publisher, sealing, secondFactors }
+  const revokeLogin = createRevokeLogin({ database, publisher, clock })
+  const shared = { ...credentials, ...room, clock, ids, publisher, sealing, secondFactors, revokeLogin }
   const passwords = createPasswordChanges(shared)
   const logIn = createLogIn(shared)
   return {

@@ -18,6 +18,7 @@ const usernames = ['alice', 'bob', 'nina']
 const recordMaxAgeMs = 5_000
 
 const place = fc.nat(1)
+const authPlace = fc.nat(2)
 const username = fc.oneof({ weight: 4, arbitrary: fc.constant('alice') }, fc.constantFrom(...usernames))
 const direction = fc.constantFrom('requests' as const, 'answers' as const)
 const shortMs = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 1_200 }))
@@ -45,7 +46,7 @@ const changes: Record<string, (before: PrincipalFacts) => Partial<PrincipalFacts
 
 type ChangeValues = [number, string, string]
 const aChange: [fc.Arbitrary<number>, fc.Arbitrary<string>, fc.Arbitrary<string>] = [
-  place,
+  authPlace,
   username,
   fc.constantFrom(...Object.keys(changes)),
 ]
@@ -78,14 +79,14 @@ const steps = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: step('changeAndKill', [place, username, fc.nat(40)], (world, at, name, ms) => {
+    arbitrary: step('changeAndKill', [authPlace, username, fc.nat(40)], (world, at, name, ms) => {
       act(world, 'changeAndWatch', [at, name, 'right'])
       world.time.after(ms, () => world.auth[at]?.kill())
     }),
   },
-  step('reload', [place, username], (world, at, name) => void world.auth[at]?.publisher.reloaded(name)),
-  step('killAuth', [place], (world, at) => world.auth[at]?.kill()),
-  step('startAuth', [place], (world, at) => world.startAuth(at)),
+  step('reload', [authPlace, username], (world, at, name) => void world.auth[at]?.publisher.reloaded(name)),
+  step('killAuth', [authPlace], (world, at) => world.auth[at]?.kill()),
+  step('startAuth', [authPlace], (world, at) => world.startAuth(Math.min(at, world.auth.length))),
   step('restartDeal', [place], (world, at) => world.restartDeal(at)),
   step('dump', [], (world) => world.cacheServer.dump()),
   step('restartCache', [shortMs], (world, milliseconds) => {
@@ -99,17 +100,17 @@ const steps = fc.oneof(
     world.deals[at]?.cache.deafen(ms)
   }),
   step('cutDealFromAuth', [place, longMs], (world, at, ms) => world.deals[at]?.authLink.cut(ms)),
-  step('cutAuthFromCache', [place, longMs], (world, at, ms) => world.auth[at]?.cache.link.cut(ms)),
+  step('cutAuthFromCache', [authPlace, longMs], (world, at, ms) => world.auth[at]?.cache.link.cut(ms)),
   step('stallDealToCache', [place, direction, shortMs], (world, at, way, ms) =>
     world.deals[at]?.cache.link.stall(way, ms),
   ),
   step('stallDealToAuth', [place, direction, shortMs], (world, at, way, ms) =>
     world.deals[at]?.authLink.stall(way, ms),
   ),
-  step('stallAuthToCache', [place, direction, shortMs], (world, at, way, ms) =>
+  step('stallAuthToCache', [authPlace, direction, shortMs], (world, at, way, ms) =>
     world.auth[at]?.cache.link.stall(way, ms),
   ),
-  step('stallAuthToDatabase', [place, direction, shortMs], (world, at, way, ms) =>
+  step('stallAuthToDatabase', [authPlace, direction, shortMs], (world, at, way, ms) =>
     world.auth[at]?.database.link.stall(way, ms),
   ),
 )
@@ -123,7 +124,7 @@ const pause = fc.oneof(
 
 const run = fc.record({
   seed: fc.nat(),
-  authServers: fc.constantFrom(1, 2),
+  authServers: fc.constantFrom(1, 2, 3),
   dealServers: fc.constantFrom(1, 2),
   steps: fc.array(fc.tuple(steps, pause), { minLength: 5, maxLength: 60, size: 'max' }),
 })

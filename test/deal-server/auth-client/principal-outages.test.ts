@@ -60,7 +60,7 @@ describe('when the cache loses its data', () => {
 
   it('gets no record before its published version is known', async () => {
     at.second.kill()
-    await at.first.publisher.stop()
+    await at.time.until(at.first.publisher.stop())
     at.world.cacheServer.kill()
     at.world.cacheServer.start()
     await at.time.pass(900)

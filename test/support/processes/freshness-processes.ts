@@ -28,6 +28,8 @@ export class AuthProcess {
   readonly cache: SimulatedCacheClient
   readonly database: SimulatedDatabase
   readonly publisher: PrincipalPublisher
+  /** The digest of the keys that it publishes. */
+  publishedKeys = 'the same'
 
   constructor(around: Surroundings) {
     this.cache = new SimulatedCacheClient({ ...around, server: around.cacheServer })
@@ -38,7 +40,7 @@ export class AuthProcess {
       cache: this.cache,
       clock: around.time,
       log,
-      publishedKeys: () => 'the same',
+      publishedKeys: () => this.publishedKeys,
     })
     this.publisher.start()
   }

@@ -27,7 +27,7 @@ export interface EndSessionPorts {
   /** The session with this key and its user, also after its end while it is stored. */
   ownerOf(keyHash: string): Promise<SessionOwner | undefined>
   /** `revoked-before` when the login had ended before. Undefined when the id is no login of this user. */
-  revokeLoginById(ending: SessionOwner & { reason: 'logout' }): Promise<'revoked' | 'revoked-before' | undefined>
+  revokeLogin(ending: SessionOwner & { reason: 'logout' }): Promise<'revoked' | 'revoked-before' | undefined>
   readonly audit: Audit
   readonly cookie: SessionCookie
   readonly origins: ReturnOrigins
@@ -143,7 +143,7 @@ async function targetOfCaller(request: HttpRequest, param: string, authenticate:
 }
 
 async function end(request: HttpRequest, { caller, id, username }: Target, ports: EndSessionPorts): Promise<void> {
-  const was = await ports.revokeLoginById({ id, username, reason: 'logout' })
+  const was = await ports.revokeLogin({ id, username, reason: 'logout' })
   if (was === undefined) throw noSuchLogin('of yours')
   if (was === 'revoked') {
     const about = { request, caller, actor: username, action: 'login.ended', target: id }

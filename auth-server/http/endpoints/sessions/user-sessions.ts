@@ -17,7 +17,7 @@ export interface UserSessionsPorts {
   readonly lists: Lists
   readonly audit: Audit
   /** `revoked-before` when the login had ended before. Undefined when the id is no login of this user. */
-  revokeLoginById(ending: SessionOwner & { reason: 'administrator' }): Promise<'revoked' | 'revoked-before' | undefined>
+  revokeLogin(ending: SessionOwner & { reason: 'administrator' }): Promise<'revoked' | 'revoked-before' | undefined>
   revokeAllLogins(ending: { username: string; reason: 'administrator' }): Promise<void>
 }
 
@@ -84,7 +84,7 @@ const getLogin = ({ users, loginLists }: UserSessionsPorts) =>
     },
   })
 
-const endLogin = ({ revokeLoginById, audit }: UserSessionsPorts) =>
+const endLogin = ({ revokeLogin, audit }: UserSessionsPorts) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username/sessions/:id',
@@ -98,7 +98,7 @@ const endLogin = ({ revokeLoginById, audit }: UserSessionsPorts) =>
     success: { description: 'It has ended.' },
     problems: ['not-found'],
     handle: async ({ request, caller, path: { username, id } }) => {
-      const was = await revokeLoginById({ username, id, reason: 'administrator' })
+      const was = await revokeLogin({ username, id, reason: 'administrator' })
       if (was === undefined) throw noSuchLogin('of this user')
       if (was === 'revoked')
         await audit.record(eventOf({ request, caller, action: 'login.ended', target: id }, 'succeeded'))

@@ -1,0 +1,202 @@
+/**
+ * Entries that wait for their place in the chain. The chain has one end, for which the writers of several servers
+ * queue. So a server that finds it taken stores its entries in the journal, where no server waits for another one. Some
+ * moments later one of them chains all that wait, in the order in which they came (docs/contract.md#audit-log).
+ *
+ * Each writer has a chain of its own in the journal: the MAC of an entry covers the one before it. An entry that was
+ * changed there, or whose predecessor was removed, is left where it is and is never chained.
+ */
+import { createHmac, randomUUID } from 'node:crypto'
+import { sql } from 'drizzle-orm'
+import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { auditJournal, auditWriters } from '../store/schema.ts'
+import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
+import type { AuditEntry, AuditHead } from './audit.ts'
+
+/** An entry without its number. */
+export type Pending = Omit<AuditEntry, 'seq'>
+
+/** Where a writer is in its own chain. */
+interface Place {
+  readonly writer: string
+  readonly number: number
+  readonly mac: string
+}
+
+interface JournalRow extends Place {
+  readonly position: number
+  readonly entry: Pending
+  readonly keyId: string
+}
+
+/** The journal of one process, which is a writer of its own. */
+export interface Journal {
+  /** Stores entries. They are part of the log from then on. @throws Unavailable */
+  add(entries: readonly Pending[]): Promise<void>
+}
+
+/** The systems that a journal uses. */
+export interface JournalPorts {
+  readonly database: Pick<Database, 'write'>
+  readonly secretsKeys: SecretsKeys
+}
+
+type JournalMac = (place: Omit<Place, 'mac'>, entry: Pending, macBefore: string) => string
+
+function macUnder(secretsKey: SecretsKey): JournalMac {
+  const key = secretsKey.derive('audit journal')
+  return ({ writer, number }, entry, macBefore) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([writer, number, textOf(entry), macBefore, secretsKey.id]))
+      .digest('base64url')
+}
+
+/** The members in a fixed order: PostgreSQL gives the JSON back as it was sent. */
+const textOf = ({ action, actor, address, at, count, outcome, reason, requestId, scheme, target }: Pending): string =>
+  JSON.stringify([action, actor, address, at, count, outcome, reason, requestId, scheme, target])
+
+const addSql = `insert into auth.audit_journal (writer, number, entry, key_id, mac)
+  select j.writer, j.number, j.entry, j.key_id, j.mac
+  from json_to_recordset($1::text::json) as j(writer uuid, number bigint, entry json, key_id text, mac text)
+  order by j.number`
+
+/** Creates the journal of this process. Call `add` for one batch after the other. */
+export function createJournal({ database, secretsKeys: [secretsKey] }: JournalPorts): Journal {
+  const mac = macUnder(secretsKey)
+  let last: Place = beginning()
+  return {
+    add: async (entries) => {
+      let place = last
+      const rows = entries.map((entry) => {
+        const next = { writer: place.writer, number: place.number + 1 }
+        place = { ...next, mac: mac(next, entry, place.mac) }
+        return { ...place, entry, key_id: secretsKey.id }
+      })
+      // Whether these are stored is unknown until the answer. A writer with a gap could not be told from a removal.
+      last = beginning()
+      await database.write(addSql, [JSON.stringify(rows)])
+      last = place
+    },
+  }
+}
+
+const beginning = (): Place => ({ writer: randomUUID(), number: 0, mac: '' })
+
+/** True when entries wait. @throws Unavailable */
+export async function hasJournal(database: Pick<Database, 'query'>): Promise<boolean> {
+  const [row] = await database.query<{ waits: boolean }>('select exists (select from auth.audit_journal) as waits')
+  return row?.waits === true
+}
+
+/** What waits in the journal, and what is wrong with it. */
+export interface Waiting {
+  /** Entries that may be chained, in the order of the journal. */
+  readonly entries: readonly Pending[]
+  /** True when an entry was changed or removed, or was written under an unknown key. */
+  readonly isDamaged: boolean
+  /** True when there may be more. */
+  readonly isFull: boolean
+}
+
+interface Read extends Waiting {
+  readonly positions: readonly number[]
+  /** The places after these entries, by writer. */
+  readonly places: readonly Place[]
+}
+
+/** How many entries are chained in one transaction at most. */
+const maxAtOnce = 500
+
+/** What is read: rows of the journal, and the places of their writers. */
+interface ReadRow {
+  readonly rows: readonly JournalRow[]
+  readonly places: readonly Place[]
+}
+
+const rowsSql = `(select coalesce(json_agg(j order by j.position), '[]'::json) from (
+    select position, writer, number, entry, key_id as "keyId", mac from auth.audit_journal
+    order by position limit ${maxAtOnce}
+  ) j)`
+
+const placesSql = `(select coalesce(json_agg(json_build_object('writer', writer, 'number', number, 'mac', mac)), '[]'::json)
+  from auth.audit_writers where writer in (select writer from auth.audit_journal))`
+
+/** Checks what waits, without a change. @throws Unavailable */
+export async function checkJournal(
+  database: Pick<Database, 'query'>,
+  secretsKeys: SecretsKeys,
+): Promise<Pick<Waiting, 'isDamaged'>> {
+  const [row] = await database.query<ReadRow>(`select ${rowsSql} as rows, ${placesSql} as places`)
+  return judge(row, secretsKeys)
+}
+
+function judge(row: ReadRow | undefined, secretsKeys: SecretsKeys): Read {
+  const macs = new Map(secretsKeys.map((key) => [key.id, macUnder(key)]))
+  const places = new Map((row?.places ?? []).map((place) => [place.writer, place]))
+  const damaged = new Set<string>()
+  const sound: JournalRow[] = []
+  for (const one of row?.rows ?? []) {
+    const { number, mac } = places.get(one.writer) ?? { number: 0, mac: '' }
+    const isNext = one.number === number + 1 && macs.get(one.keyId)?.(one, one.entry, mac) === one.mac
+    if (!isNext) damaged.add(one.writer)
+    if (damaged.has(one.writer)) continue
+    places.set(one.writer, { writer: one.writer, number: one.number, mac: one.mac })
+    sound.push(one)
+  }
+  const moved = new Set(sound.map(({ writer }) => writer))
+  return {
+    entries: sound.map(({ entry }) => entry),
+    isDamaged: damaged.size > 0,
+    isFull: row?.rows.length === maxAtOnce,
+    positions: sound.map(({ position }) => position),
+    places: [...places.values()].filter(({ writer }) => moved.has(writer)),
+  }
+}
+
+/** Appends entries to the chain behind a locked head. */
+export type AppendLocked = (transaction: Drizzle, entries: readonly Pending[]) => Promise<AuditHead>
+
+/** What one run has chained. */
+export interface Chained extends Omit<Waiting, 'entries'> {
+  readonly count: number
+  /** The head afterwards; undefined when nothing was chained. */
+  readonly head: AuditHead | undefined
+}
+
+/** Chains what waits, up to 500 entries. `lockHead` makes two that do it at once take turns. @throws Unavailable */
+export function chainJournal(
+  database: Pick<Database, 'transaction'>,
+  {
+    secretsKeys,
+    lockHead,
+    append,
+  }: {
+    readonly secretsKeys: SecretsKeys
+    readonly lockHead: (transaction: Drizzle) => Promise<unknown>
+    readonly append: AppendLocked
+  },
+): Promise<Chained> {
+  return database.transaction(async (transaction) => {
+    await lockHead(transaction)
+    const [row] = await transaction
+      .select({
+        rows: sql<ReadRow['rows']>`${sql.raw(rowsSql)}`,
+        places: sql<ReadRow['places']>`${sql.raw(placesSql)}`,
+      })
+      .from(sql`(select 1) one`)
+    const { entries, positions, places, isDamaged, isFull } = judge(row, secretsKeys)
+    if (entries.length === 0) return { count: 0, head: undefined, isDamaged, isFull }
+    const head = await append(transaction, entries)
+    await transaction
+      .delete(auditJournal)
+      .where(sql`${auditJournal.position} = any(${`{${positions.join(',')}}`}::bigint[])`)
+    await transaction
+      .insert(auditWriters)
+      .values([...places])
+      .onConflictDoUpdate({
+        target: auditWriters.writer,
+        set: { number: sql`excluded.number`, mac: sql`excluded.mac` },
+      })
+    return { count: entries.length, head, isDamaged, isFull }
+  })
+}

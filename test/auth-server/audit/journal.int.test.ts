@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
+import { createJournal, hasJournal, type Pending } from '../../../auth-server/audit/journal.ts'
+import { readEntries } from '../../../auth-server/audit/read-entries.ts'
+import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
+import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { rfc3339, systemClock } from '../../../shared/platform/clock.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+
+const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
+
+const pending = (target: string): Pending => ({
+  ...{ at: rfc3339(systemClock.now()), actor: 'admin', action: 'user.changed', target, outcome: 'succeeded', count: 1 },
+  ...{ scheme: 'bearer', address: '203.0.113.7', requestId: '0191e7a0-0000-7000-8000-000000000000', reason: null },
+})
+const names = (begin: string, count: number) => Array.from({ length: count }, (_, index) => `${begin}-${index}`)
+
+describeOnDatabases('the journal of the audit log', (open) => {
+  let opened: TestDatabase
+  let errors: unknown[] = []
+
+  beforeAll(async () => {
+    opened = await open()
+  })
+  afterAll(() => opened.dispose())
+  beforeEach(async () => {
+    errors = []
+    await tamper('delete from auth.audit_entries')
+    await tamper("update auth.audit_head set count = 0, mac = ''")
+    await tamper('delete from auth.audit_journal')
+  })
+
+  const tamper = (sql: string) =>
+    opened.database.transaction(async (transaction) => {
+      await transaction.execute('alter table auth.audit_entries disable trigger user')
+      await transaction.execute(sql)
+      await transaction.execute('alter table auth.audit_entries enable trigger user')
+    })
+  const log = { info: () => undefined, warn: () => undefined, error: (what: unknown) => void errors.push(what) }
+  const createLog = () => createChainedLog({ database: opened.database, clock: systemClock, log, secretsKeys })
+  const createWriter = () => createJournal({ database: opened.database, secretsKeys })
+  const verify = () => verifyChain({ database: opened.database, secretsKeys })
+  const targets = async () => {
+    const { items } = await readEntries(opened.database, { limit: 1_000 })
+    expect(items.map(({ seq }) => seq)).toEqual(items.map((_, index) => index + 1))
+    return items.map(({ target }) => target)
+  }
+
+  it('keeps all that servers write at the same time, once each, and what each of them wrote in its order', async () => {
+    const logs = [createLog(), createLog(), createLog()]
+    const record = async (index: number) => {
+      for (const target of names(`server-${index}`, 30)) await logs[index]?.record({ ...pending(target) })
+    }
+    await Promise.all(logs.map((_, index) => record(index)))
+    await Promise.all(logs.map((one) => one.settle()))
+    const found = await targets()
+    expect(found).toHaveLength(90)
+    for (const index of [0, 1, 2]) {
+      const begin = `server-${index}-`
+      expect(found.filter((target) => target?.startsWith(begin))).toEqual(names(`server-${index}`, 30))
+    }
+    expect((await verify()).fault).toBeUndefined()
+  })
+
+  it('is chained before what comes later, whichever server wrote it and died', async () => {
+    const dead = createWriter()
+    await dead.add([pending('first'), pending('second')])
+    await dead.add([pending('third')])
+    expect(await targets()).toEqual([])
+    const server = createLog()
+    await server.record(pending('fourth'))
+    expect(await server.head()).toMatchObject({ count: 4 })
+    expect(await targets()).toEqual(['first', 'second', 'third', 'fourth'])
+    expect(await hasJournal(opened.database)).toBe(false)
+    await dead.add([pending('fifth')])
+    await Promise.all([createLog().settle(), createLog().settle(), server.settle()])
+    expect(await targets()).toEqual(['first', 'second', 'third', 'fourth', 'fifth'])
+    expect((await verify()).fault).toBeUndefined()
+  })
+
+  it('is chained over batches of any size', async () => {
+    const [one, other] = [createWriter(), createWriter()]
+    for (let round = 0; round < 6; round += 1) {
+      await one.add(names(`one-${round}`, 200).map(pending))
+      await other.add(names(`other-${round}`, 200).map(pending))
+    }
+    await createLog().settle()
+    expect((await createLog().head()).count).toBe(2_400)
+    expect((await verify()).fault).toBeUndefined()
+  })
+
+  it.each([
+    ['an entry was changed', `update auth.audit_journal set entry = '{"actor": "mallory"}' where number = 2`],
+    [
+      'a member of an entry was changed',
+      "update auth.audit_journal set entry = replace(entry::text, 'bad-1', 'bad-x')::json where number = 2",
+    ],
+    ['an entry was removed', 'delete from auth.audit_journal where number = 2'],
+    ['the first entry was removed', 'delete from auth.audit_journal where number = 1'],
+    ['entries changed places', 'update auth.audit_journal set number = -number where number = 1'],
+  ])('is never chained behind a damage, and says so, while other servers go on: %s', async (_what, sql) => {
+    await createWriter().add(names('bad', 4).map(pending))
+    await tamper(sql)
+    await createWriter().add(names('good', 2).map(pending))
+    const server = createLog()
+    await server.settle()
+    await server.settle()
+    const found = await targets()
+    expect(found.filter((target) => target?.startsWith('good'))).toEqual(['good-0', 'good-1'])
+    expect(found.length).toBeLessThan(4)
+    expect(errors).toHaveLength(1)
+    const { sound, fault } = await verify()
+    expect(fault).toEqual({ fault: 'journal', seq: sound.count + 1 })
+  })
+})
