@@ -169,6 +169,10 @@ const groups: readonly Group[] = [
     add: async (program, ports) => (await import('./commands/secrets.ts')).addSecretCommands(program, ports),
   },
   {
+    name: 'events',
+    add: async (program, ports) => (await import('./commands/events.ts')).addEventCommands(program, ports),
+  },
+  {
     name: 'storage',
     add: async (program, ports) => (await import('./commands/storage.ts')).addStorageCommand(program, ports),
   },

@@ -18,7 +18,7 @@ export const dealKinds: readonly StoredKind[] = [
     madeAt: 'occurred_at',
     number: 'position',
     kept: true,
-    removal: 'never; without names and amounts when their deal is purged',
+    removal: 'by `ops events archive --remove`, of purged deals',
   },
   {
     name: 'commands',

@@ -11,7 +11,7 @@ import type { AuditHead } from '../../audit/audit.ts'
 import { faultOfJoin, type MonthVerdict, verifyMonth } from '../../audit/month-file.ts'
 import type { SecretsKeys } from '../../store/secrets-keys.ts'
 import type { OpenAuthData } from '../offline/auth-data.ts'
-import { recordOperation, requireKeyOfLog } from '../offline/record-operation.ts'
+import { recordOperation, requireKeyOfLog, settleAuditLog } from '../offline/record-operation.ts'
 import { bytesText } from '../terminal/bytes-text.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
@@ -72,6 +72,7 @@ async function archive(ports: AuditArchivePorts, { before, directory, remove }: 
   const signal = ports.interrupted()
   return ports.openAuthData(async (data) => {
     await requireKeyOfLog(data)
+    await settleAuditLog(data)
     const { archiveMonths } = await import('../../audit/archive-months.ts')
     const months = await withFilesOf('--directory', directory, () =>
       archiveMonths({ ...data, signal }, { before, directory }),

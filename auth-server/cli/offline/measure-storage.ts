@@ -28,6 +28,8 @@ export interface StorageReport {
 
 /** A size that a table should not pass: a backup takes hours then, and the rebuild of an index too. */
 const comfortableBytes = 1e12
+/** Below it, dead rows say nothing: a small table that changes often has many. */
+const largeBytes = 16e6
 const monthDays = 30.44
 /** A table that reaches the size later is not worth a word. */
 const soonMonths = 24
@@ -88,8 +90,8 @@ export function dueOf({ name, kept }: StoredKind, measured: MeasuredTable): stri
   else if (kept && months < soonMonths) {
     due.push(`The ${name} reach ${limit} in about ${Math.max(1, Math.round(months))} months.`)
   }
-  // Twice what autovacuum waits for by default. A small table that changes often says nothing.
-  if (deadRows > 10_000 + 0.4 * rows) {
+  // Twice what autovacuum waits for by default.
+  if (tableBytes > largeBytes && deadRows > 100 + 0.4 * rows) {
     due.push(`The ${name} have ${deadRows} dead rows beside ${rows}: autovacuum is behind.`)
   }
   if (overdueRows > 0) {

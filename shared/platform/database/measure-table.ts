@@ -163,6 +163,12 @@ interface Recent {
   readonly oldest: number | null
 }
 
+/** What is found by numbers. */
+export interface FoundRecent extends Recent {
+  /** The first number that is of the last days; the one behind the last number when none is. */
+  readonly first: number
+}
+
 async function countRecent(
   database: Pick<Database, 'readWithin'>,
   kind: StoredKind,
@@ -183,7 +189,7 @@ export async function findRecent(
   database: Pick<Database, 'readWithin'>,
   { table, number, madeAt }: { readonly table: string; readonly number: string; readonly madeAt: string },
   since: number,
-): Promise<Recent> {
+): Promise<FoundRecent> {
   const [column, from] = [sql.raw(number), sql.raw(table)]
   const look = async (order: SQL): Promise<{ number: number; at: number } | undefined> => {
     const rows = await database.readWithin<{ row: { number: number; at: number } }>(
@@ -194,7 +200,7 @@ export async function findRecent(
     return rows[0]?.row
   }
   const [first, last] = [await look(sql`order by ${column}`), await look(sql`order by ${column} desc`)]
-  if (first === undefined || last === undefined) return { rows: 0, oldest: null }
+  if (first === undefined || last === undefined) return { rows: 0, oldest: null, first: 1 }
   let [low, high] = [first.number, last.number + 1]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
@@ -202,7 +208,7 @@ export async function findRecent(
     if (found === undefined || found.at >= since) high = middle
     else low = found.number + 1
   }
-  return { rows: last.number + 1 - low, oldest: first.at }
+  return { rows: last.number + 1 - low, oldest: first.at, first: low }
 }
 
 /** Rows that housekeeping should have removed an hour ago, as far as `mostOverdueRows`. */

@@ -36,6 +36,7 @@ it('has the commands of the contract', () => {
     sessions: ['list', 'end'],
     audit: ['tail', 'verify', 'export', 'archive'],
     secrets: ['generate', 'reencrypt'],
+    events: ['archive', 'verify'],
     storage: [],
   })
 })
