@@ -2,8 +2,8 @@
  * Lists of deals. The sort key of a deal may change while a client reads page after page. Then the deal could cross the
  * cursor and appear twice or never. So the cursor says what the first page saw of the log of events. A deal that was
  * changed since then is removed from the order of the index and inserted at its former position: the first event since
- * then has the former value. The server stores nothing for a walk. A page costs as much as a single read, plus a read of
- * the events since the first page.
+ * then has the former value. The server stores nothing for a walk. A page costs as much as a single read, plus a read
+ * of the events since the first page.
  */
 import { and, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Parameter, Reads } from '../../shared/platform/database/database.ts'
@@ -89,7 +89,7 @@ interface ListedRow extends TimelineRow {
 
 /** The first page, as positions have it. */
 interface FirstPage {
-  /** For servers of release 0.1.0, which know no other form; null when a replica answered. */
+  /** For servers before release 0.3.0, which know no other form; null when a replica answered. */
   readonly snapshot: string | null
   /** Null in the position of such a server. */
   readonly begin: BeginOfWalk | null
@@ -201,7 +201,7 @@ function listed({ filter, sort, page: { limit, after } }: DealList, first: First
     ${inPlace} union all ${placedAsBefore}`
 }
 
-/** The events that the first page did not see. A position of a server of release 0.1.0 has its snapshot alone. */
+/** The events that the first page did not see. A position of a server before release 0.3.0 has its snapshot alone. */
 function eventsAfter({ snapshot, begin }: FirstPage): SQL | undefined {
   if (begin) return eventsSince(begin)
   if (snapshot === null) return undefined

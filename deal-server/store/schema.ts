@@ -208,7 +208,7 @@ export const slicedCounters = dealsSchema.table('sliced_counters', {
 export const eventSlices = dealsSchema.table('event_slices', {
   /** Grows, with gaps, and is not below any position in it. */
   slice: bigint('slice', { mode: 'number' }).primaryKey(),
-  /** True: its events are in the order of (xid, position), as servers of release 0.1.0 read them; else of position. */
+  /** True: its events are in the order of (xid, position), as servers before release 0.3.0 read them. */
   byXid: boolean('by_xid').notNull(),
   total: integer('total').notNull(),
   buckets: smallint('buckets').array().notNull(),
@@ -230,7 +230,7 @@ export const eventLog = dealsSchema.table('event_log', {
   /** The last of the events without a number: all of them come before the first slice. */
   unnumberedXid: transactionId('unnumbered_xid').notNull(),
   unnumberedPosition: bigint('unnumbered_position', { mode: 'number' }).notNull(),
-  /** When a server of release 0.1.0 wrote events, give or take some minutes, and on which timeline. */
+  /** When a server before release 0.3.0 wrote events, give or take some minutes, and on which timeline. */
   formerSeenAt: time('former_seen_at'),
   formerTimeline: text('former_timeline'),
 })

@@ -1,7 +1,7 @@
 /**
  * What the first page of a walk saw of the log of events: all slices up to one, and of some buckets so many events
- * beyond it. Events of a bucket are numbered without a gap, so this is exact, on a replica too. It names no transaction,
- * so it means the same in every copy of the database.
+ * beyond it. Events of a bucket are numbered without a gap, so this is exact, on a replica too. It names no
+ * transaction, so it means the same in every copy of the database.
  */
 import { type SQL, sql } from 'drizzle-orm'
 

@@ -50,7 +50,7 @@ export const writeEventStatement = `
     'HoldDeal', 'resource', gen_random_uuid(), c.bucket, c.count from counted c
   returning to_json(position) as position`
 
-/** The same as a server of release 0.1.0 does it: the database counts. `$1`: text of a uuid array of deals. */
+/** The same as a server before release 0.3.0 does it: the database counts. `$1`: text of a uuid array of deals. */
 export const writeFormerlyStatement = `
   insert into deals.events (id, deal_id, sequence, deal_version, type, data, currency, occurred_at, actor, use_case,
     style, correlation_id)

@@ -152,7 +152,7 @@ describeBackends('the slices of the event log', (openBackend) => {
       await fc.assert(runs, { numRuns, endOnFailure: true })
     })
 
-    it('follow the order of servers of release 0.1.0 while there are some, without a change of what was read', async () => {
+    it('follow the order of servers before release 0.3.0 while there are some, without a change of what was read', async () => {
       const runs = fc.asyncProperty(steps, async (taken) => {
         await writeMany(1)
         await eventually(async () =>
