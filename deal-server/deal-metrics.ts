@@ -30,12 +30,12 @@ export function countDeliveries(metrics: Metrics): (attempt: Pick<Attempt, 'outc
 
 /** Counts reads where there are replicas: by the server that answered, and why it was that one. */
 export function countReads(metrics: Metrics): (place: readonly [from: string, reason: string]) => void {
-  const reasons = ['no-token', 'walk', 'behind', 'timeline', 'unavailable']
+  const reasons = ['no-token', 'behind', 'timeline', 'unavailable']
   const count = countPairs(metrics, 'deal', {
     name: 'reads_total',
     help:
       'Reads of deals where there are replicas, by the server that answered: replica, or primary because of no-token, ' +
-      'walk (the first page of a list that can change), behind, timeline (another one) or unavailable.',
+      'behind, timeline (another one) or unavailable.',
     labels: ['from', 'reason'],
     begin: [['replica', 'fresh'], ...reasons.map((why) => ['primary', why] as const)],
   })
@@ -90,11 +90,9 @@ export function observeDealServer(metrics: Metrics, { keys, feed, events, webhoo
   metrics.gauge({ name: 'event_streams', help: 'Streams of events that are open.', together: 'sum' }, 'deal', () => [
     { value: events.health().streams },
   ])
-  metrics.gauge(
-    { name: 'event_lag_seconds', help: 'How long events have been held back by an older transaction.' },
-    'deal',
-    () => [{ value: events.health().lagMs / 1000 }],
-  )
+  metrics.gauge({ name: 'event_lag_seconds', help: 'How long committed events have not been shown.' }, 'deal', () => [
+    { value: events.health().lagMs / 1000 },
+  ])
   observeWebhooks(metrics, webhooks)
 }
 

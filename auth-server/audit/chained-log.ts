@@ -5,11 +5,13 @@ import type { Database, Drizzle } from '../../shared/platform/database/database.
 import type { Log } from '../../shared/platform/log/log.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/protocol/login-throttle/flood-filter.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
-import { auditEntries, auditHead } from '../store/schema.ts'
+import { auditArchivedOnce, auditEntries } from '../store/audit-tables.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
-import type { Audit, AuditEntry, AuditEvent, AuditHead, TimedEvent } from './audit.ts'
-import { holdsKeyOfLog, macUnder } from './chain.ts'
-import { chainJournal, createJournal, hasJournal, type Pending } from './journal.ts'
+import { createAppender } from './appender.ts'
+import type { Audit, AuditEvent, AuditHead, TimedEvent } from './audit.ts'
+import { holdsKeyOfLog } from './chain.ts'
+import { createLink, insertLinked, lockHead, readHead } from './chain-end.ts'
+import type { Pending } from './journal.ts'
 import { formatAuditHead } from './verify-chain.ts'
 
 /** The systems that the log uses. */
@@ -51,25 +53,14 @@ const unknownKeyWarning =
   'SECRETS_KEY does not hold the key that the audit log was last written under. Has it just been rotated? ' +
   'Otherwise it is not the SECRETS_KEY of the servers before.'
 
-const damagedJournal =
-  'The journal of the audit log is not what the servers wrote: an entry was changed or removed. It stays as it is.'
-
 /**
  * Creates the audit log in this database. Entries of concurrent callers share a transaction, which is faster than one
  * each.
  */
 export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   const { database, clock, log } = ports
-  const { append, appendOnce, settle } = createAppender(ports)
-  const store = gather<Pending, undefined>({
-    run: async (entries) => {
-      await append(entries)
-      return entries.map(() => undefined)
-    },
-    isItemError: () => false,
-    maxItems: maxEntriesAtOnce,
-    maxInFlight: 1,
-  })
+  const { append, settle } = createAppender(ports)
+  const store = gatherEntries(append)
   const logged = async (entry: Pending) => {
     try {
       await store(entry)
@@ -107,7 +98,7 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
     check: () => database.checkWrites(),
     record: (event) => logged({ ...cleaned(event), at: rfc3339(clock.now()), count: 1 }),
     recordRefusal: refusals.record,
-    recordOnce: appendOnce,
+    recordOnce: (events) => appendOnce(ports, events),
     start() {
       timer ??= setInterval(() => void eachMinute('over'), intervalMs).unref()
       checking = checkKey()
@@ -121,6 +112,18 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
     },
   }
 }
+
+/** Gathers the entries of concurrent callers. */
+const gatherEntries = (append: (entries: readonly Pending[]) => Promise<void>) =>
+  gather<Pending, undefined>({
+    run: async (entries) => {
+      await append(entries)
+      return entries.map(() => undefined)
+    },
+    isItemError: () => false,
+    maxItems: maxEntriesAtOnce,
+    maxInFlight: 1,
+  })
 
 /** Makes entries of refusals: one a minute for equal refusals, with their number. */
 function createRefusals(clock: Clock, store: (entry: Pending) => Promise<void>) {
@@ -150,110 +153,20 @@ function createRefusals(clock: Clock, store: (entry: Pending) => Promise<void>) 
   }
 }
 
-/** Reads the head. @throws Unavailable */
-async function readHead(database: Pick<Database, 'query'>): Promise<AuditHead> {
-  const [row] = await database.query<{ head: AuditHead }>(
-    "select json_build_object('count', count, 'digest', mac) as head from auth.audit_head",
-  )
-  return row?.head ?? noHead()
-}
-
-/** An entry with its place in the chain. */
-interface Linked extends AuditEntry {
-  readonly keyId: string
-  readonly mac: string
-}
-
-/** After another writer was met, entries go to the journal for so long, in milliseconds. */
-const crowdedForMs = 1_000
-
-/** How long entries wait in the journal before this process chains them, in milliseconds. */
-const chainAfterMs = 50
-
-/**
- * Appends entries to the chain. While this process alone writes, one statement is enough. When other processes write
- * too, entries go to the journal, and are chained some moments later. In both cases the numbers have no gaps, and the
- * chain has no branches.
- */
-function createAppender({ database, clock, log, secretsKeys }: ChainedLogPorts) {
-  const [secretsKey] = secretsKeys
-  const mac = macUnder(secretsKey)
-  const journal = createJournal({ database, secretsKeys })
-  const link = (entries: readonly Pending[], { count, digest }: AuditHead): Linked[] => {
-    let last = digest
-    return entries.map((entry, index) => {
-      const numbered = { ...entry, seq: count + index + 1 }
-      last = mac(numbered, last)
-      return { ...numbered, keyId: secretsKey.id, mac: last }
-    })
-  }
-  let left: AuditHead | undefined
-  let crowdedUntil = Number.NEGATIVE_INFINITY
-  let isPlanned = false
-  let isDamageTold = false
-
-  /** Appends behind the head, if it still is the head and nothing waits in the journal. */
-  const appendBehind = async (head: AuditHead, entries: readonly Pending[]): Promise<boolean> => {
-    left = undefined
-    const linked = link(entries, head)
-    if (!(await appendAfter(database, head, linked))) return false
-    left = headOf(linked)
-    return true
-  }
-  const chainOnce = async (): Promise<boolean> => {
-    const append = async (transaction: Drizzle, entries: readonly Pending[]) =>
-      insertLinked(transaction, link(entries, await lockHead(transaction)))
-    const chained = await chainJournal(database, { secretsKeys, lockHead, append })
-    if (chained.head) left = chained.head
-    if (chained.isDamaged && !isDamageTold) log.error(damagedJournal)
-    isDamageTold = chained.isDamaged
-    return chained.isFull && chained.count > 0
-  }
-  const settle = async (): Promise<void> => {
-    if (!(await hasJournal(database))) return
-    while (await chainOnce());
-  }
-  const chainLater = (): void => {
-    if (isPlanned) return
-    isPlanned = true
-    setTimeout(() => {
-      isPlanned = false
-      // The next entry, read or minute tries again.
-      settle().catch((err: unknown) => log.warn({ err }, 'Audit entries wait to be chained'))
-    }, chainAfterMs).unref()
-  }
-  return {
-    settle,
-    append: async (entries: readonly Pending[]): Promise<void> => {
-      if (clock.monotonic() >= crowdedUntil) {
-        if (left && (await appendBehind(left, entries))) return
-        if (await appendBehind(await readHead(database), entries)) return
-        crowdedUntil = clock.monotonic() + crowdedForMs
-      }
-      await journal.add(entries)
-      chainLater()
-    },
-    appendOnce: async (events: readonly TimedEvent[]): Promise<TimedEvent[]> => {
-      if ((await notLogged(database.drizzle, events)).length === 0) return []
-      return database.transaction(async (transaction) => {
-        // Whoever holds the lock sees every entry.
-        const head = await lockHead(transaction)
-        const missing = await notLogged(transaction, events)
-        const entries = missing.map((event) => ({ ...cleaned(event), at: event.at, count: 1 }))
-        if (entries.length > 0) await insertLinked(transaction, link(entries, head))
-        return missing
-      })
-    },
-  }
-}
-
-/** Inserts entries behind the head, which is locked, and moves the head. */
-async function insertLinked(transaction: Drizzle, linked: readonly Linked[]): Promise<AuditHead> {
-  const rows = sql`json_to_recordset(${JSON.stringify(linked)}::text::json) ${sql.raw(recordColumns)}`
-  await transaction.execute(sql`${sql.raw(insertSql)} from ${rows}`)
-  const { count, digest: lastMac } = headOf(linked)
-  await transaction.update(auditHead).set({ count, mac: lastMac })
-  return { count, digest: lastMac }
+/** Logs those events whose action and target have no entry, and returns them. */
+async function appendOnce(
+  { database, secretsKeys: [secretsKey] }: ChainedLogPorts,
+  events: readonly TimedEvent[],
+): Promise<TimedEvent[]> {
+  if ((await notLogged(database.drizzle, events)).length === 0) return []
+  return database.transaction(async (transaction) => {
+    // Whoever holds the lock sees every entry.
+    const head = await lockHead(transaction)
+    const missing = await notLogged(transaction, events)
+    const entries = missing.map((event) => ({ ...cleaned(event), at: event.at, count: 1 }))
+    if (entries.length > 0) await insertLinked(transaction, createLink(secretsKey)(entries, head))
+    return missing
+  })
 }
 
 /** The events whose action and target have no entry. */
@@ -265,49 +178,13 @@ async function notLogged(source: Drizzle, events: readonly TimedEvent[]): Promis
     .select({ action, target })
     .from(auditEntries)
     .where(inArray(sql`lower(${target} collate "C")`, targets))
-  const names = new Set(logged.map((entry) => `${entry.action} ${entry.target}`))
+  // Read second: an entry that is archived meanwhile is found at least once.
+  const archived = await source
+    .select({ action: auditArchivedOnce.action, target: auditArchivedOnce.target })
+    .from(auditArchivedOnce)
+    .where(inArray(sql`lower(${auditArchivedOnce.target} collate "C")`, targets))
+  const names = new Set([...logged, ...archived].map((entry) => `${entry.action} ${entry.target}`))
   return events.filter((event) => !names.has(`${event.action} ${event.target}`))
-}
-
-const insertSql = `insert into auth.audit_entries
-    (seq, at, actor, action, target, outcome, scheme, address, request_id, count, reason, key_id, mac)
-  select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count,
-    e.reason, e."keyId", e.mac`
-
-const recordColumns = `as e(seq bigint, at timestamptz, actor text, action text, target text, outcome text,
-    scheme text, address text, "requestId" text, count integer, reason text, "keyId" text, mac text)`
-
-/** Adds the entries and moves the head only if the head is the expected one and no entries wait before them. */
-const appendSql = `with moved as (
-    update auth.audit_head set count = $3::text::bigint, mac = $4::text
-    where count = $1::text::bigint and mac = $2::text and not exists (select from auth.audit_journal) returning 1)
-  ${insertSql}
-  from moved, json_to_recordset($5::text::json) ${recordColumns}
-  returning 1 as added`
-
-/** False when the head is another one, or entries wait; nothing is added then. @throws Unavailable */
-async function appendAfter(
-  database: Pick<Database, 'write'>,
-  { count, digest }: AuditHead,
-  linked: readonly Linked[],
-): Promise<boolean> {
-  const next = headOf(linked)
-  const heads = [String(count), digest, String(next.count), next.digest]
-  return (await database.write(appendSql, [...heads, JSON.stringify(linked)])).length > 0
-}
-
-function headOf(linked: readonly Linked[]): AuditHead {
-  const { seq: count, mac: digest } = linked.at(-1) ?? { seq: 0, mac: '' }
-  return { count, digest }
-}
-
-async function lockHead(transaction: Drizzle): Promise<AuditHead> {
-  const [head] = await transaction.select().from(auditHead).for('update')
-  return head ? { count: head.count, digest: head.mac } : noHead()
-}
-
-function noHead(): never {
-  throw new Error('auth.audit_head has no row: the migrations have not all been applied')
 }
 
 const isName = (text: string): boolean => /^[A-Za-z0-9._@-]{1,64}$/.test(text)

@@ -1,22 +1,19 @@
 import type { Clock } from '../../shared/platform/clock.ts'
+import type { LogState } from './event-log.ts'
 
-/**
- * Measures how long committed events are invisible because an older transaction, anywhere in the cluster, is running.
- */
+/** Measures how long the log has not grown although events were committed. */
 export class EventLag {
   readonly #clock: Clock
-  #waiting: { readonly xid: number; readonly since: number } | undefined
+  #waiting: { readonly slice: number; readonly since: number } | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /** Takes the result of a read of the log. */
-  observe({ heldBack, horizon }: { heldBack: number | undefined; horizon: number }): void {
-    if (heldBack === undefined) this.#waiting = undefined
-    else if (this.#waiting === undefined || this.#waiting.xid < horizon) {
-      this.#waiting = { xid: heldBack, since: this.#clock.monotonic() }
-    }
+  observe({ isHeldBack, lastSlice: slice }: LogState): void {
+    if (!isHeldBack) this.#waiting = undefined
+    else if (this.#waiting?.slice !== slice) this.#waiting = { slice, since: this.#clock.monotonic() }
   }
 
   /** The lag in milliseconds; 0 when all events are visible. */

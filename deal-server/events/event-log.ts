@@ -1,7 +1,7 @@
 /**
- * The port to the events of all deals, in the order in which readers see them: by writing transaction, then by
- * position. An event becomes visible when all transactions older than its own have ended. So no event ever appears
- * before an event that was visible earlier (docs/deal-model.md#event-order). `store/event-log.ts` implements it.
+ * The port to the events of all deals, in the order in which readers see them. The log is a sequence of slices. A slice
+ * has what was committed since the one before, and never changes. So no event ever appears before an event that was
+ * visible earlier (docs/deal-model.md#event-order). `store/event-log.ts` implements it.
  */
 import { timelineMark } from '../../shared/platform/database/timeline.ts'
 
@@ -55,76 +55,67 @@ export function parsePosition(text: string): GivenPosition | undefined {
   return position === undefined ? undefined : { position: Number(position), mark }
 }
 
-/** A place in the order of the log. Position 0 is before all events of its transaction. */
+/** A place in the order of the log. */
 export interface Place {
-  /** The number of the writing transaction. */
-  readonly xid: number
+  /** 0: before there were slices. */
+  readonly slice: number
+  /** Comes before the position where events are in the order of their transactions; else 0. */
+  readonly turn: number
   readonly position: number
   /** The id of the event there, where it is known. */
   readonly id?: string | undefined
 }
 
 /** The place before all events. */
-export const beginning: Place = { xid: 0, position: 0 }
+export const beginning: Place = { slice: 0, turn: 0, position: 0 }
 
 /** True when `a` comes first. */
-export const isBefore = (a: Place, b: Place): boolean => a.xid < b.xid || (a.xid === b.xid && a.position < b.position)
+export const isBefore = (a: Place, b: Place): boolean =>
+  a.slice - b.slice < 0 || (a.slice === b.slice && (a.turn < b.turn || (a.turn === b.turn && a.position < b.position)))
 
-/** An event with its transaction, and so with its place. */
+/** A timeline on which slices were made. */
+export interface LogTimeline {
+  readonly timeline: TimelineId
+  /** The first slice that was made on it. */
+  readonly firstSlice: number
+}
+
+/**
+ * True when the event at this place was there on the timeline with this mark: its slice was made before the next one
+ * began. A position of an event that was lost may have been given out again since.
+ */
+export const wasThereOn = (mark: string, { slice }: Pick<Place, 'slice'>, timelines: readonly LogTimeline[]): boolean =>
+  timelines.some(
+    ({ timeline }, index) =>
+      timelineMark(timeline) === mark && slice < (timelines[index + 1]?.firstSlice ?? Number.POSITIVE_INFINITY),
+  )
+
+/** An event with its place. */
 export interface LoggedEvent extends StoredEvent, Omit<Place, 'id'> {
   /** True for events of a deleted or purged deal, except the deletion. Set only for reads with `hidesDeleted`. */
   readonly isHidden?: boolean
 }
 
-/** The transactions that had ended at one time (PostgreSQL's `pg_snapshot`). */
-export interface Snapshot {
-  /** All transactions below this one had ended. */
-  readonly xmin: number
-  /** This transaction and all above it had not begun to write. */
-  readonly xmax: number
-  /** The transactions between these two that were still running. */
-  readonly running: ReadonlySet<number>
-}
-
-/** True when the snapshot sees the rows that the transaction `xid` wrote. */
-export const isVisibleIn = (xid: number, { xmin, xmax, running }: Snapshot): boolean =>
-  xid < xmin || (xid < xmax && !running.has(xid))
-
-/**
- * The id of one run of one database. When it changes, the database crashed or another server took over, and numbers of
- * transactions may have been assigned again. Then an earlier horizon or snapshot has no meaning.
- */
+/** The id of one run of one database. When it changes, the database was restarted, or another server took over. */
 export type RunId = string
 
 /** A page of the log. */
 export interface EventPage {
   readonly events: readonly LoggedEvent[]
-  /**
-   * The place of the last event, or the place before the page when it is empty. A visible event is durable. So this
-   * place stays correct after a crash; the horizon does not.
-   */
+  /** The place of the last event, or the place before the page when it is empty. */
   readonly end: Place
-  /** With `isLast`: all events of transactions below this one were read, and none can follow in this run. */
-  readonly horizon: number
   readonly runId: RunId
   readonly timeline: TimelineId
   /** True when no more events are visible now. */
   readonly isLast: boolean
-  /** The transaction of the first event that is written but not visible yet. */
-  readonly heldBack: number | undefined
+  /** True when committed events are not visible yet. Then it is worth to read again soon. */
+  readonly isHeldBack: boolean
+  /** The last slice. */
+  readonly lastSlice: number
 }
 
 /** The state of the log, for readiness and metrics. */
-export interface LogState {
-  /** Events of this transaction and of all above it are not visible yet. */
-  readonly horizon: number
-  /** As in `EventPage`. */
-  readonly heldBack: number | undefined
-  /**
-   * True when the table has events of transactions that this database has not reached: it comes from another cluster.
-   */
-  readonly isRestored: boolean
-}
+export type LogState = Pick<EventPage, 'isHeldBack' | 'lastSlice'>
 
 /** Options of a read. */
 export interface ReadOptions {
@@ -137,13 +128,16 @@ export interface ReadOptions {
 
 /** The log at one time. */
 export interface LogSnapshot {
-  readonly snapshot: Snapshot
   readonly runId: RunId
   readonly timeline: TimelineId
+  /** All of them, the present one last. */
+  readonly timelines: readonly LogTimeline[]
   /** The last visible event; the beginning when there is none. */
   readonly last: Place
-  /** The place of the event at the given position; undefined without such an event. */
+  /** The place of the event at the given position; undefined without such an event, and while it is not visible. */
   readonly place: Place | undefined
+  /** True when the event at the given position is there, but not visible yet. */
+  readonly isNotVisible: boolean
 }
 
 /** Reads the events of all deals. */

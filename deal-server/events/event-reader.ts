@@ -1,12 +1,19 @@
 /**
  * The shared reader of the event log: it reads new events once for all streams of the process. It reads after a
- * wake-up, at an interval, and soon again while an older transaction holds events back. Without followers it does not
- * read.
+ * wake-up, at an interval, and soon again while events are held back. Without followers it does not read.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import type { EventLag } from './event-lag.ts'
-import { type EventLog, type EventPage, isBefore, type LoggedEvent, type Place, type TimelineId } from './event-log.ts'
+import {
+  beginning,
+  type EventLog,
+  type EventPage,
+  isBefore,
+  type LoggedEvent,
+  type Place,
+  type TimelineId,
+} from './event-log.ts'
 import { type Fork, Trail } from './trail.ts'
 
 /** An event and its text on a stream. */
@@ -32,6 +39,8 @@ export interface Follower {
 /** The parts that a reader uses. */
 export interface ReaderPorts {
   readonly log: EventLog
+  /** Reads new events: the same log, maybe by another process. */
+  readonly live: Pick<EventLog, 'read'>
   readonly encode: (event: LoggedEvent) => Uint8Array
   readonly clock: Clock
   readonly lag: EventLag
@@ -60,7 +69,7 @@ export class EventReader {
   /**
    * The place of the last event that followers got. Only events move it. Without followers the state has no meaning.
    */
-  #place: Place = { xid: 0, position: 0 }
+  #place: Place = beginning
   #runId = ''
   #isRunning = false
   #isWoken = false
@@ -78,7 +87,7 @@ export class EventReader {
    * repeat events that the follower read itself. Returns false when the reader is ahead of the follower, or has not
    * read the follower's run of the database: then the follower must continue to read by itself.
    */
-  join(follower: Follower, { end, horizon, runId, timeline }: EventPage): boolean {
+  join(follower: Follower, { end, runId, timeline }: EventPage): boolean {
     if (this.#followers.size === 0) {
       this.#place = { ...end }
       this.#runId = runId
@@ -86,7 +95,7 @@ export class EventReader {
     } else if (runId !== this.#runId) {
       this.wakeUp()
       return false
-    } else if (isBefore({ xid: horizon, position: 0 }, this.#place)) return false
+    } else if (isBefore(end, this.#place)) return false
     this.#followers.add(follower)
     if (!this.#isRunning) void this.#run()
     return true
@@ -122,11 +131,11 @@ export class EventReader {
 
   /** The next page; undefined when the log cannot be read now. */
   async #readPage(): Promise<EventPage | undefined> {
-    const { log, encode, lag, logger } = this.#ports
+    const { live, encode, lag, logger } = this.#ports
     const place = this.#place
     this.#isWoken = false
     try {
-      const page = await log.read(place, { limit: this.#options.pageSize })
+      const page = await live.read(place, { limit: this.#options.pageSize })
       const isRestarted = page.runId !== this.#runId
       // Before streams join again and begin a new trail.
       if (isRestarted) await this.#trail.forkTo(page.timeline)
@@ -159,7 +168,7 @@ export class EventReader {
 
   async #pause(started: number, page: EventPage | undefined): Promise<void> {
     const { clock } = this.#ports
-    this.#heldBackReads = page?.heldBack === undefined ? 0 : this.#heldBackReads + 1
+    this.#heldBackReads = page?.isHeldBack ? this.#heldBackReads + 1 : 0
     const ms =
       this.#heldBackReads === 0
         ? this.#options.pollMs

@@ -107,9 +107,8 @@ export class EventStream implements Follower {
     this.#options = options
     this.#opened = of.opened
     this.#body = of.body
-    const { place, runId, timeline, includes } = of.opened.start
+    const { place, timeline, includes } = of.opened.start
     this.#place = place
-    this.#runId = runId
     this.#timeline = timeline
     this.#includes = includes
     this.#lastWrite = ports.clock.monotonic()
@@ -208,7 +207,7 @@ export class EventStream implements Follower {
 
   /** The last event that the log of this timeline shares with what was sent. @throws Unavailable */
   async #findCommon(timeline: TimelineId): Promise<Place | undefined> {
-    if (this.#place.xid === beginning.xid) return beginning
+    if (!isBefore(beginning, this.#place)) return beginning
     let last: Place | undefined
     for (const read of [this.#trail, this.#ports.reader]) {
       const fork = await read?.forkTo(timeline)

@@ -22,6 +22,8 @@ export interface EventStreamsPorts {
   readonly logger: Pick<Log, 'warn' | 'debug'>
   /** Counts a stream of this principal in another process; in this one when left out. As `StreamLimits.acquire`. */
   readonly acquire?: AcquireStream | undefined
+  /** Reads for the streams that have caught up, in another process; in this one when left out. */
+  readonly live?: Pick<EventLog, 'read'> | undefined
 }
 
 /** Counts a stream of a principal. Resolves to the function that releases it. @throws ProblemError, Unavailable */
@@ -37,7 +39,7 @@ export interface EventStreamsOptions extends StreamOptions, StreamLimitsOptions 
 export interface EventsHealth {
   /** The number of open streams. */
   readonly streams: number
-  /** How long an older transaction has held committed events back, at the last read, in milliseconds. */
+  /** How long committed events have not been visible, at the last read, in milliseconds. */
   readonly lagMs: number
 }
 
@@ -69,8 +71,7 @@ export interface EventStreams {
   health(): EventsHealth
   /**
    * The check for readiness.
-   * @throws Unavailable when events are held back for long, when the table comes from another cluster, or without the
-   *   database
+   * @throws Unavailable when events are held back for long, or without the database
    */
   check(): Promise<void>
 }
@@ -97,7 +98,7 @@ export function createEventStreams(
   const options = { ...defaults, ...others }
   const lag = new EventLag(clock)
   const encode = (event: LoggedEvent) => encodeEvent(event, represent(event))
-  const reader = new EventReader({ log, encode, clock, lag, logger }, options)
+  const reader = new EventReader({ log, live: given.live ?? log, encode, clock, lag, logger }, options)
   const limits = new StreamLimits(options)
   const acquireHere: AcquireStream = (principalId) => limits.acquire(principalId)
   const { acquire = acquireHere } = given
@@ -118,9 +119,7 @@ export function createEventStreams(
     wakeUp: () => reader.wakeUp(),
     health: () => ({ streams: limits.inAll, lagMs: lag.ms() }),
     check: async () => {
-      const state = await log.state()
-      lag.observe(state)
-      if (state.isRestored) throw new Unavailable('events')
+      lag.observe(await log.state())
       if (lag.ms() > maxLagMs) throw new Unavailable('events')
     },
   }

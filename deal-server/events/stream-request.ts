@@ -3,12 +3,12 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import {
   beginning,
   type EventLog,
-  isBefore,
-  isVisibleIn,
+  type GivenPosition,
   type LoggedEvent,
+  type LogSnapshot,
   type Place,
-  type RunId,
   type TimelineId,
+  wasThereOn,
 } from './event-log.ts'
 
 /** The events that a client wants. */
@@ -27,8 +27,6 @@ export interface StreamRequest {
 export interface StreamStart {
   /** The stream has no event up to this place. */
   readonly place: Place
-  /** The run of the database for which `includes` is valid; undefined when it is valid for all. */
-  readonly runId: RunId | undefined
   /** The timeline of the place; undefined when it is the beginning of every one. */
   readonly timeline: TimelineId | undefined
   /** True for an event after the place that belongs to the stream. */
@@ -42,32 +40,34 @@ export const isWantedBy =
     (dealId === undefined || event.dealId === dealId) && (types === undefined || types.has(event.type))
 
 /**
- * Finds the start of a stream; undefined when no event has the position. A stream of new events gets exactly the events
- * that are committed after this snapshot. A resumed stream gets the events after its position in the order of the log.
- * A position that is not visible yet (clients can get one from a deal's history) skips only events that existed at the
- * time of the request.
- * @throws ProblemError `outdated-cursor` for a position of another timeline; Unavailable
+ * Finds the start of a stream; undefined when no event has the position. A stream of new events gets those that are
+ * committed from now on. A resumed stream gets the events after its position in the order of the log. While the event
+ * at the position is not visible yet (clients can get one from a deal's history), that is all that follows.
+ * @throws ProblemError `outdated-cursor` for a position that the log has lost; Unavailable
  */
 export async function findStart(log: EventLog, request: StreamRequest): Promise<StreamStart | undefined> {
   const { after, mark } = request
   const isWanted = isWantedBy(request)
-  if (after === 0 && mark === undefined)
-    return { place: beginning, runId: undefined, timeline: undefined, includes: isWanted }
-  const { snapshot, runId, timeline, last, place } = await log.takeSnapshot(after)
-  if (after === undefined) {
-    return { place: last, runId, timeline, includes: (event) => !isVisibleIn(event.xid, snapshot) && isWanted(event) }
-  }
-  if (mark !== undefined && mark !== timelineMark(timeline)) throw outdatedPosition()
-  if (after === 0) return { place: beginning, runId: undefined, timeline, includes: isWanted }
-  if (place === undefined) return undefined
-  if (place.xid < snapshot.xmin) return { place, runId: undefined, timeline, includes: isWanted }
-  const isPast = (event: LoggedEvent) => !isBefore(place, event) && isVisibleIn(event.xid, snapshot)
-  return { place: last, runId, timeline, includes: (event) => !isPast(event) && isWanted(event) }
+  if (after === 0 && mark === undefined) return { place: beginning, timeline: undefined, includes: isWanted }
+  const snapshot = await log.takeSnapshot(after)
+  const { timeline, last, place, isNotVisible } = snapshot
+  if (after === undefined) return { place: last, timeline, includes: isWanted }
+  if (!isOfPresent({ position: after, mark }, snapshot)) throw outdatedPosition()
+  if (after === 0) return { place: beginning, timeline, includes: isWanted }
+  if (place) return { place, timeline, includes: isWanted }
+  if (!isNotVisible) return undefined
+  return { place: last, timeline, includes: (event) => event.position !== after && isWanted(event) }
+}
+
+/** True for a position of the present timeline, and for one of a former timeline whose event is in this log. */
+export function isOfPresent({ position, mark }: GivenPosition, { timeline, timelines, place }: LogSnapshot): boolean {
+  if (mark === undefined || mark === timelineMark(timeline)) return true
+  return (position === 0 || place !== undefined) && wasThereOn(mark, place ?? beginning, timelines)
 }
 
 /** The refusal of a position of another timeline. */
 export const outdatedPosition = () =>
   new ProblemError(
     'outdated-cursor',
-    'Another PostgreSQL server has taken over since this event: read the deals again, and follow the new events.',
+    'This event was lost when another PostgreSQL server took over: read the deals again, and follow the new events.',
   )

@@ -32,7 +32,7 @@ export class Trail {
   add(timeline: TimelineId, places: readonly Place[]): void {
     if (timeline !== this.#timeline) this.#places = []
     this.#timeline = timeline
-    for (const { xid, position, id } of places) this.#places.push({ xid, position, id })
+    for (const { slice, turn, position, id } of places) this.#places.push({ slice, turn, position, id })
     const tooMany = this.#places.length - this.#maxPlaces
     if (tooMany >= this.#maxPlaces) this.#places.splice(0, tooMany)
   }

@@ -145,7 +145,7 @@ export interface DealReader extends Pick<DealRepository, 'load'> {
 /** Where a read was answered, and why it was the primary. */
 export type ReadPlace =
   | readonly ['replica', 'fresh']
-  | readonly ['primary', 'no-token' | 'walk' | 'behind' | 'timeline' | 'unavailable']
+  | readonly ['primary', 'no-token' | 'behind' | 'timeline' | 'unavailable']
 
 /** The reads of one request, see docs/contract.md#reads-from-replicas. */
 export interface FreshReads {

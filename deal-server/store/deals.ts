@@ -4,11 +4,13 @@
  */
 import { type Database, isDuplicate, type Reads } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealReader, DealText } from '../queries/ports.ts'
 import { readTexts } from './deal-text.ts'
 import { bucketOf } from './events/bucket.ts'
+import { sliceStatement } from './events/event-statements.ts'
 import { listDeals } from './list-deals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
 import {
@@ -72,8 +74,10 @@ export function createDealRepository(
       return results
     },
   })
+  const slice = () => database.write(sliceStatement).catch(unlessAway)
   return {
     ...createDealReads(database, sums),
+    list: (list) => listDeals(database, list, slice),
     load: async (dealId, key, { forCreation } = { forCreation: false }) => {
       if (key !== undefined || forCreation) return loadOne({ dealId, key, forCreation })
       return { deal: dealId === undefined ? undefined : await readDeal(dealId), command: undefined, purged: false }
@@ -85,6 +89,11 @@ export function createDealRepository(
     },
     loadText: (dealId) => readText(dealId),
   }
+}
+
+/** While nothing can be written, cursors are long. */
+function unlessAway(error: unknown): void {
+  if (!(error instanceof Unavailable)) throw error
 }
 
 interface LoadItem {

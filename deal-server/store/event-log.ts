@@ -1,23 +1,30 @@
-/** The event log in PostgreSQL: reads the events table in an order that loses no event. */
+/** The event log in PostgreSQL: a sequence of slices, each of which is made once and read by everybody. */
 import type { Database } from '../../shared/platform/database/database.ts'
-import { requireTimeline, timelineSql } from '../../shared/platform/database/timeline.ts'
+import { requireTimeline } from '../../shared/platform/database/timeline.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import {
   beginning,
   type EventLog,
   type EventPage,
   isBefore,
   type LoggedEvent,
+  type LogState,
+  type LogTimeline,
   type Place,
-  type Snapshot,
+  type ReadOptions,
   type TimelineId,
 } from '../events/event-log.ts'
+import {
+  findLastStatement,
+  lookStatement,
+  readStatements,
+  sliceStatement,
+  snapshotStatement,
+} from './events/event-statements.ts'
 import { rfc3339OfRow } from './rows.ts'
 
-/** A row of `deals.events` in the form of `json_agg`: transaction numbers are texts. */
-export interface EventRow {
-  readonly position: number
-  readonly xid: string
-  readonly id: string
+/** A row of `deals.events` with its place, in the form of `json_agg`. */
+export interface EventRow extends PlaceRow {
   readonly deal_id: string
   readonly sequence: number
   readonly deal_version: number
@@ -35,70 +42,10 @@ export interface EventRow {
   readonly is_hidden?: boolean
 }
 
-const horizon = 'pg_snapshot_xmin(pg_current_snapshot())'
-const heldBack = `(select e.xid::text from deals.events e where e.xid >= ${horizon} order by e.xid, e.position limit 1)`
-
-/** The place of the last visible event. */
-const lastShown = `(select json_build_object('xid', e.xid::text, 'position', e.position, 'id', e.id) from deals.events e
-    where e.xid < ${horizon} order by e.xid desc, e.position desc limit 1)`
-/**
- * The run of the database on its timeline, and the timeline. The statistics are reset after every recovery from a
- * crash, also after the crash of a single session, which does not restart the server itself.
- */
-const run = `concat_ws(' ', extract(epoch from pg_postmaster_start_time()),
-    extract(epoch from pg_stat_get_bgwriter_stat_reset_time())) as run, ${timelineSql} as timeline`
-
-/** `$1`: a position or null. */
-const snapshotStatement = `
-  select pg_current_snapshot()::text as snapshot, ${run}, ${lastShown} as last,
-    (select json_build_object('xid', e.xid::text, 'position', e.position, 'id', e.id)
-      from deals.events e where e.position = $1::text::bigint) as place`
-
-/** `$1`: `[{xid, position, id}]`. */
-const findLastStatement = `
-  select ${timelineSql} as timeline, (select json_build_object('xid', e.xid::text, 'position', e.position, 'id', e.id)
-    from json_to_recordset($1::text::json) as known(xid text, position bigint, id uuid)
-    join deals.events e on e.position = known.position and e.id = known.id and e.xid = known.xid::xid8
-    order by e.xid desc, e.position desc limit 1) as place`
-
-/** True for a row of `deals.events e` that readers without the right to restore deals do not get. */
-export const isHidden = `e.type <> 'deal.deleted' and not exists (
-        select from deals.deals d where d.id = e.deal_id and d.deleted_at is null)`
-
-/**
- * `$1`, `$2`: a place; `$3`: the limit; `$4`, for one deal: its id. A read of all deals needs no `last`: the last event
- * of the last page is the last visible event.
- */
-const readStatement = (source: string, { last = 'null::json', more = '' }): string => `
-  select ${horizon}::text as horizon, ${heldBack} as held_back, ${run}, ${last} as last, (
-    select json_agg(p order by p.xid, p.position) from (
-      select e.*${more} from ${source} e
-      where (e.xid, e.position) > ($1::text::xid8, $2::text::bigint) and e.xid < ${horizon}
-      order by e.xid, e.position limit $3::text::int
-    ) p
-  ) as events`
-const readAll = (more = ''): string => readStatement('deals.events', { more })
-/** Finds the events of the deal first: a scan of all events until the limit is reached could take very long. */
-const readDeal = (more = ''): string => `
-  with of_deal as materialized (select * from deals.events where deal_id = $4::text::uuid)
-  ${readStatement('of_deal', { last: lastShown, more })}`
-const withHidden = `, ${isHidden} as is_hidden`
-const readStatements = {
-  whole: { all: readAll(), ofDeal: readDeal() },
-  hiding: { all: readAll(withHidden), ofDeal: readDeal(withHidden) },
-} as const
-
-const stateStatement = `
-  select ${horizon}::text as horizon, ${heldBack} as held_back,
-    to_json(exists (select from deals.events e where e.xid >= pg_snapshot_xmax(pg_current_snapshot()))) as is_restored`
-
-interface StateRow {
-  readonly horizon: string
-  readonly held_back: string | null
-}
-
-interface PlaceRow {
-  readonly xid: string
+/** A row of the functions that find places. */
+export interface PlaceRow {
+  readonly slice: number
+  readonly turn: number
   readonly position: number
   readonly id: string
 }
@@ -114,97 +61,114 @@ interface FoundRow extends Pick<RunRow, 'timeline'> {
   readonly place: PlaceRow | null
 }
 
-interface PageRow extends StateRow, RunRow {
+interface LookRow {
+  readonly isAhead: boolean
+  readonly lastSlice: number
+}
+
+interface PageRow extends LookRow, RunRow {
   readonly events: EventRow[] | null
   readonly last: PlaceRow | null
+  readonly upTo: number | null
+  readonly hasMore: boolean
 }
 
 interface SnapshotRow extends RunRow {
-  readonly snapshot: string
+  readonly timelines: readonly LogTimeline[]
   readonly last: PlaceRow | null
   readonly place: PlaceRow | null
+  readonly isThere: boolean
 }
 
 /** The event log of a database. */
-export const createEventLog = (database: Database): EventLog => ({
-  takeSnapshot: async (position) => {
-    const [row] = await database.query<SnapshotRow>(snapshotStatement, [
-      position === undefined ? null : String(position),
-    ])
-    const found = requireRow(row)
-    const { snapshot, last } = found
-    const place = found.place ? placeOfRow(found.place) : undefined
-    return { snapshot: parseSnapshot(snapshot), ...runOf(found), last: last ? placeOfRow(last) : beginning, place }
-  },
-  read: async (after, { limit, dealId, hidesDeleted = false }) => {
-    const parameters = [String(after.xid), String(after.position), String(limit)]
-    const statements = hidesDeleted ? readStatements.hiding : readStatements.whole
-    const [row] =
+export function createEventLog(database: Database): EventLog {
+  /** Puts what was committed into slices. @throws Unavailable also while nothing can be written */
+  const slice = async (): Promise<LogState> => {
+    const { isAhead, lastSlice } = requireRow(await database.query<LookRow>(lookStatement))
+    return isAhead ? requireRow(await database.write<LogState>(sliceStatement)) : { isHeldBack: false, lastSlice }
+  }
+  return {
+    takeSnapshot: async (position) => {
+      await slice().catch(unlessAway)
+      const parameters = [position === undefined ? null : String(position)]
+      const row = requireRow(await database.query<SnapshotRow>(snapshotStatement, parameters))
+      const place = row.place ?? undefined
+      const isNotVisible = row.isThere && place === undefined
+      return { ...runOf(row), timelines: row.timelines, last: row.last ?? beginning, place, isNotVisible }
+    },
+    read: async (after, options) => {
+      const page = await readPage(database, after, options)
+      if (!page.isLast || !page.isHeldBack) return page
+      const state = await slice().catch(unlessAway)
+      if (state === undefined || state.lastSlice === page.lastSlice) return { ...page, ...state }
+      return { ...(await readPage(database, after, options)), isHeldBack: state.isHeldBack }
+    },
+    findLast: async (places) => {
+      await slice()
+      const known = places.filter(({ id }) => id !== undefined)
+      const row = requireRow(await database.query<FoundRow>(findLastStatement, [JSON.stringify(known)]))
+      const isFromBeginning = places.some((one) => !isBefore(beginning, one))
+      const place = row.place ?? (isFromBeginning ? beginning : undefined)
+      return { place, timeline: requireTimeline(row.timeline) }
+    },
+    state: slice,
+  }
+}
+
+/** The next page of what is in slices. `isHeldBack` says whether something is not. */
+async function readPage(
+  database: Pick<Database, 'query'>,
+  after: Place,
+  { limit, dealId, hidesDeleted = false }: ReadOptions,
+): Promise<EventPage> {
+  const statements = hidesDeleted ? readStatements.hiding : readStatements.whole
+  for (let from = after; ; ) {
+    const parameters = [from.slice, from.turn, from.position, limit].map(String)
+    const row = requireRow(
       dealId === undefined
         ? await database.query<PageRow>(statements.all, parameters)
-        : await database.query<PageRow>(statements.ofDeal, [...parameters, dealId])
-    return pageOf(requireRow(row), { after, limit })
-  },
-  findLast: async (places) => {
-    const known = places.flatMap(({ xid, position, id }) =>
-      id === undefined ? [] : [{ xid: String(xid), position, id }],
+        : await database.query<PageRow>(statements.ofDeal, [...parameters, dealId]),
     )
-    const [row] = await database.query<FoundRow>(findLastStatement, [JSON.stringify(known)])
-    const { timeline, place } = requireRow(row)
-    const isFromBeginning = places.some((one) => one.xid === beginning.xid)
-    const found = place ? placeOfRow(place) : isFromBeginning ? beginning : undefined
-    return { place: found, timeline: requireTimeline(timeline) }
-  },
-  state: async () => {
-    const [row] = await database.query<StateRow & { is_restored: boolean }>(stateStatement)
-    return {
-      horizon: Number(row?.horizon),
-      heldBack: transaction(row?.held_back),
-      isRestored: row?.is_restored === true,
-    }
-  },
-})
-
-const transaction = (text: string | null | undefined): number | undefined => (text == null ? undefined : Number(text))
-
-/** Reads PostgreSQL's `xmin:xmax:running,…`. */
-function parseSnapshot(text: string): Snapshot {
-  const [xmin, xmax, running = ''] = text.split(':')
-  return { xmin: Number(xmin), xmax: Number(xmax), running: new Set(running.split(',').filter(Boolean).map(Number)) }
+    if (row.events !== null || !row.hasMore) return pageOf(row, { after, limit })
+    // All events of these slices are gone.
+    from = { slice: row.upTo ?? from.slice, turn: Number.MAX_SAFE_INTEGER, position: Number.MAX_SAFE_INTEGER }
+  }
 }
 
 function pageOf(row: PageRow, { after, limit }: { after: Place; limit: number }): EventPage {
   const { runId, timeline } = runOf(row)
   const events = (row.events ?? []).map((event) => eventOfRow(event, timeline))
   const read = placeOf(events.at(-1) ?? after)
-  const isLast = events.length < limit
-  const last = row.last && placeOfRow(row.last)
-  const end = isLast && last && isBefore(read, last) ? last : read
-  const { horizon, held_back } = row
-  return { events, end, horizon: Number(horizon), isLast, heldBack: transaction(held_back), runId, timeline }
+  const isLast = events.length < limit && !row.hasMore
+  const end = isLast && row.last && isBefore(read, row.last) ? row.last : read
+  return { events, end, isLast, isHeldBack: row.isAhead, lastSlice: row.lastSlice, runId, timeline }
 }
 
-/** @throws Unavailable on a standby, whose snapshots leave running transactions out */
+/** @throws Unavailable on a standby, which makes no slices */
 function runOf({ run, timeline: found }: RunRow): Pick<EventPage, 'runId' | 'timeline'> {
   const timeline = requireTimeline(found)
   return { runId: `${timeline} ${run}`, timeline }
 }
 
-const placeOf = ({ xid, position, id }: Place): Place => ({ xid, position, id })
-
-const placeOfRow = ({ xid, position, id }: PlaceRow): Place => ({ xid: Number(xid), position, id })
+const placeOf = ({ slice, turn, position, id }: Place): Place => ({ slice, turn, position, id })
 
 /** The only row of a result: every statement here returns exactly one. */
-function requireRow<Row>(row: Row | undefined): Row {
+function requireRow<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new TypeError('a read of the event log returned no row')
   return row
 }
 
+/** While nothing can be written, what is in slices can be read all the same. */
+function unlessAway(error: unknown): undefined {
+  if (!(error instanceof Unavailable)) throw error
+}
+
 /** The event of a row, read from this timeline. */
 export const eventOfRow = (row: EventRow, timeline: TimelineId): LoggedEvent => ({
+  slice: row.slice,
+  turn: row.turn,
   position: row.position,
   timeline,
-  xid: Number(row.xid),
   id: row.id,
   dealId: row.deal_id,
   sequence: row.sequence,

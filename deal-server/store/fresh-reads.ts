@@ -103,10 +103,7 @@ class RequestReads implements FreshReads {
     return tokenOf(laterOf(seen, this.#shown))
   }
 
-  /**
-   * A walk begins on the primary: the snapshot of a standby leaves running transactions out. Its cursor has the
-   * position of the snapshot, so that no later page is older.
-   */
+  /** The cursor of a walk has the position of its first page, so that no later page is older. */
   async #walk(list: Parameters<DealReader['list']>[0]): ReturnType<DealReader['list']> {
     const { primary } = this.#parts
     const last = list.page.after?.at(-1)
@@ -115,9 +112,8 @@ class RequestReads implements FreshReads {
       primary: () => this.#withPosition(() => primary.list(list)),
       replica: (source, timeline) => source.read(timeline, (reader) => reader.list(list)),
     }
-    const page = await (begun ? this.#read(ways, begun) : this.#onPrimary('walk', ways.primary))
-    const latest = this.#parts.latest()
-    const token = begun ?? (latest && tokenOf(latest))
+    const page = await this.#read(ways, begun)
+    const token = begun ?? this.token()
     return page.next && token ? { ...page, next: [...page.next, token] } : page
   }
 

@@ -10,7 +10,7 @@ import {
   createDigestCountExpiry,
   createUsedSignatureExpiry,
 } from '../../shared/protocol/authentication/credential-expiry.ts'
-import { commands, deals, digestCounts, events, tasks, usedSignatures, webhookAttempts } from './schema.ts'
+import { commands, deals, digestCounts, eventSlices, events, tasks, usedSignatures, webhookAttempts } from './schema.ts'
 
 /** Answers of commands that are no longer kept: what is left of the command says that it was carried out. */
 const expiredAnswers = expiryJob({
@@ -71,8 +71,31 @@ const oldAttempts = expiryJob({
   expiresAt: sql`${webhookAttempts.at} + ${sql.raw(`interval '${attemptsKeptDays} days'`)}`,
 })
 
+/**
+ * Puts new events into slices, for lists and for whoever reads later, where nobody reads events now. Then removes the
+ * oldest slices whose events are all gone.
+ */
+const emptySlices: HousekeepingJob = {
+  name: 'slices without events',
+  removeBatch: async (drizzle, { limit }) => {
+    await drizzle.select({ slice: sql`last_slice` }).from(sql`deals.slice_events()`)
+    const hasEvent = sql`exists (
+      select from unnest(oldest.buckets, oldest.counts, oldest.uptos) as r(bucket, many, upto)
+        join deals.events e on e.bucket = r.bucket and e.number > r.upto - r.many and e.number <= r.upto)`
+    const removed = await drizzle
+      .delete(eventSlices)
+      .where(
+        sql`${eventSlices.slice} in (
+          with oldest as materialized (select * from deals.event_slices order by slice limit ${limit})
+          select oldest.slice from oldest where not ${hasEvent})`,
+      )
+      .returning({ one: sql<number>`1` })
+    return removed.length
+  },
+}
+
 /** The jobs on what belongs to deals. */
-export const dealJobs: readonly HousekeepingJob[] = [expiredAnswers, purgedDeals]
+export const dealJobs: readonly HousekeepingJob[] = [expiredAnswers, purgedDeals, emptySlices]
 
 /** The other jobs. */
 export const otherJobs: readonly HousekeepingJob[] = [

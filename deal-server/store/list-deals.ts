@@ -1,17 +1,26 @@
 /**
  * Lists of deals. The sort key of a deal may change while a client reads page after page. Then the deal could cross the
- * cursor and appear twice or never. So the cursor has the database's snapshot of the first page. A deal that was
- * changed since then is removed from the order of the index and inserted at its former position: the first event that
- * the snapshot does not see has the former value. The server stores nothing for a walk. A page costs as much as a
- * single read, plus a read of the events since the first page.
+ * cursor and appear twice or never. So the cursor says what the first page saw of the log of events. A deal that was
+ * changed since then is removed from the order of the index and inserted at its former position: the first event since
+ * then has the former value. The server stores nothing for a walk. A page costs as much as a single read, plus a read
+ * of the events since the first page.
  */
-import { and, inArray, not, or, type SQL, sql } from 'drizzle-orm'
+import { and, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Parameter, Reads } from '../../shared/platform/database/database.ts'
 import type { Page, Position } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEventType } from '../domain/events.ts'
+import { type LogTimeline, wasThereOn } from '../events/event-log.ts'
 import type { DealList, DealSort, DealSortKey } from '../queries/ports.ts'
 import { conditionsOf } from './deal-conditions.ts'
+import {
+  type BeginOfWalk,
+  beginColumn,
+  beginOfText,
+  eventsSince,
+  hasSliceStatement,
+  textOfBegin,
+} from './events/begin-of-walk.ts'
 import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
 import { readMarkedPage, type TimelineRow, timelineColumn } from './marked-pages.ts'
 import { type DealRow, dealOfRow } from './rows.ts'
@@ -75,43 +84,79 @@ interface ListedRow extends TimelineRow {
   readonly deal: DealRow
   readonly key: string | number | null
   readonly snapshot: string | null
+  readonly begin: BeginOfWalk | null
 }
 
+/** The first page, as positions have it. */
+interface FirstPage {
+  /** For servers before release 0.3.0, which know no other form; null when a replica answered. */
+  readonly snapshot: string | null
+  /** Null in the position of such a server. */
+  readonly begin: BeginOfWalk | null
+}
+
+/** With so many buckets beyond the last slice, a slice is made first, so that cursors stay short. */
+const maxBeyond = 64
+
 /**
- * Reads a page of deals, see `DealReader.list`. A position has the sort key, the deal's id and, for a key that can
- * change, the snapshot of the walk.
+ * Reads a page of deals, see `DealReader.list`. A position has the sort key, the deal's id and the first page of the
+ * walk. `slice` makes a slice, where the database can be written.
  */
-export function listDeals(database: Reads, list: DealList): Promise<Page<Deal>> {
-  const { changes } = sortKeys[list.sort.by]
+export function listDeals(
+  database: Reads,
+  list: DealList,
+  slice: () => Promise<unknown> = async () => undefined,
+): Promise<Page<Deal>> {
   return readMarkedPage(database, list.page, {
-    read: (after) => readDeals(database, { ...list, page: { ...list.page, after } }),
+    read: async (after) => {
+      const read = () => readDeals(database, { ...list, page: { ...list.page, after } })
+      const rows = await read()
+      const [first] = rows
+      const isLong = after === undefined && (first?.begin?.beyond.length ?? 0) > maxBeyond
+      if (!isLong || rows.length <= list.page.limit) return rows
+      await slice()
+      return read()
+    },
     item: ({ deal }) => dealOfRow(deal),
-    position: (row) => [row.key, row.deal.id, ...(changes ? [row.snapshot] : [])],
+    position: ({ key, deal, snapshot, begin }) => [key, deal.id, snapshot, begin && textOfBegin(begin)],
+    isKept: async (position, mark) => {
+      const { begin } = firstPageOf(position)
+      if (!begin || begin.beyond.length > 0) return false
+      type Row = { readonly hasSlice: boolean; readonly timelines: readonly LogTimeline[] }
+      const [row] = await database.query<Row>(hasSliceStatement, [String(begin.slice)])
+      return row?.hasSlice === true && wasThereOn(mark, begin, row.timelines)
+    },
   })
 }
 
-/** True for a list whose cursors have the snapshot of the first page. */
+/** True for a list whose order can change during a walk. */
 export const isWalk = ({ sort }: Pick<DealList, 'sort'>): boolean => sortKeys[sort.by].changes !== undefined
 
-/** The rows of a page. Those of a walk carry the snapshot of its first page. */
+const firstPageOf = ([, , snapshot, begin]: Position): FirstPage => ({
+  snapshot: typeof snapshot === 'string' ? snapshot : null,
+  begin: typeof begin === 'string' ? beginOfText(begin) : null,
+})
+
+/** The rows of a page. All carry the first page of the walk. */
 async function readDeals(database: Reads, { filter, sort, page }: DealList): Promise<ListedRow[]> {
   const { limit, after } = page
-  const { changes } = sortKeys[sort.by]
-  const snapshot = changes && (after?.[2] ?? undefined)
+  const first = after && firstPageOf(after)
+  const isFirst = !first?.begin && !first?.snapshot
+  const changes = isWalk({ sort })
+  const snapshot = isFirst && changes && database.timeline === undefined ? 'pg_current_snapshot()::text' : 'null'
   const statement = database.drizzle
     .select({
       deal: sql<DealRow>`to_json(listed.deal)`.as('deal'),
       key: sql<ListedRow['key']>`to_json(listed.key)`.as('key'),
-      snapshot: sql<string | null>`${sql.raw(changes && !snapshot ? 'pg_current_snapshot()::text' : 'null')}`.as(
-        'snapshot',
-      ),
+      snapshot: sql<string | null>`${sql.raw(snapshot)}`.as('snapshot'),
+      begin: sql<BeginOfWalk | null>`${isFirst ? beginColumn(changes) : sql.raw('null::json')}`.as('begin'),
       timeline: timelineColumn,
     })
-    .from(sql`(${listed({ filter, sort, page }, snapshot)}) listed`)
+    .from(sql`(${listed({ filter, sort, page }, first)}) listed`)
     .orderBy(orderOf(keysetOf(sort, { key: sql`listed.key`, id: sql`listed.id` })))
     .limit(limit + 1)
   const rows: ListedRow[] = isFrequent({ filter, sort }) ? await runPrepared(database, statement) : await statement
-  return snapshot === undefined ? rows : rows.map((row) => ({ ...row, snapshot: String(snapshot) }))
+  return isFirst ? rows : rows.map((row) => ({ ...row, ...first }))
 }
 
 /**
@@ -134,40 +179,39 @@ const keysetOf = ({ by, descending }: DealSort, { key, id }: { key: SQL; id: SQL
 })
 
 /** Selects `(deal, key, id)` of the rows of the page and some more, in no order. */
-function listed({ filter, sort, page: { limit, after } }: DealList, snapshot: Position[number] | undefined): SQL {
+function listed({ filter, sort, page: { limit, after } }: DealList, first: FirstPage | undefined): SQL {
   const { value, changes } = sortKeys[sort.by]
   const conditions = conditionsOf(filter)
-  const hasSnapshot = changes !== undefined && snapshot !== undefined
+  const since = changes && first && eventsAfter(first)
   // The planner never estimates an array as large. With an estimate above 200,000 rows it would search without a hash.
   const unchanged = sql`${deals.id} not in (select unnest(array(select deal_id from changed)))`
   const inPlace = readRanges(rangesOf(keysetOf(sort, { key: value, id: sql`${deals.id}` }), after), {
     limit,
     select: sql`select deals as deal, ${value} as key, ${deals.id} as id from ${deals}`,
-    conditions: hasSnapshot ? [...conditions, unchanged] : conditions,
+    conditions: since ? [...conditions, unchanged] : conditions,
   })
-  if (!hasSnapshot) return inPlace
+  if (!since) return inPlace
   const moved = rangesOf(keysetOf(sort, { key: sql`moved.key`, id: sql`moved.id` }), after)
   const placedAsBefore = sql`(select moved.deal, moved.key, moved.id from (
       select deals as deal, ${changes.before} as key, ${deals.id} as id
       from changed join ${deals} on ${deals.id} = changed.deal_id
       where ${and(...conditions, sql`changed.type <> 'deal.created'`)}
     ) moved where ${or(...moved.map(({ condition }) => condition))})`
-  return sql`with changed as materialized (${changedSince(String(snapshot), changes.types)})
+  return sql`with changed as materialized (${changedIn(since, changes.types)})
     ${inPlace} union all ${placedAsBefore}`
 }
 
-/**
- * The first relevant event of each deal that the snapshot does not see. For a deal that is newer, it is the creation.
- */
-function changedSince(snapshot: string, types: readonly DealEventType[] | undefined): SQL {
-  const since = sql`${snapshot}::text::pg_snapshot`
-  const counting = types && inArray(events.type, ['deal.created', ...types])
-  return sql`select distinct on (${events.dealId}) ${events.dealId}, ${events.sequence}, ${events.type}, ${events.data}
-    from ${events}
-    where ${and(
-      sql`${events.xid} >= pg_snapshot_xmin(${since})`,
-      not(sql`pg_visible_in_snapshot(${events.xid}, ${since})`),
-      counting,
-    )}
-    order by ${events.dealId}, ${events.sequence}`
+/** The events that the first page did not see. A position of a server before release 0.3.0 has its snapshot alone. */
+function eventsAfter({ snapshot, begin }: FirstPage): SQL | undefined {
+  if (begin) return eventsSince(begin)
+  if (snapshot === null) return undefined
+  const of = sql`${snapshot}::text::pg_snapshot`
+  return sql`(select * from ${events} where ${events.xid} >= pg_snapshot_xmin(${of})
+    and not pg_visible_in_snapshot(${events.xid}, ${of}))`
 }
+
+/** The first relevant one of these events of each deal. For a deal that is newer, it is the creation. */
+const changedIn = (since: SQL, types: readonly DealEventType[] | undefined): SQL =>
+  sql`select distinct on (e.deal_id) e.deal_id, e.sequence, e.type, e.data from ${since} e
+    where ${types === undefined ? sql`true` : inArray(sql`e.type`, ['deal.created', ...types])}
+    order by e.deal_id, e.sequence`

@@ -1,6 +1,6 @@
 /**
  * Pages of lists whose positions bear a mark of the database's timeline: after a failover the same position may lie
- * elsewhere, so it is refused by name.
+ * elsewhere, so it is refused by name, unless the list can tell that it has kept its meaning.
  */
 import { sql } from 'drizzle-orm'
 import type { Reads } from '../../shared/platform/database/database.ts'
@@ -24,6 +24,8 @@ export interface MarkedList<Row, Item> {
   read(after: Position | undefined): Promise<readonly Row[]>
   item(row: Row): Item
   position(row: Row): Position
+  /** True when a position of another timeline, whose mark it is, means the same here. No position does without it. */
+  isKept?(position: Position, mark: string): Promise<boolean>
 }
 
 const markForm = /^[0-9a-f]{12}$/
@@ -35,14 +37,15 @@ const markForm = /^[0-9a-f]{12}$/
 export async function readMarkedPage<Row extends TimelineRow, Item>(
   database: Pick<Reads, 'query' | 'timeline'>,
   { limit, after: given, everyPosition }: PageRequest,
-  { read, item, position }: MarkedList<Row, Item>,
+  { read, item, position, isKept }: MarkedList<Row, Item>,
 ): Promise<Page<Item>> {
   // What readers on replicas add (`fresh-reads.ts`) may reach a server without replicas.
   const after = isToken(given?.at(-1)) ? given?.slice(0, -1) : given
   const mark = after?.at(-1)
   if (after && !(typeof mark === 'string' && markForm.test(mark))) throw outdated()
   const rows = await read(after?.slice(0, -1))
-  if (after && timelineMark(await timelineOf(database, rows)) !== mark) throw outdated()
+  const isOfPresent = !after || timelineMark(await timelineOf(database, rows)) === mark
+  if (!isOfPresent && !(await isKept?.(after.slice(0, -1), String(mark)))) throw outdated()
   const positionOf = (row: Row): Position => [
     ...position(row),
     timelineMark(requireTimeline(row.timeline ?? database.timeline)),

@@ -21,6 +21,7 @@ import {
   text,
   timestamp,
   unique,
+  uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
 import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/authentication/credential-tables.ts'
@@ -211,6 +212,7 @@ export const events = dealsSchema.table(
   (table) => [
     unique('events_of_deal').on(table.dealId, table.sequence),
     index('events_in_order').on(table.xid, table.position),
+    uniqueIndex('events_in_buckets').on(table.bucket, table.number).where(sql`${table.number} is not null`),
   ],
 )
 
@@ -221,6 +223,46 @@ export const events = dealsSchema.table(
 export const eventCounters = dealsSchema.table('event_counters', {
   bucket: smallint('bucket').primaryKey(),
   count: bigint('count', { mode: 'number' }).notNull(),
+})
+
+/** How far the events of each bucket are in slices. */
+export const slicedCounters = dealsSchema.table('sliced_counters', {
+  bucket: smallint('bucket').primaryKey(),
+  upto: bigint('upto', { mode: 'number' }).notNull(),
+})
+
+/**
+ * The log of events is a sequence of slices, written by `deals.slice_events` and never changed. A slice has the events
+ * that were committed since the one before: of each of its buckets so many, up to a number.
+ */
+export const eventSlices = dealsSchema.table('event_slices', {
+  /** Grows, with gaps, and is not below any position in it. */
+  slice: bigint('slice', { mode: 'number' }).primaryKey(),
+  /** True: its events are in the order of (xid, position), as servers before release 0.3.0 read them. */
+  byXid: boolean('by_xid').notNull(),
+  total: integer('total').notNull(),
+  buckets: smallint('buckets').array().notNull(),
+  counts: integer('counts').array().notNull(),
+  uptos: bigint('uptos', { mode: 'number' }).array().notNull(),
+})
+
+/** The timelines of the database on which slices were made, and the first slice of each. */
+export const eventTimelines = dealsSchema.table('event_timelines', {
+  ordinal: integer('ordinal').primaryKey(),
+  timeline: text('timeline').notNull(),
+  firstSlice: bigint('first_slice', { mode: 'number' }).notNull(),
+})
+
+/** One row. Whoever makes a slice locks it. */
+export const eventLog = dealsSchema.table('event_log', {
+  one: integer('one').primaryKey(),
+  lastSlice: bigint('last_slice', { mode: 'number' }).notNull(),
+  /** The last of the events without a number: all of them come before the first slice. */
+  unnumberedXid: transactionId('unnumbered_xid').notNull(),
+  unnumberedPosition: bigint('unnumbered_position', { mode: 'number' }).notNull(),
+  /** When a server before release 0.3.0 wrote events, give or take some minutes, and on which timeline. */
+  formerSeenAt: time('former_seen_at'),
+  formerTimeline: text('former_timeline'),
 })
 
 /** One row for each webhook: where events are sent, how far they were, and which server sends them now. */

@@ -8,10 +8,11 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { requireTimeline, timelineSql } from '../../shared/platform/database/timeline.ts'
 import { beginning } from '../events/event-log.ts'
 import type { BlockedDeal, LoadedWebhook, PauseReason, Progress, WebhookHead, WebhookWork } from '../webhooks/ports.ts'
-import { type EventRow, eventOfRow, isHidden } from './event-log.ts'
+import { type EventRow, eventOfRow, type PlaceRow } from './event-log.ts'
+import { isHidden, sliceStatement } from './events/event-statements.ts'
 import { rfc3339OfRow } from './rows.ts'
 import { type WebhookRow, webhookOfRow } from './webhook-rows.ts'
-import { placeOfWebhook, rowOfAttempt } from './webhooks.ts'
+import { isNotVisible, placeOfWebhook, rowOfAttempt } from './webhooks.ts'
 
 /** So many attempts of a webhook are kept. */
 const keptAttempts = 200
@@ -50,7 +51,8 @@ const releaseStatement = `
 
 /** `$1`: the server; `$2`: text of a uuid array. */
 const loadStatement = `
-  select to_json(w) as webhook, ${placeOfWebhook} as place, ${timelineSql} as timeline,
+  select to_json(w) as webhook, ${placeOfWebhook} as place, ${isNotVisible} as "isNotVisible",
+    ${timelineSql} as timeline,
     (select json_agg(b) from deals.webhook_blocked b where b.webhook_id = w.id) as blocked
   from deals.webhooks w
   where w.id = any($2::text::uuid[]) and w.lease_owner = $1::text::uuid and w.state = 'active'`
@@ -94,13 +96,14 @@ const saveStatement = `
   )
   select to_json(id) as id from held`
 
-/** `$1`: a deal; `$2`: a sequence; `$3`, `$4`: a place; `$5`: the limit; `$6`: whether hidden events are marked. */
+/** `$1`: a deal; `$2`: a sequence; `$3` to `$5`: a place; `$6`: the limit; `$7`: whether hidden events are marked. */
 const waitingStatement = `
   select ${timelineSql} as timeline, (select json_agg(p order by p.sequence) from (
-      select e.*, $6::text::boolean and ${isHidden} as is_hidden from deals.events e
+      select e.*, p.slice, p.turn, $7::text::boolean and ${isHidden} as is_hidden
+      from deals.events e, lateral deals.place_of(e) p
       where e.deal_id = $1::text::uuid and e.sequence >= $2::text::int
-        and (e.xid, e.position) <= ($3::text::xid8, $4::text::bigint)
-      order by e.sequence limit $5::text::int
+        and (p.slice, p.turn, p.position) <= ($3::text::bigint, $4::text::bigint, $5::text::bigint)
+      order by e.sequence limit $6::text::int
     ) p) as events`
 
 /** `$1`: milliseconds. */
@@ -116,7 +119,8 @@ const reportedStatement = `
 
 interface LoadedRow {
   readonly webhook: WebhookRow
-  readonly place: { readonly xid: string; readonly position: number; readonly id: string } | null
+  readonly place: PlaceRow | null
+  readonly isNotVisible: boolean
   readonly timeline: string | null
   readonly blocked: readonly BlockedRow[] | null
 }
@@ -151,13 +155,18 @@ export function createWebhookWork(database: Database): WebhookWork {
     renew: (owner, leaseMs) => idsOf(renewStatement, [owner, String(leaseMs)]),
     release: async (owner) => void (await idsOf(releaseStatement, [owner])),
     load: async (owner, ids) => {
-      const rows = await database.query<LoadedRow>(loadStatement, [owner, `{${ids.join(',')}}`])
-      return rows.map(loadedOfRow)
+      const read = () => database.query<LoadedRow>(loadStatement, [owner, `{${ids.join(',')}}`])
+      let rows = await read()
+      if (rows.some((row) => row.isNotVisible)) {
+        await database.write(sliceStatement)
+        rows = await read()
+      }
+      return rows.filter((row) => !row.isNotVisible).map(loadedOfRow)
     },
     save: async (progress) => (await idsOf(saveStatement, parametersOf(progress))).length > 0,
     waiting: async ({ dealId, sequence, upTo, limit, hidesDeleted }) => {
       type Row = { readonly timeline: string | null; readonly events: EventRow[] | null }
-      const place = [String(upTo.xid), String(upTo.position)]
+      const place = [upTo.slice, upTo.turn, upTo.position].map(String)
       const parameters = [dealId, String(sequence), ...place, String(limit), String(hidesDeleted)]
       const [row] = await database.query<Row>(waitingStatement, parameters)
       const timeline = requireTimeline(row?.timeline)
@@ -174,7 +183,7 @@ export function createWebhookWork(database: Database): WebhookWork {
 
 const loadedOfRow = ({ webhook, place, timeline, blocked }: LoadedRow): LoadedWebhook => ({
   webhook: webhookOfRow(webhook),
-  place: place ? { ...place, xid: Number(place.xid) } : beginning,
+  place: place ?? beginning,
   timeline: requireTimeline(timeline),
   blocked: (blocked ?? []).map(
     (row): BlockedDeal => ({

@@ -5,20 +5,26 @@ import { type PageRequest, pageOfRows } from '../../shared/platform/pagination.t
 import type { Attempt, NewWebhook, SealedSecrets, WebhookChange, WebhookStore, WebhookView } from '../webhooks/ports.ts'
 import { type AttemptRow, attemptOfRow, viewOfRow, type WaitingRow } from './webhook-rows.ts'
 
-/** The place of a row of `deals.webhooks w` in the log: that of the last event which is not after its position. */
-export const placeOfWebhook = `(select json_build_object('xid', e.xid::text, 'position', e.position, 'id', e.id)
-    from deals.events e where e.position <= w.position order by e.position desc limit 1)`
+/** The last event that is not after a position. */
+const lastUpTo = (position: string) => `(select max(position) from deals.events where position <= ${position})`
 
-const after = `(e.xid, e.position) > (
-      coalesce((select p.xid from deals.events p where p.position <= w.position order by p.position desc limit 1),
-        '0'::xid8), w.position)`
+/**
+ * The place of a row of `deals.webhooks w` in the log: that of the last event which is not after its position. Null
+ * without such an event, and while no slice has it.
+ */
+export const placeOfWebhook = `(select to_json(p) from deals.events e, lateral deals.place_of(e) p
+    where e.position = ${lastUpTo('w.position')})`
+
+/** True while no slice has the event at the position of `deals.webhooks w`. */
+export const isNotVisible = `to_json(${placeOfWebhook} is null and ${lastUpTo('w.position')} is not null)`
 
 const view = `to_json(w) as webhook, ${timelineSql} as timeline,
     (select json_build_object('count', count(*), 'next', min(b.next_attempt_at), 'since', min(b.since))
       from deals.webhook_blocked b where b.webhook_id = w.id) as blocked,
-    (select to_json(e.occurred_at) from deals.events e
-      where ${after} and e.xid < pg_snapshot_xmin(pg_current_snapshot()) order by e.xid, e.position limit 1)
-      as behind_since`
+    (select to_json(deals.happened_after(coalesce(p.slice, 0), coalesce(p.turn, 0), coalesce(p.position, 0)))
+      from (select ${lastUpTo('w.position')} as position) l left join deals.events e on e.position = l.position
+        left join lateral deals.place_of(e) p on true
+      where p.slice is not null or l.position is null) as behind_since`
 
 const findStatement = `select ${view} from deals.webhooks w where w.id = $1::text::uuid`
 
@@ -77,24 +83,27 @@ const replaceSecretsStatement = `
  */
 const rewindStatement = `
   with target as (
-    select e.xid, e.position from deals.events e where e.position <= $2::text::bigint order by e.position desc limit 1
+    select p.slice, p.turn, p.position from deals.events e left join lateral deals.place_of(e) p on true
+    where e.position = ${lastUpTo('$2::text::bigint')}
   ),
   rewound as (
     update deals.webhooks w set position = $2::text::bigint, updated_at = $3::text::timestamptz,
       revision = w.revision + 1
     where w.id = $1::text::uuid and (
       not exists (select from target)
-      or (select (t.xid, t.position) from target t) < (
-        select (e.xid, e.position) from deals.events e where e.position <= w.position order by e.position desc limit 1)
+      or (select (t.slice, t.turn, t.position) from target t) < (
+        select (p.slice, p.turn, p.position) from deals.events e, lateral deals.place_of(e) p
+        where e.position = ${lastUpTo('w.position')})
     )
     returning w.id
   ),
   freed as (
     delete from deals.webhook_blocked b using rewound r
     where b.webhook_id = r.id and exists (
-      select from deals.events e where e.deal_id = b.deal_id and e.sequence = b.sequence
+      select from deals.events e left join lateral deals.place_of(e) p on true
+      where e.deal_id = b.deal_id and e.sequence = b.sequence
         and (not exists (select from target)
-          or (e.xid, e.position) > (select t.xid, t.position from target t)))
+          or (p.slice, p.turn, p.position) > (select t.slice, t.turn, t.position from target t)))
     returning b.deal_id
   )
   select to_json(id) as id from rewound`

@@ -2,13 +2,14 @@
  * Which webhooks this server works for. A server takes free webhooks by a lease in the database, and one server has a
  * webhook at a time. When a server dies, its lease ends and another server goes on from what was stored.
  */
+
 import type { Clock } from '../../shared/platform/clock.ts'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { createSharedReads } from '../events/shared-reads.ts'
 import { standardRetriesMs } from './back-off.ts'
 import type { WebhookHead, WebhookWork } from './ports.ts'
-import { createSharedReads } from './shared-reads.ts'
 import { WebhookWorker, type WorkerOptions, type WorkerPorts } from './worker.ts'
 
 /** The parts that the dispatcher uses. */

@@ -1,7 +1,6 @@
 /** What clients can do with webhooks (docs/webhooks.md). Knows neither HTTP nor how events are sent on. */
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
-import { timelineMark } from '../../shared/platform/database/timeline.ts'
 import { invalidValue } from '../../shared/platform/http/content/check-value.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
@@ -10,7 +9,7 @@ import { addressInHost, mayReach, type Network } from '../../shared/platform/web
 import { newWebhookSecret } from '../../shared/platform/webhooks/sign-message.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { type EventLog, parsePosition } from '../events/event-log.ts'
-import { outdatedPosition } from '../events/stream-request.ts'
+import { isOfPresent, outdatedPosition } from '../events/stream-request.ts'
 import type { Delivered, Delivery, Receiver } from './deliver.ts'
 import type {
   Attempt,
@@ -200,10 +199,11 @@ function faultOfUrl(text: string, allowed: readonly Network[]): string | undefin
 async function positionOf(log: Pick<EventLog, 'takeSnapshot'>, after: string | undefined): Promise<number> {
   const given = after === undefined ? undefined : parsePosition(after)
   if (after !== undefined && !given) throw invalidPosition('Expected the position of an event, or 0 for the beginning.')
-  const { last, place, timeline } = await log.takeSnapshot(given?.position)
-  if (!given) return last.position
-  if (given.mark !== undefined && given.mark !== timelineMark(timeline)) throw outdatedPosition()
-  if (given.position !== 0 && place === undefined) throw invalidPosition('There is no event at this position.')
+  const snapshot = await log.takeSnapshot(given?.position)
+  if (!given) return snapshot.last.position
+  if (!isOfPresent(given, snapshot)) throw outdatedPosition()
+  const isThere = snapshot.place !== undefined || snapshot.isNotVisible
+  if (given.position !== 0 && !isThere) throw invalidPosition('There is no event at this position.')
   return given.position
 }
 

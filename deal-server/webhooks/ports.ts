@@ -234,7 +234,7 @@ export interface WebhookWork {
   renew(owner: string, leaseMs: number): Promise<readonly string[]>
   /** Leaves all webhooks of this server to others. */
   release(owner: string): Promise<void>
-  /** Those of these webhooks that this server has and that are active. */
+  /** Those of these webhooks that this server has and that are active, if the events at their positions are visible. */
   load(owner: string, ids: readonly string[]): Promise<readonly LoadedWebhook[]>
   /** Stores progress, and keeps the webhook. False: another server has it, or a client changed it. */
   save(progress: Progress): Promise<boolean>

@@ -58,7 +58,7 @@ export interface WorkerOptions {
 const outagePauseMs = 500
 /** How often a position is stored that moved without any attempt, in milliseconds. */
 const positionAfterMs = 2_000
-/** The longest pause between two reads while events are held back by an older transaction, in milliseconds. */
+/** The longest pause between two reads while events are held back, in milliseconds. */
 const longestHeldBackMs = 250
 /** The shortest pause before a retry, in milliseconds: other work of the process goes on. */
 const shortestPauseMs = 5
@@ -376,9 +376,9 @@ export class WebhookWorker {
     if (this.#progress.isDue(positionAfterMs)) await this.#progress.save()
   }
 
-  /** How soon to read again while an older transaction holds events back. */
-  #heldBackMs({ heldBack }: EventPage): number {
-    this.#heldBackReads = heldBack === undefined ? 0 : this.#heldBackReads + 1
+  /** How soon to read again while events are held back. */
+  #heldBackMs({ isHeldBack }: EventPage): number {
+    this.#heldBackReads = isHeldBack ? this.#heldBackReads + 1 : 0
     if (this.#heldBackReads === 0) return this.#options.pollMs
     return Math.min(longestHeldBackMs, 5 * 2 ** (this.#heldBackReads - 1), this.#options.pollMs)
   }

@@ -9,6 +9,7 @@ import { sourceFiles } from './source.ts'
 const reasons: Readonly<Record<string, string>> = {
   // Gone with the call that made them, and no larger than what the call was given.
   'auth-server/users/rights.ts': 'one call',
+  'auth-server/audit/journal.ts': 'one call',
   'auth-server/api-keys/key-use.ts': 'one batch',
   'shared/platform/embedded/data-lock.ts': 'one call',
   'shared/platform/concurrency/gather.ts': 'one batch, and batches under way',
@@ -48,9 +49,10 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/postgres/write-gate.ts': 'under way',
   'shared/platform/http/server/drain.ts': 'open connections',
   'shared/platform/http/stream.ts': 'open streams',
+  'auth-server/users/feed-reader.ts': 'open streams',
   'deal-server/events/event-reader.ts': 'open streams',
   'deal-server/webhooks/dispatcher.ts': 'webhooks, 100 of them',
-  'deal-server/webhooks/shared-reads.ts': 'under way',
+  'deal-server/events/shared-reads.ts': 'under way',
   'deal-server/webhooks/blocked-deals.ts': 'deals that wait, 1,000 and a page, and those that changed',
   'deal-server/webhooks/worker.ts': 'one page, and requests under way',
   'deal-server/events/stream-limits.ts': 'callers with open streams',

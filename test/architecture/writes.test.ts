@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { sourceFiles } from './source.ts'
 
-const writing = /\b(insert into|delete from|update (auth|deals|\$\{\w+\})\b)|for (no key )?update\b|\bdeals\.commit\(/
+const writing =
+  /\b(insert into|delete from|update (auth|deals|\$\{\w+\})\b)|for (no key )?update\b|\bdeals\.(commit|slice_events)\(/
 
 /** The texts that a file names: `const readSql = ...`, a template or a function that gives one. */
 function writingTexts(code: string): string[] {

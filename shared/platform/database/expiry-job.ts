@@ -1,5 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import type { PgTable } from 'drizzle-orm/pg-core'
+import { getTableConfig, type PgColumn, type PgTable } from 'drizzle-orm/pg-core'
 import type { Drizzle } from './database.ts'
 import type { HousekeepingJob } from './housekeeping.ts'
 
@@ -7,6 +7,7 @@ import type { HousekeepingJob } from './housekeeping.ts'
 export interface ExpiryOptions {
   /** In the log: `commands`. */
   readonly name: string
+  /** It needs a primary key. */
   readonly table: PgTable
   /** The time at which a row expires: a column or an expression, by preference one with an index. */
   readonly expiresAt: SQLWrapper
@@ -23,19 +24,28 @@ export interface ExpiryOptions {
  */
 export function expiryJob(options: ExpiryOptions): HousekeepingJob {
   const { name, table, expiresAt, condition, remove = removeFrom(table) } = options
+  const key = sql.join(primaryKeyOf(table), sql`, `)
   return {
     name,
     removeBatch: (drizzle, { now, limit }) => {
       const expiredBy = sql`${options.expiredBy?.() ?? now}::timestamptz`
       const further = condition ? sql` and ${condition(expiredBy)}` : sql``
-      // An array and not `in`: the planner may run a subquery of `in` several times, and each run could lock other
-      // rows.
-      const isInBatch = sql`ctid = any(array(
-        select ctid from ${table} where ${expiresAt} <= ${expiredBy}${further}
-        order by ${expiresAt} limit ${limit} for update skip locked))`
+      // Materialized: the planner may run a subquery of `in` several times, and each run could lock other rows.
+      const isInBatch = sql`(${key}) in (
+        with batch as materialized (
+          select ${key} from ${table} where ${expiresAt} <= ${expiredBy}${further}
+          order by ${expiresAt} limit ${limit} for update skip locked
+        ) select * from batch)`
       return remove(drizzle, isInBatch)
     },
   }
+}
+
+function primaryKeyOf(table: PgTable): PgColumn[] {
+  const { columns, primaryKeys, name } = getTableConfig(table)
+  const key = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary)
+  if (key.length === 0) throw new TypeError(`the table ${name} has no primary key`)
+  return [...key]
 }
 
 const removeFrom =

@@ -16,9 +16,13 @@ export interface MigrateOptions {
   readonly waitTimeoutMs?: number
 }
 
+/** The first line of a migration before which everything is committed. */
+const ownTransaction = '-- In a transaction of its own'
+
 /**
- * Applies the migrations that `database` does not have yet, in one transaction. Instances that start together take
- * turns, so that each migration is applied once.
+ * Applies the migrations that `database` does not have yet, in one transaction; those up to one that asks for a
+ * transaction of its own are committed before it. Instances that start together take turns, so that each migration is
+ * applied once.
  *
  * @throws DatabaseError when PostgreSQL refuses a migration or to name its timeline, Unavailable when the database is
  * away or a standby, or another instance takes too long
@@ -29,15 +33,23 @@ export async function migrateDatabase(database: Database, options: MigrateOption
   // Servers read it with all that they cache: a role that may not is refused now.
   await readTimeline(database)
   if (await hasAllMigrations(database, options)) return
+  const applied = await lastApplied(database, schema)
   const migrations = readMigrationFiles({ migrationsFolder }).map(withoutSchemaConflict)
-  const migrate = async (drizzle: Database['drizzle']): Promise<void> => {
+  const migrateTo = (last: number) => async (drizzle: Database['drizzle']) => {
     try {
-      await applyMigrations(drizzle, migrations, { migrationsFolder, migrationsSchema: schema })
+      await applyMigrations(drizzle, migrations.slice(0, last + 1), { migrationsFolder, migrationsSchema: schema })
     } catch (error) {
       throw translateDriverError(error)
     }
   }
-  await database.exclusively(`migrations of ${schema}`, migrate, { waitTimeoutMs })
+  // On new tables nobody waits for a lock.
+  const isLast = (index: number) =>
+    index === migrations.length - 1 ||
+    (applied !== undefined && migrations[index + 1]?.sql[0]?.startsWith(ownTransaction) === true)
+  for (const [index, { folderMillis }] of migrations.entries()) {
+    if (!isLast(index) || folderMillis <= (applied ?? Number.NEGATIVE_INFINITY)) continue
+    await database.exclusively(`migrations of ${schema}`, migrateTo(index), { waitTimeoutMs })
+  }
 }
 
 /** True when the journal in the database ends with the last migration of the folder, which is so at most starts. */

@@ -52,6 +52,16 @@ export class SimulatedClient {
     return places.slice(places.findLastIndex(({ type }) => type === 'reset') + 1).map(({ position }) => position)
   }
 
+  /** What the client takes for true: a reset makes what came after its position untrue. */
+  believed(): number[] {
+    const believed: number[] = []
+    for (const { position, type } of this.#places()) {
+      if (type === 'reset') believed.splice(believed.indexOf(position) + 1)
+      else believed.push(position)
+    }
+    return believed
+  }
+
   /** The mark of the timeline in the last id. */
   lastMark(): string | undefined {
     return this.#places().at(-1)?.mark

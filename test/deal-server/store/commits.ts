@@ -38,7 +38,19 @@ export function commitOf(deal: Deal, { before, key }: { before?: Deal; key?: Com
   }
 }
 
-/** The same as a server of release 0.1.0 does it: the database counts. `$1`: text of a uuid array. */
+/** Writes an event as a commit does, and leaves the rest of a commit out. `$1`: the deal; `$2`: the sequence. */
+export const writeEventStatement = `
+  with counted as (
+    update deals.event_counters c set count = c.count + 1 where c.bucket = deals.bucket_of($1::text::uuid)
+    returning c.bucket, c.count
+  )
+  insert into deals.events (id, deal_id, sequence, deal_version, type, data, currency, occurred_at, actor, use_case,
+    style, correlation_id, bucket, number)
+  select gen_random_uuid(), $1::text::uuid, $2::text::int, 1, 'deal.held', '{}', 'EUR', '2026-01-01T00:00:00Z', 'alice',
+    'HoldDeal', 'resource', gen_random_uuid(), c.bucket, c.count from counted c
+  returning to_json(position) as position`
+
+/** The same as a server before release 0.3.0 does it: the database counts. `$1`: text of a uuid array of deals. */
 export const writeFormerlyStatement = `
   insert into deals.events (id, deal_id, sequence, deal_version, type, data, currency, occurred_at, actor, use_case,
     style, correlation_id)

@@ -47,7 +47,16 @@ class World {
     const sequence = this.events.filter((event) => event.dealId === dealId).length + 1
     const position = this.events.length + 1
     this.events.push({
-      ...{ xid: position, position, timeline: 'timeline', id: String(position), dealId, sequence, dealVersion: 1 },
+      ...{
+        slice: position,
+        turn: 0,
+        position,
+        timeline: 'timeline',
+        id: String(position),
+        dealId,
+        sequence,
+        dealVersion: 1,
+      },
       ...{ type: 'deal.held', data: {}, currency: 'EUR', occurredAt: '2026-01-01T00:00:00.000Z', actor: 'alice' },
       ...{ actorUserId: null, useCase: 'HoldDeal', style: 'resource', commandId: null, correlationId: '' },
       schemaVersion: 1,
@@ -109,13 +118,13 @@ class World {
     this.reads += 1
     const events = this.events.filter((event) => event.position > position).slice(0, 100)
     const last = events.at(-1)
-    const end = last ? { xid: last.xid, position: last.position } : { xid: position, position }
+    const end = { slice: last?.slice ?? position, turn: 0, position: last?.position ?? position }
     return {
       events,
       end,
       isLast: events.length < 100,
-      horizon: 1e6,
-      heldBack: undefined,
+      isHeldBack: false,
+      lastSlice: 0,
       runId: this.runId,
       timeline: '',
     }

@@ -64,6 +64,13 @@ const describeMigrations = (name: string, start: () => Promise<Opened>): void =>
       expect(await marks()).toEqual([2, 3])
     })
 
+    it('commit what stands before one that asks for a transaction of its own', async () => {
+      const refused = '-- In a transaction of its own: an index.\nSELECT no_such_column'
+      const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', 'INSERT INTO "ledger"."mark" VALUES (4);', refused)
+      await expect(migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })).rejects.toThrow(/42703/)
+      expect(await marks()).toEqual([2, 3, 4])
+    })
+
     it('keep a journal per schema', async () => {
       const folder = writeMigrations('CREATE TABLE "other"."thing" (n int);')
       await migrateDatabase(database, { migrationsFolder: folder, schema: 'other' })
