@@ -100,6 +100,9 @@ export const authSettings = {
 
 /** Settings of the operators' tool alone. It reads those of the server too. */
 export const operatorSettings = {
+  DEAL_DATABASE_URL: databaseUrl(
+    "the deal server's PostgreSQL database, for what the tool says and does about storage",
+  ),
   AUTH_URL: url('where the tool finds the auth server; by default its public origin', ['http:', 'https:']),
   KEYHOLD_OPERATOR: text(
     'the name of the operator in the audit log, for commands that work without a login; by default the user of the ' +
@@ -178,7 +181,7 @@ const operatorProblems = (operator: string | undefined): SettingProblem[] =>
 /** Reads the configuration of the operators' tool from the servers' settings: both use the same keys and lifetimes. */
 export function readOperatorConfig(environment: Readonly<Record<string, string | undefined>> = process.env) {
   const { config, problems } = readAuthConfig('together', { ...environment, NODE_ENV: undefined, WORKERS: undefined })
-  const { values, problems: own } = readSettings(operatorSettings, environment)
+  const { values, problems: ofTool } = readSettings(operatorSettings, environment)
   // Not trimmed: spaces around a password belong to it.
   const password = environment.KEYHOLD_ADMIN_PASSWORD || undefined
   const { KEYHOLD_ADMIN_USER: username, KEYHOLD_ADMIN_CODE: code, FORMER_SECRETS_KEYS: formerSecretsKeys } = values
@@ -192,6 +195,8 @@ export function readOperatorConfig(environment: Readonly<Record<string, string |
   const authUrl = (values.AUTH_URL ?? config.publicOrigin).replace(/\/+$/, '')
   const isPrivate = !authUrl.startsWith('http:') || isLoopbackHost(new URL(authUrl).hostname)
   const admin = { username, password, code, mayTravel: isPrivate || config.transport.allowInsecureHttp }
-  const all = [...problems, ...own, ...operatorProblems(values.KEYHOLD_OPERATOR)]
-  return { config: { ...config, keyRing, authUrl, admin, operator, formerSecretsKeys }, problems: all }
+  const all = [...problems, ...ofTool, ...operatorProblems(values.KEYHOLD_OPERATOR)]
+  const dealDatabaseUrl = values.DEAL_DATABASE_URL
+  const own = { keyRing, authUrl, admin, operator, formerSecretsKeys, dealDatabaseUrl }
+  return { config: { ...config, ...own }, problems: all }
 }

@@ -47,6 +47,7 @@ import { createSealing } from './store/sealing.ts'
 import { parseSecretsKeys, type SecretsKeys } from './store/secrets-keys.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { createDigestSecrets } from './users/digest-secrets.ts'
+import { createFeedReader } from './users/feed-reader.ts'
 import { createPasswordResets } from './users/password-resets.ts'
 import { createPrincipalPublisher, type PrincipalPublisher } from './users/principal-publisher.ts'
 import { createPrincipalReader } from './users/principal-reader.ts'
@@ -140,6 +141,8 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     secrets: resources.serviceSecrets,
   })
   const publisher = openPublisher(config, resources)
+  const feedReader = createFeedReader({ database, clock })
+  publisher.onChange(() => feedReader.look())
   const pairs = { pairsPerMinute: config.rsaPairsPerMinute }
   const tokens = createTokens(config, { keyRing, secretsKeys, clock, ids })
   const principals = createPrincipalReader({ database, clock, secondFactorRoles })
@@ -151,6 +154,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     hashing,
     loginThrottle,
     publisher,
+    feedReader,
     tokens,
     audit: openAudit(resources, secretsKeys),
     users: createUsers(common),
@@ -229,8 +233,9 @@ function endpointPorts(
 function internalRoutesOf(
   { redisUrl }: AuthConfig,
   { serviceSecrets: secrets, database, cache, clock, keyRing }: AuthResources,
-  { publisher, apiKeys, digestSecrets, logins, loginThrottle, hashing, audit }: Parts,
+  parts: Parts,
 ): Route[] {
+  const { publisher, apiKeys, digestSecrets, logins, loginThrottle, hashing, audit } = parts
   const instanceId = () => publisher.instanceId()
   const useNonce = createInternalNonces({ cache: redisUrl === undefined ? undefined : cache, clock })
   return createInternalRoutes(
@@ -238,6 +243,7 @@ function internalRoutesOf(
     {
       principal: (username) => publisher.fill(username),
       instanceId,
+      feedReader: parts.feedReader,
       apiKeys,
       digestSecrets,
       sessions: logins.sessions,

@@ -1,7 +1,9 @@
 /** What the workers of a deal server leave to their primary process (docs/operations.md#workers). */
+import { type Clock, machineMs } from '../shared/platform/clock.ts'
 import { type Channel, defineCall, defineNews } from '../shared/platform/workers/channel.ts'
 import type { Workers } from '../shared/platform/workers/primary.ts'
 import type { MachineRole } from '../shared/platform/workers/role.ts'
+import type { FeedLine } from '../shared/protocol/internal-api/feed-stream.ts'
 import type { EventLog, EventPage, Place, ReadOptions } from './events/event-log.ts'
 import type { AcquireStream, EventStreams } from './events/event-streams.ts'
 import { createSharedReads } from './events/shared-reads.ts'
@@ -17,6 +19,9 @@ const webhookNews = defineNews<undefined>('webhook-changed')
 const acquireCall = defineCall<string, number>('acquire-stream')
 /** The stream of this number has ended. */
 const releaseNews = defineNews<number>('release-stream')
+
+/** A line of the change feed that the primary process follows as a stream, and `readAt` on the clock of the machine. */
+const feedLineNews = defineNews<{ readonly line: FeedLine; readonly readAt: number }>('feed-line')
 
 /** A worker reads the events that have just come. */
 const readCall = defineCall<{ readonly after: Place; readonly options: ReadOptions }, EventPage>('read-events')
@@ -91,3 +96,19 @@ export const wakeUpsByPrimary = (
 
 /** Tells the primary process, which delivers to webhooks, that one was changed. */
 export const webhookChanged = (channel: Channel) => (): void => void channel.tell(webhookNews, undefined)
+
+/** Passes lines of the change feed on to all workers. */
+export const passFeedLines =
+  ({ primary }: MachineRole, clock: Pick<Clock, 'monotonic'>) =>
+  (line: FeedLine, readAt: number): void =>
+    primary?.tell(feedLineNews, { line, readAt: machineMs() - clock.monotonic() + readAt })
+
+/** The feed of a worker. */
+interface HearsLines {
+  onLine(line: FeedLine, readAt: number): void
+}
+
+/** Takes the lines that the primary process passes on. */
+export function hearFeedLines(channel: Channel, feed: HearsLines, clock: Pick<Clock, 'monotonic'>): void {
+  channel.hear(feedLineNews, ({ line, readAt }) => feed.onLine(line, clock.monotonic() - machineMs() + readAt))
+}

@@ -31,8 +31,9 @@ import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
 import { createHashingPermits } from '../shared/protocol/passwords/hashing-permits.ts'
 import { createApiKeyStore } from './auth-client/api-key-store.ts'
 import { type AuthClient, createAuthClient } from './auth-client/auth-client.ts'
+import { createFeedStream, type FeedStream } from './auth-client/feed-stream.ts'
 import { createKeyStores, type KeyStores } from './auth-client/key-stores.ts'
-import { createPrincipalFeed, type PrincipalFeed } from './auth-client/principal-feed.ts'
+import { createPrincipalFeed, type PrincipalFeed, type StreamedFeed } from './auth-client/principal-feed.ts'
 import { createPrincipalRecords } from './auth-client/principal-records.ts'
 import { type ChangeReports, createChangeReports } from './auth-client/report-changes.ts'
 import { createRefusalReports, type RefusalReports } from './auth-client/report-refusals.ts'
@@ -46,7 +47,15 @@ import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
 import { resourceMetadataRoute } from './http/resource-metadata.ts'
-import { acquireByPrimary, readByPrimary, serveWorkers, wakeUpsByPrimary, webhookChanged } from './machine.ts'
+import {
+  acquireByPrimary,
+  hearFeedLines,
+  passFeedLines,
+  readByPrimary,
+  serveWorkers,
+  wakeUpsByPrimary,
+  webhookChanged,
+} from './machine.ts'
 import type { DealReader } from './queries/ports.ts'
 import { createDealAuthentication } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
@@ -168,6 +177,7 @@ interface Parts {
   readonly authClient: Pick<AuthClient, 'stop'>
   readonly keys: KeyStores
   readonly feed: PrincipalFeed
+  readonly feedStream: FeedStream
   readonly wakeUps: WakeUps
   readonly housekeeping: Housekeeping
   readonly refusalReports: RefusalReports
@@ -181,6 +191,7 @@ interface Parts {
 /** Starts to follow the auth server: its keys and the change feed. Does not wait for an auth server that is down. */
 async function startParts({
   feed,
+  feedStream,
   keys,
   wakeUps,
   housekeeping,
@@ -191,12 +202,21 @@ async function startParts({
   await Promise.all([feed.start(), keys.refresh(), wakeUps.start()])
   keys.start()
   if (!parts.isOfMachine) return
+  feedStream.start()
   housekeeping.start()
   searchIndex.start()
   webhooks.start()
 }
 
-async function stopParts({ authClient, keys, feed, wakeUps, housekeeping, ...parts }: Parts): Promise<void> {
+async function stopParts({
+  authClient,
+  keys,
+  feed,
+  feedStream,
+  wakeUps,
+  housekeeping,
+  ...parts
+}: Parts): Promise<void> {
   const { refusalReports, changeReports, searchIndex, webhooks } = parts
   searchIndex.stop()
   keys.stop()
@@ -205,6 +225,7 @@ async function stopParts({ authClient, keys, feed, wakeUps, housekeeping, ...par
   await changeReports.stop()
   await wakeUps.stop()
   await housekeeping.stop()
+  feedStream.stop()
   await feed.stop()
   authClient.stop()
 }
@@ -287,7 +308,7 @@ function followAuthServer(
   { authUrl, recordMaxAgeMs, schemes }: Pick<DealConfig, 'authUrl' | 'recordMaxAgeMs' | 'schemes'>,
   resources: DealResources,
 ) {
-  const { cache, clock, ids, log, serviceSecret: secret, fetch: send = globalThis.fetch, tracing } = resources
+  const { cache, clock, ids, log, serviceSecret: secret, fetch: send = globalThis.fetch, tracing, machine } = resources
   const fetch = tracing?.fetch(send) ?? send
   const onPublishedKeys = (published: string) => keys.onPublishedKeys(published)
   const authClient = createAuthClient({
@@ -296,11 +317,13 @@ function followAuthServer(
     onInstance: (instanceId, before) => feed.observeInstance(instanceId, before),
   })
   const keys: KeyStores = createKeyStores({ authClient, schemes, clock, log })
-  const feed: PrincipalFeed = createPrincipalFeed({ cache, authClient, clock, log })
+  const feed: PrincipalFeed & StreamedFeed = createPrincipalFeed({ cache, authClient, clock, log })
   feed.onPublishedKeys(onPublishedKeys)
+  const feedStream = createFeedStream({ feed, authClient, clock, log, onLine: passFeedLines(machine ?? {}, clock) })
+  if (machine?.worker) hearFeedLines(machine.worker, feed, clock)
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs })
   const apiKeys = createApiKeyStore({ authClient, principals, clock, log, secret })
-  return { authClient, keys, apiKeys, feed, principals }
+  return { authClient, keys, apiKeys, feed, feedStream, principals }
 }
 
 function dependenciesOf(

@@ -1,7 +1,7 @@
 /** The end of the chain: its head, and the statements that append entries there. */
 import { sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { auditHead } from '../store/schema.ts'
+import { auditHead } from '../store/audit-tables.ts'
 import type { SecretsKey } from '../store/secrets-keys.ts'
 import type { AuditEntry, AuditHead } from './audit.ts'
 import { macUnder } from './chain.ts'

@@ -46,10 +46,14 @@ interface KeyOfLogPorts {
   readonly secretsKeys: SecretsKeys
 }
 
-/** True when SECRETS_KEY holds the key of the last entry, and for an empty log. @throws Unavailable */
+/**
+ * True when SECRETS_KEY holds the key of the last entry, and for an empty log. When all entries are archived, it is the
+ * key that the archive was sealed with. @throws Unavailable
+ */
 export async function holdsKeyOfLog({ database, secretsKeys }: KeyOfLogPorts): Promise<boolean> {
-  const [last] = await database.query<{ keyId: string }>(
-    'select key_id as "keyId" from auth.audit_entries order by seq desc limit 1',
+  const [last] = await database.query<{ keyId: string | null }>(
+    `select coalesce((select key_id from auth.audit_entries order by seq desc limit 1),
+      (select nullif(key_id, '') from auth.audit_archive)) as "keyId"`,
   )
-  return !last || secretsKeys.some(({ id }) => id === last.keyId)
+  return !last?.keyId || secretsKeys.some(({ id }) => id === last.keyId)
 }

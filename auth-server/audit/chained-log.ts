@@ -5,7 +5,7 @@ import type { Database, Drizzle } from '../../shared/platform/database/database.
 import type { Log } from '../../shared/platform/log/log.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/protocol/login-throttle/flood-filter.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
-import { auditEntries } from '../store/schema.ts'
+import { auditArchivedOnce, auditEntries } from '../store/audit-tables.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { createAppender } from './appender.ts'
 import type { Audit, AuditEvent, AuditHead, TimedEvent } from './audit.ts'
@@ -178,7 +178,12 @@ async function notLogged(source: Drizzle, events: readonly TimedEvent[]): Promis
     .select({ action, target })
     .from(auditEntries)
     .where(inArray(sql`lower(${target} collate "C")`, targets))
-  const names = new Set(logged.map((entry) => `${entry.action} ${entry.target}`))
+  // Read second: an entry that is archived meanwhile is found at least once.
+  const archived = await source
+    .select({ action: auditArchivedOnce.action, target: auditArchivedOnce.target })
+    .from(auditArchivedOnce)
+    .where(inArray(sql`lower(${auditArchivedOnce.target} collate "C")`, targets))
+  const names = new Set([...logged, ...archived].map((entry) => `${entry.action} ${entry.target}`))
   return events.filter((event) => !names.has(`${event.action} ${event.target}`))
 }
 

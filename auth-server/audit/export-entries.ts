@@ -97,7 +97,8 @@ async function readPage(
   { filter, range, limit }: PageRead,
 ): Promise<ExportedEntry[]> {
   const macBefore: SQL = sql`coalesce((select before.mac from auth.audit_entries before
-    where before.seq = audit_entries.seq - 1), '')`
+    where before.seq = audit_entries.seq - 1),
+    (select archive.mac from auth.audit_archive archive where archive.count = audit_entries.seq - 1), '')`
   const rows = await database.readWithin<{ entry: ChainedEntry; macBefore: string }>(
     sql`select ${sql.raw(entrySql)} as entry, ${macBefore} as "macBefore" from auth.audit_entries join (
         select seq from auth.audit_entries where ${withinRange(range)} and ${conditionOf(filter)}

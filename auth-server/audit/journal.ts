@@ -9,7 +9,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { auditJournal, auditWriters } from '../store/schema.ts'
+import { auditJournal, auditWriters } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry, AuditHead } from './audit.ts'
 

@@ -4,6 +4,7 @@
  */
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
+import { archiveHeadSql, faultOfHead, nothingArchived, readArchiveHead, type SealedHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
 import { type Mac, macUnder } from './chain.ts'
 import { checkJournal } from './journal.ts'
@@ -25,11 +26,21 @@ export type AuditFault =
   | { readonly fault: 'journal'; readonly seq: number }
   /** The given head belongs to another log than this one. */
   | { readonly fault: 'other-log'; readonly seq: number }
+  /** The row that says that entries up to this one are archived is not what was written. */
+  | { readonly fault: 'broken-archive'; readonly seq: number }
+  /** It was sealed with a key that is not in SECRETS_KEY. */
+  | { readonly fault: 'unknown-archive-key'; readonly seq: number }
+  /** This entry is there, though the log begins behind it. */
+  | { readonly fault: 'before-archive'; readonly seq: number }
+  /** The given head is of this entry, which is archived. */
+  | { readonly fault: 'head-archived'; readonly seq: number }
 
 /** The result: how far the log is correct, and the first fault if there is one. */
 export interface AuditVerdict {
   /** The head of the correct part; without a fault, the head of the log. */
   readonly sound: AuditHead
+  /** The last entry that is archived and no longer there; undefined when none is. */
+  readonly archived: AuditHead | undefined
   readonly fault: AuditFault | undefined
 }
 
@@ -44,30 +55,62 @@ export interface VerifyPorts {
   readonly onProgress?: (done: number, total: number) => void
 }
 
-/** One statement reads both, because an entry and the head that counts it become visible together. */
-const endSql = `select json_build_object('count', count, 'digest', mac,
+/** One statement reads all, because an entry and the head that counts it become visible together. */
+const endSql = `select json_build_object('count', count, 'digest', mac, 'archive', ${archiveHeadSql},
+  'first', (select min(seq) from auth.audit_entries),
   'last', (select coalesce(max(seq), 0) from auth.audit_entries)) as "end" from auth.audit_head`
 
+interface Ends extends AuditHead {
+  readonly archive: SealedHead | null
+  readonly first: number | null
+  readonly last: number
+}
+
+const noEnds: Ends = { count: 0, digest: '', archive: null, first: null, last: 0 }
+
 /**
- * Checks the entries that exist at the time of the call; the log may grow in the meantime. `known` is a head that was
- * logged earlier: an attacker with access to the database can cut off the end, but then the rest does not agree with
- * this head.
+ * Checks the entries that exist at the time of the call, from the first that is not archived; the log may grow in the
+ * meantime. `known` is a head that was logged earlier: an attacker with access to the database can cut off the end, but
+ * then the rest does not agree with this head.
  *
  * @throws Unavailable
  */
 export async function verifyChain(ports: VerifyPorts, known?: AuditHead): Promise<AuditVerdict> {
-  const [row] = await ports.database.query<{ end: AuditHead & { last: number } }>(endSql)
-  const end = row?.end ?? { count: 0, digest: '', last: 0 }
-  const { sound, fault, digestAtKnown } = await walk(ports, end.count, known?.count)
-  const found = fault ?? faultOfEnd(sound, end, known, digestAtKnown)
-  if (found) return { sound, fault: found }
+  const [row] = await ports.database.query<{ end: Ends }>(endSql)
+  const end = row?.end ?? noEnds
+  const archive = end.archive ?? nothingArchived
+  const start: AuditHead = { count: archive.count, digest: archive.digest }
+  const archived = start.count === 0 ? undefined : start
+  const faultOfStart = faultOfArchive(ports.secretsKeys, archive, end.first)
+  if (faultOfStart) return { sound: start, archived, fault: faultOfStart }
+  const { sound, fault, digestAtKnown } = await walk(ports, { from: start, count: end.count, known: known?.count })
+  // Entries that were there a moment ago are in the archive now.
+  if (fault?.fault === 'missing' && (await readArchiveHead(ports.database)).count > start.count) {
+    return verifyChain(ports, known)
+  }
+  const found = fault ?? faultOfEnd({ sound, end, start }, known, digestAtKnown)
+  if (found) return { sound, archived, fault: found }
   const { isDamaged } = await checkJournal(ports.database, ports.secretsKeys)
-  return { sound, fault: isDamaged ? { fault: 'journal', seq: end.count + 1 } : undefined }
+  return { sound, archived, fault: isDamaged ? { fault: 'journal', seq: end.count + 1 } : undefined }
+}
+
+/** What is wrong with where the log begins. */
+function faultOfArchive(keys: SecretsKeys, archive: SealedHead, first: number | null): AuditFault | undefined {
+  const fault = faultOfHead(keys, archive)
+  if (fault === 'broken') return { fault: 'broken-archive', seq: archive.count }
+  if (fault === 'unknown-key') return { fault: 'unknown-archive-key', seq: archive.count }
+  return first !== null && first <= archive.count ? { fault: 'before-archive', seq: first } : undefined
+}
+
+interface Found {
+  readonly sound: AuditHead
+  readonly end: Ends
+  /** The part of the log that is archived. */
+  readonly start: AuditHead
 }
 
 function faultOfEnd(
-  sound: AuditHead,
-  end: AuditHead & { last: number },
+  { sound, end, start }: Found,
   known: AuditHead | undefined,
   digestAtKnown: string | undefined,
 ): AuditFault | undefined {
@@ -76,6 +119,7 @@ function faultOfEnd(
   if (sound.digest !== end.digest) return { fault: 'broken', seq: end.count }
   if (known === undefined) return undefined
   if (known.count > end.count) return { fault: 'cut-off', seq: end.count + 1 }
+  if (known.count < start.count) return { fault: 'head-archived', seq: known.count }
   return digestAtKnown === known.digest ? undefined : { fault: 'other-log', seq: known.count }
 }
 
@@ -86,10 +130,19 @@ interface Walked {
   readonly digestAtKnown: string | undefined
 }
 
-async function walk(ports: VerifyPorts, count: number, knownCount: number | undefined): Promise<Walked> {
+interface Walk {
+  /** The part of the log that is not walked over. */
+  readonly from: AuditHead
+  /** The number of the last entry. */
+  readonly count: number
+  /** The length of the known head. */
+  readonly known: number | undefined
+}
+
+async function walk(ports: VerifyPorts, { from, count, known }: Walk): Promise<Walked> {
   const macs = new Map<string, Mac>(ports.secretsKeys.map((key) => [key.id, macUnder(key)]))
-  let sound: AuditHead = { count: 0, digest: '' }
-  let digestAtKnown = knownCount === 0 ? '' : undefined
+  let sound = from
+  let digestAtKnown = known === from.count ? from.digest : undefined
   while (sound.count < count) {
     const limit = Math.min(ports.pageSize ?? 1000, count - sound.count)
     const entries = await readChainedEntries(ports.database, { after: sound.count, limit })
@@ -98,9 +151,9 @@ async function walk(ports: VerifyPorts, count: number, knownCount: number | unde
       const fault = faultOf(entry, sound, macs)
       if (fault) return { sound, fault, digestAtKnown }
       sound = { count: entry.seq, digest: entry.mac }
-      if (sound.count === knownCount) digestAtKnown = sound.digest
+      if (sound.count === known) digestAtKnown = sound.digest
     }
-    ports.onProgress?.(sound.count, count)
+    ports.onProgress?.(sound.count - from.count, count - from.count)
   }
   return { sound, digestAtKnown }
 }
@@ -130,6 +183,13 @@ const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> 
   'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
   'beyond-head': (seq) => `entry ${seq} stands behind the end of the log.`,
   journal: (seq) => `an entry that waits for number ${seq} or a later one is not what was written, or one is missing.`,
+  'broken-archive': (seq) => `the row that says that entries up to ${seq} are archived is not what was written.`,
+  'unknown-archive-key': (seq) =>
+    `the row that says that entries up to ${seq} are archived was sealed under a key that is neither in SECRETS_KEY ` +
+    'nor in FORMER_SECRETS_KEYS.',
+  'before-archive': (seq) => `entry ${seq} stands before the beginning of the log: up to there it is archived.`,
+  'head-archived': (seq) =>
+    `the given head is of entry ${seq}, which is archived: give it together with \`--file\` and the file that has it.`,
   'other-log': (seq) => `this is not the log whose entry ${seq} was the given head: it was written anew.`,
 }
 

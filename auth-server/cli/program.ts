@@ -13,6 +13,7 @@ import { StepError } from '../key-ring/life-cycle.ts'
 import { createWithAdmin } from './http/admin-client.ts'
 import { createHttpClient } from './http/http-client.ts'
 import type { OpenAuthData } from './offline/auth-data.ts'
+import type { OpenStoredData } from './offline/stored-data.ts'
 import { withText } from './terminal/help.ts'
 
 type Configuration = ReturnType<typeof readOperatorConfig>
@@ -105,6 +106,11 @@ function portsOf(
     const { createOpenAuthData } = await import('./offline/auth-data.ts')
     return createOpenAuthData(config)(work)
   }
+  const keys = async () => (await import('./offline/auth-data.ts')).readKeys(config)
+  const openStoredData: OpenStoredData = async (work) => {
+    const { createOpenStoredData } = await import('./offline/stored-data.ts')
+    return createOpenStoredData(config)(work)
+  }
   const hash = async (password: string) => {
     const { createPasswordHashing } = await import('../passwords/password-hashing.ts')
     return createPasswordHashing({ concurrency: 1 }).hash(password)
@@ -121,6 +127,8 @@ function portsOf(
     output: streams.output,
     withAdmin: createWithAdmin({ ...outcome, send: createHttpClient({ authUrl, fetch }), admin, terminal }),
     openAuthData,
+    readKeys: keys,
+    openStoredData,
     hashing: { hash },
   }
 }
@@ -159,5 +167,13 @@ const groups: readonly Group[] = [
   {
     name: 'secrets',
     add: async (program, ports) => (await import('./commands/secrets.ts')).addSecretCommands(program, ports),
+  },
+  {
+    name: 'events',
+    add: async (program, ports) => (await import('./commands/events.ts')).addEventCommands(program, ports),
+  },
+  {
+    name: 'storage',
+    add: async (program, ports) => (await import('./commands/storage.ts')).addStorageCommand(program, ports),
   },
 ]

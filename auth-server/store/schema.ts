@@ -4,16 +4,16 @@
  *
  * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
  * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets` and `second_factors`, then
- * `principal_change_counter`. `audit_head` is locked in transactions of its own, before `audit_journal`.
+ * `principal_change_counter`. `audit_head` and `audit_archive` are locked in transactions of their own; `audit_head`
+ * comes before `audit_journal`.
  */
-import { type SQLWrapper, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import {
   bigint,
   boolean,
   check,
   index,
   integer,
-  json,
   pgSchema,
   smallint,
   text,
@@ -27,9 +27,6 @@ import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/au
 export const authSchema = pgSchema('auth')
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
-
-/** SQL for a name in the form for lookups (`foldUsername`). */
-const folded = (name: SQLWrapper) => sql`lower(${name} collate "C")`
 
 /** The users. Times come from the server's clock, not from PostgreSQL. */
 export const users = authSchema.table(
@@ -298,79 +295,6 @@ export const passwordResets = authSchema.table(
     index('password_resets_expires_at').on(table.expiresAt),
   ],
 )
-
-/** The audit log. Entries are only added. The MAC of each entry covers the MAC before it. */
-export const auditEntries = authSchema.table(
-  'audit_entries',
-  {
-    /** Without gaps, from 1. */
-    seq: bigint({ mode: 'number' }).primaryKey(),
-    at: time('at').notNull(),
-    actor: text(),
-    action: text().notNull(),
-    target: text(),
-    outcome: text().notNull(),
-    scheme: text(),
-    address: text(),
-    requestId: text('request_id'),
-    /** How many equal refusals the entry stands for; otherwise 1. */
-    count: integer().notNull().default(1),
-    /** What an operator gave as the reason. */
-    reason: text(),
-    /** The id of the key of SECRETS_KEY that made the MAC. */
-    keyId: text('key_id').notNull(),
-    /** HMAC-SHA256 (base64url) over the MAC before it and this entry. */
-    mac: text().notNull(),
-  },
-  // Each index ends in the number, which is the order of every page.
-  (table) => [
-    check('audit_entries_seq', sql`${table.seq} >= 1`),
-    index('audit_entries_actor').on(folded(table.actor), table.seq).where(sql`${table.actor} is not null`),
-    index('audit_entries_target').on(folded(table.target), table.seq).where(sql`${table.target} is not null`),
-    index('audit_entries_action').on(sql`${table.action} collate "C"`, table.seq),
-    index('audit_entries_refused').on(table.outcome, table.seq).where(sql`${table.outcome} <> 'succeeded'`),
-    index('audit_entries_at').on(table.at, table.seq),
-  ],
-)
-
-/** A single row: the number of audit entries, and the MAC of the last one. */
-export const auditHead = authSchema.table(
-  'audit_head',
-  {
-    id: smallint().primaryKey().default(1),
-    count: bigint({ mode: 'number' }).notNull().default(0),
-    mac: text().notNull().default(''),
-  },
-  (table) => [check('audit_head_single', sql`${table.id} = 1`)],
-)
-
-/** Audit entries that wait for their place in the chain (`auth-server/audit/journal.ts`). */
-export const auditJournal = authSchema.table(
-  'audit_journal',
-  {
-    /** The order in which they come into the chain. */
-    position: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-    /** Names a run of a server. */
-    writer: uuid().notNull(),
-    /** Counts the entries of the writer without gaps, from 1. */
-    number: bigint({ mode: 'number' }).notNull(),
-    /** An entry without its number in the log. */
-    entry: json().notNull(),
-    /** The id of the key of SECRETS_KEY that made the MAC. */
-    keyId: text('key_id').notNull(),
-    /** HMAC-SHA256 (base64url) over the writer's MAC before it and this entry. */
-    mac: text().notNull(),
-  },
-  (table) => [unique('audit_journal_of_writer').on(table.writer, table.number)],
-)
-
-/** How far the entries of each writer of the journal have come into the chain. */
-export const auditWriters = authSchema.table('audit_writers', {
-  writer: uuid().primaryKey(),
-  /** The number and the MAC of its last entry in the chain. */
-  number: bigint({ mode: 'number' }).notNull(),
-  mac: text().notNull(),
-})
 
 /** Signatures that were used (`shared/protocol/authentication/credential-tables.ts`). */
 export const usedSignatures = usedSignaturesTable(authSchema)

@@ -73,6 +73,8 @@ export interface PrincipalPublisher {
   instanceId(): Promise<string>
   /** From now on calls `listener` whenever the database became another instance: nothing known before is of use. */
   onOtherInstance(listener: () => void): void
+  /** From now on calls `listener` whenever this process has changed a principal. */
+  onChange(listener: () => void): void
   health(): PublisherHealth
 }
 
@@ -106,6 +108,7 @@ export function createPrincipalPublisher(ports: PrincipalPublisherPorts): Princi
 class Publisher implements PrincipalPublisher {
   readonly #ports: PrincipalPublisherPorts
   readonly #instanceListeners: (() => void)[] = []
+  readonly #changeListeners: (() => void)[] = []
   readonly #lease: PublishLease
   #reloads = new Set<string>()
   #instanceId: string | undefined
@@ -154,6 +157,7 @@ class Publisher implements PrincipalPublisher {
   }
 
   async waitUntilPublished(principalVersion: number): Promise<void> {
+    for (const listener of this.#changeListeners) listener()
     await within(publishWithinMs, async (isOver) => {
       while (!isOver() && (this.#cursor ?? -1) < principalVersion) {
         if (!(await this.publish())) await sleep(retryAfterMs)
@@ -182,6 +186,10 @@ class Publisher implements PrincipalPublisher {
 
   onOtherInstance(listener: () => void): void {
     this.#instanceListeners.push(listener)
+  }
+
+  onChange(listener: () => void): void {
+    this.#changeListeners.push(listener)
   }
 
   health(): PublisherHealth {

@@ -46,6 +46,7 @@ export function publishForWorkers(workers: Workers, publisher: PrincipalPublishe
 /** The publisher of a worker. */
 export function createPublisherOfWorker(channel: Channel, log: Pick<Log, 'warn'>): PrincipalPublisher {
   const listeners: (() => void)[] = []
+  const changeListeners: (() => void)[] = []
   const missing: PublisherHealth = { upTo: undefined, ageMs: undefined, problem: 'the primary process does not answer' }
   let health = missing
   let instanceId: string | undefined
@@ -80,11 +81,15 @@ export function createPublisherOfWorker(channel: Channel, log: Pick<Log, 'warn'>
     },
     stop: async () => heartbeat?.abort(),
     publish: () => channel.call(publishCall, undefined).catch(() => false),
-    waitUntilPublished: (version) => orLog(channel.call(waitCall, version)),
+    waitUntilPublished: (version) => {
+      for (const listener of changeListeners) listener()
+      return orLog(channel.call(waitCall, version))
+    },
     reloaded: (username) => orLog(channel.call(reloadCall, username)),
     fill: (username) => channel.call(fillCall, username),
     instanceId: async () => instanceId ?? channel.call(instanceCall, undefined),
     onOtherInstance: (listener) => void listeners.push(listener),
+    onChange: (listener) => void changeListeners.push(listener),
     health: () => health,
   }
 }

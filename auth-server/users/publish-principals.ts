@@ -7,6 +7,7 @@
  * every version is true of it. A later run only holds what was read from the database after the run began, so it
  * includes everything published before.
  */
+import { randomUUID } from 'node:crypto'
 import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
@@ -14,9 +15,13 @@ import { requireTimeline } from '../../shared/platform/database/timeline.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import {
   type FeedMessage,
+  type FeedPart,
   feedChannel,
   feedMessageMaxAgeMs,
   feedMessageTransitMs,
+  maxChangesInMessage,
+  maxPartsInSeries,
+  seriesChannel,
 } from '../../shared/protocol/principal/change-feed.ts'
 import { instanceKey } from '../../shared/protocol/principal/instance-id.ts'
 import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/protocol/principal/record.ts'
@@ -33,8 +38,14 @@ const recordTtlSeconds = 86_400
 /** In seconds; far longer than a record, so that no record outlives its published version. */
 const publishedVersionTtlSeconds = 7 * 86_400
 
-/** How many records are read and written at once. */
-const batchSize = 1000
+/** How many records are read, written and announced at once. */
+const batchSize = maxChangesInMessage
+
+/** A publication of many batches takes no longer, in milliseconds. */
+const longestPublicationMs = 3_600_000
+
+/** Conditions of `Cache.publish`. */
+type Fresh = Parameters<Cache['publish']>[2]
 
 /** The systems that a publication reads and writes. */
 export interface PublishPorts {
@@ -103,11 +114,11 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
   const after = Math.min(start.cursor ?? publishedVersion, publishedVersion)
   const published = Math.max(start.cursor ?? publishedVersion, publishedVersion)
 
+  const series = new Series(ports, start, since)
   let { readTime, batch } = { readTime: since, batch: await readBatch(ports, after, start) }
-  let inOneBatch = true
   while (batch.tail.length === batchSize) {
-    inOneBatch = false
     await putRecords(cache, { instanceId, facts: batch.tail }, since)
+    await series.announce(changesOf(batch))
     readAt = clock.monotonic()
     readTime = await cache.moment()
     batch = await readBatch(ports, batch.tail[batchSize - 1]?.version ?? after, start)
@@ -115,14 +126,16 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
   if (batch.counter < published)
     throw new DatabaseBehindCache(`change ${published} is in the cache, not in the database`)
   await putRecords(cache, { instanceId, facts: [...batch.tail, ...batch.reloaded] }, since)
-  if (!inOneBatch) await assertSameCacheRun(cache, instanceId, since)
+  if (series.parts > 0) await assertSameCacheRun(cache, instanceId, since)
 
   const upTo = batch.counter
   await putPublishedVersion(cache, { instanceId, version: upTo }, { since })
   const ageMs = Math.min(clock.monotonic() - readAt + feedMessageTransitMs, feedMessageMaxAgeMs)
-  const announced = inOneBatch ? announcement(after, batch) : { after: upTo, upTo, changes: [] }
-  const message: FeedMessage = { ...announced, ageMs, keys: ports.publishedKeys() }
+  const span = { after, upTo, ageMs, keys: ports.publishedKeys() }
+  const changes = changesOf(batch)
   const fresh = { since: readTime, maxAgeMs: ageMs }
+  if (series.parts > 0) await series.end(changes, span, fresh)
+  const message: FeedMessage = series.parts > 0 ? { ...span, after: upTo, changes: [] } : { ...span, changes }
   if (!(await cache.publish(feedChannel(instanceId), JSON.stringify(message), fresh))) throw new Unavailable('cache')
   return { upTo, since }
 }
@@ -190,16 +203,45 @@ export const putRecord = (
  * restart.
  */
 async function assertSameCacheRun(cache: Cache, instanceId: string, since: CacheTime): Promise<void> {
-  const fresh = { since, maxAgeMs: 3_600_000 }
+  const fresh = { since, maxAgeMs: longestPublicationMs }
   if (!(await cache.publish(`${feedChannel(instanceId)}:run`, '', fresh))) throw new Unavailable('cache')
 }
 
-/**
- * The announcement of changes that fit into one batch. Where they do not fit, the message has `after` equal to `upTo`,
- * which tells every follower that it missed some.
- */
-function announcement(after: number, batch: Batch): Omit<FeedMessage, 'ageMs' | 'keys'> {
+/** The changes of a batch, each user once. */
+function changesOf(batch: Batch): FeedMessage['changes'] {
   const versions = new Map([...batch.reloaded, ...batch.tail].map((facts) => [facts.username, facts.version]))
-  const changes = [...versions].map(([username, version]) => ({ username: foldUsername(username), version }))
-  return { after, upTo: batch.counter, changes }
+  return [...versions].map(([username, version]) => ({ username: foldUsername(username), version }))
+}
+
+/** The parts of a message that has too many changes for one. */
+class Series {
+  readonly #cache: Cache
+  readonly #channel: string
+  readonly #since: CacheTime
+  readonly #id = randomUUID()
+  /** How many parts there would be; those beyond the largest number are not sent. */
+  parts = 0
+
+  constructor({ cache }: PublishPorts, { instanceId }: PublicationStart, since: CacheTime) {
+    this.#cache = cache
+    this.#channel = seriesChannel(instanceId)
+    this.#since = since
+  }
+
+  /** Sends a part that is not the last one. It claims nothing but its changes, so it may come late. */
+  async announce(changes: FeedPart['changes']): Promise<void> {
+    await this.#send({ changes }, { since: this.#since, maxAgeMs: longestPublicationMs })
+  }
+
+  /** Sends the last part, which is as fresh as a message. */
+  async end(changes: FeedPart['changes'], end: FeedPart['end'], fresh: Fresh): Promise<void> {
+    await this.#send({ changes, end }, fresh)
+  }
+
+  async #send(part: Pick<FeedPart, 'changes' | 'end'>, fresh: Fresh): Promise<void> {
+    this.parts += 1
+    if (this.parts > maxPartsInSeries) return
+    const text = JSON.stringify({ series: this.#id, part: this.parts, ...part } satisfies FeedPart)
+    if (!(await this.#cache.publish(this.#channel, text, fresh))) throw new Unavailable('cache')
+  }
 }

@@ -9,16 +9,13 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { feedExchange } from '../../shared/protocol/internal-api/feed.ts'
+import { type FeedLine, feedStreamExchange } from '../../shared/protocol/internal-api/feed-stream.ts'
 import { principalExchange } from '../../shared/protocol/internal-api/principal.ts'
 import { signInternalRequest } from '../../shared/protocol/internal-api/requests.ts'
-import {
-  type AnsweredInternalRequest,
-  instanceHeader,
-  isInternalResponse,
-  keySetHeader,
-} from '../../shared/protocol/internal-api/responses.ts'
+import { instanceHeader, keySetHeader } from '../../shared/protocol/internal-api/responses.ts'
 import { instanceIdSchema } from '../../shared/protocol/principal/instance-id.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
+import { readFeedLines, requireProved } from './feed-lines.ts'
 import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 
 /** Sends requests to the auth server. */
@@ -37,6 +34,11 @@ export interface AuthClient {
    *   proves that the auth server made it for this request (`shared/protocol/internal-api/internal-answers.ts`)
    */
   ask(question: InternalQuestion): Promise<InternalResponse>
+  /**
+   * The lines of the change feed after `after` of `instance`, until the auth server or `signal` ends them.
+   * @throws Unavailable without a response that an auth server proved, and for a line that none wrote for this request
+   */
+  feedLines(from: { instance: string; after: number | undefined }, signal: AbortSignal): AsyncIterable<FeedLine>
   /** Stops all requests. */
   stop(): void
 }
@@ -100,25 +102,9 @@ const feedQuestion = questionOf(feedExchange, { path: {}, body: undefined })
 
 /** Makes a client of the auth server at AUTH_URL. */
 export function createAuthClient(ports: AuthClientPorts): AuthClient {
-  const { secret, clock, ids } = ports
+  const { secret } = ports
   const send = createSend(ports)
-  const requestOf = ({
-    method,
-    target: behind,
-    body: value,
-    traceContext,
-    deadlineMs,
-  }: InternalQuestion): AuthRequest & { readonly nonce: string } => {
-    const target = `/internal${behind}`
-    const body = value === undefined ? '' : JSON.stringify(value)
-    const nonce = ids.secret(18)
-    const headers = new Headers({
-      ...(traceContext === undefined ? {} : { traceparent: traceparent(traceContext) }),
-      authorization: signInternalRequest({ method, target, body }, { secret, clock, nonce }),
-      ...(value === undefined ? {} : { 'content-type': 'application/json' }),
-    })
-    return { target, method, headers, deadlineMs, ...(value === undefined ? {} : { body }), nonce }
-  }
+  const requestOf = signRequests(ports)
   // Caches may stand before the documents: that they do not come says nothing of whether questions are answered.
   const questions = refuseWhileFrozen(send, () => light(requestOf(feedQuestion)))
   const documents = refuseWhileFrozen(send, () => light(documentRequest(lightDocument)))
@@ -151,11 +137,41 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       if (answer?.success) return answer.data.instanceId
       throw new Unavailable('auth-server', { cause: new Error(`/internal/feed answered ${status}`) })
     },
+    feedLines: ({ instance, after }, signal) => {
+      const query = { instance, ...(after === undefined ? {} : { after: String(after) }) }
+      const asked = requestOf(questionOf(feedStreamExchange, { path: {}, query, body: undefined }))
+      const before = ports.followed?.()
+      const onHead = (headers: Headers) => handOn(headers, before, ports)
+      const { target, method, headers } = asked
+      const open = () => ports.fetch(ports.authUrl + target, { method, headers, signal, redirect: 'error' })
+      return readFeedLines(open, { secret, nonce: asked.nonce, onHead })
+    },
     document: async (path) => {
       const { status, text } = await requestDocument(documentRequest(path))
       if (status === 200) return parseJson(text)
       throw new Unavailable('auth-server', { cause: new Error(`${path} answered ${status}`) })
     },
+  }
+}
+
+/** Signs questions. */
+function signRequests({ secret, clock, ids }: Pick<AuthClientPorts, 'secret' | 'clock' | 'ids'>) {
+  return ({
+    method,
+    target: behind,
+    body: value,
+    traceContext,
+    deadlineMs,
+  }: InternalQuestion): AuthRequest & { readonly nonce: string } => {
+    const target = `/internal${behind}`
+    const body = value === undefined ? '' : JSON.stringify(value)
+    const nonce = ids.secret(18)
+    const headers = new Headers({
+      ...(traceContext === undefined ? {} : { traceparent: traceparent(traceContext) }),
+      authorization: signInternalRequest({ method, target, body }, { secret, clock, nonce }),
+      ...(value === undefined ? {} : { 'content-type': 'application/json' }),
+    })
+    return { target, method, headers, deadlineMs, ...(value === undefined ? {} : { body }), nonce }
   }
 }
 
@@ -192,18 +208,6 @@ function documentRequest(target: string): AuthRequest {
 }
 
 const light = (request: AuthRequest): AuthRequest => ({ ...request, deadlineMs: frozenAfterMs })
-
-/**
- * Refuses a response that a proxy, an auth server with another secret or an attacker on the way made.
- * @throws Unavailable
- */
-function requireProved(
-  { status, text: body, headers }: { readonly status: number; readonly text: string; readonly headers: Headers },
-  request: AnsweredInternalRequest,
-): void {
-  if (isInternalResponse({ status, body, header: (name) => headers.get(name) }, request)) return
-  throw new Unavailable('auth-server', { cause: new Error(`/internal answered ${status} without the right MAC`) })
-}
 
 /** After a failure, only one request at a time waits for the auth server until it responds. All others fail at once. */
 function failFast<Parameters extends unknown[], Result>(

@@ -1,24 +1,32 @@
 /**
- * Follows the change feed and knows how far it can be trusted (docs/revocation.md#following).
+ * Follows the change feed and knows how far it can be trusted (docs/revocation.md#following). It comes from Redis, or
+ * as a stream from an auth server.
  *
- * Current: the last message tells of a read of the database at most 800 ms ago, including the time it was on its way,
- * and the connection answers. Complete: each message began where those before it ended. A gap begins a new epoch;
- * records loaded in an earlier epoch are not believed.
+ * Current: the last message of either way tells of a read of the database at most 800 ms ago, including the time it was
+ * on its way, and the connection answers. Complete: each message began where those before it ended, of either way. A
+ * gap begins a new epoch; records loaded in an earlier epoch are not believed. The cache is believed while Redis is the
+ * way, and has told all that the stream has.
  *
  * The auth server says which instance to follow. When its database is replaced, or another PostgreSQL server has taken
  * over, everything known of the former instance is dropped.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ZodType } from 'zod'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
+import type { Listener } from '../../shared/platform/cache/channel-listeners.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
+import type { FeedLine } from '../../shared/protocol/internal-api/feed-stream.ts'
 import {
   type FeedMessage,
   feedChannel,
   feedMaxAgeMs,
   feedMessageSchema,
+  feedPartSchema,
+  seriesChannel,
 } from '../../shared/protocol/principal/change-feed.ts'
 import type { AuthClient } from './auth-client.ts'
+import { FeedSeries } from './feed-series.ts'
 
 /** The change feed as a deal server follows it. */
 export interface PrincipalFeed {
@@ -37,8 +45,10 @@ export interface PrincipalFeed {
   observeInstance(instanceId: string, before: string | undefined): void
   /** From now on calls `listener` whenever another instance is followed: nothing known before is of use. */
   onOtherInstance(listener: () => void): void
-  /** True while memory and cache can be believed. */
+  /** True while memory can be believed. */
   isCurrent(): boolean
+  /** True while entries of the cache can be believed, too. */
+  isCacheCurrent(): boolean
   /** When the feed was current last, on the monotonic clock; minus infinity when never. */
   lastCurrentAt(): number
   /** Grows whenever a message may have been missed. */
@@ -58,6 +68,19 @@ export interface PrincipalFeed {
   ageMs(): number
 }
 
+/** The feed as its second way fills it (`feed-stream.ts`). */
+export interface StreamedFeed {
+  /** True while Redis brings too little, and a while after. */
+  needsStream(): boolean
+  /** From where a stream goes on; undefined while no instance is known. */
+  position(): { readonly instance: string; readonly after: number | undefined } | undefined
+  /**
+   * Takes a line of the instance that is followed, and ignores others. `readAt` is a time on the monotonic clock: the
+   * database was read then or later.
+   */
+  onLine(line: FeedLine, readAt: number): void
+}
+
 /** The parts that the feed uses. */
 export interface PrincipalFeedPorts {
   readonly cache: Cache
@@ -71,26 +94,45 @@ const minVersionKeptMs = 60_000
 /** Pause before the auth server is asked again for its instance, while the feed is not current, in milliseconds. */
 const retryMs = 500
 
+/** After this time without news from Redis the stream is opened, in milliseconds: before the feed is too old. */
+const streamAfterMs = 400
+/** So long the stream is kept when Redis brings news again, in milliseconds. */
+const streamKeptMs = 5_000
+
+/** How messages come. */
+type Way = 'redis' | 'stream'
+
+const never: Readonly<Record<Way, number>> = { redis: Number.NEGATIVE_INFINITY, stream: Number.NEGATIVE_INFINITY }
+
 /** The feed of one deal server; not current before it is started. */
-export function createPrincipalFeed(ports: PrincipalFeedPorts): PrincipalFeed {
+export function createPrincipalFeed(ports: PrincipalFeedPorts): PrincipalFeed & StreamedFeed {
   return new FollowedFeed(ports)
 }
 
-class FollowedFeed implements PrincipalFeed {
+class FollowedFeed implements PrincipalFeed, StreamedFeed {
   readonly #ports: PrincipalFeedPorts
   readonly #minVersions = new Map<string, { version: number; until: number }>()
   readonly #changeListeners: ((foldedUsername: string, version: number) => void)[] = []
   readonly #instanceListeners: (() => void)[] = []
   readonly #keysListeners: ((keys: string) => void)[] = []
+  readonly #series = new FeedSeries()
   readonly #stopping = new AbortController()
   #instanceId: string | undefined
-  #subscription: Promise<() => Promise<void>> | undefined
-  #lastReadAt = Number.NEGATIVE_INFINITY
+  #subscriptions: Promise<() => Promise<void>>[] = []
+  /** The latest read of the database that each way has told of. */
+  #readAt: Record<Way, number> = { ...never }
+  /** All changes up to this version are known. */
   #followedUpTo: number | undefined
+  /** All records in the cache are at least as new as this version. */
+  #cacheUpTo = 0
   #epoch = 0
+  /** When Redis brought too little last. */
+  #missedAt = Number.NEGATIVE_INFINITY
+  #beganAt: number
 
   constructor(ports: PrincipalFeedPorts) {
     this.#ports = ports
+    this.#beganAt = ports.clock.monotonic()
   }
 
   async start(): Promise<void> {
@@ -98,7 +140,7 @@ class FollowedFeed implements PrincipalFeed {
       this.#ports.log.warn({ err }, 'The auth server did not name its instance; asking again')
     })
     void this.#keepAsking()
-    await this.#subscription
+    await Promise.all(this.#subscriptions)
   }
 
   async stop(): Promise<void> {
@@ -121,12 +163,41 @@ class FollowedFeed implements PrincipalFeed {
   }
 
   isCurrent(): boolean {
-    return this.ageMs() <= feedMaxAgeMs && !this.#ports.cache.isSilent()
+    return this.#isRedisCurrent() || this.#ageOf('stream') <= feedMaxAgeMs
+  }
+
+  isCacheCurrent(): boolean {
+    return this.#isRedisCurrent() && this.#cacheUpTo >= (this.#followedUpTo ?? 0)
+  }
+
+  #isRedisCurrent(): boolean {
+    return this.#ageOf('redis') <= feedMaxAgeMs && !this.#ports.cache.isSilent()
+  }
+
+  #ageOf(way: Way): number {
+    return this.#ports.clock.monotonic() - this.#readAt[way]
   }
 
   lastCurrentAt(): number {
     const now = this.#ports.clock.monotonic()
-    return this.isCurrent() ? now : Math.min(now, this.#lastReadAt + feedMaxAgeMs)
+    return this.isCurrent() ? now : Math.min(now, now - this.ageMs() + feedMaxAgeMs)
+  }
+
+  needsStream(): boolean {
+    const now = this.#ports.clock.monotonic()
+    const heardAt = Math.max(this.#readAt.redis, this.#beganAt)
+    if (now - heardAt > streamAfterMs || this.#ports.cache.isSilent()) this.#missedAt = now
+    return now - this.#missedAt <= streamKeptMs
+  }
+
+  position(): { readonly instance: string; readonly after: number | undefined } | undefined {
+    return this.#instanceId === undefined ? undefined : { instance: this.#instanceId, after: this.#followedUpTo }
+  }
+
+  onLine({ instanceId, changes, end }: FeedLine, readAt: number): void {
+    if (instanceId !== this.#instanceId) return
+    this.#raiseMinVersions(changes)
+    if (end) this.#advance(end, 'stream', readAt)
   }
 
   epoch(): number {
@@ -146,7 +217,7 @@ class FollowedFeed implements PrincipalFeed {
   }
 
   ageMs(): number {
-    return this.#ports.clock.monotonic() - this.#lastReadAt
+    return Math.min(this.#ageOf('redis'), this.#ageOf('stream'))
   }
 
   /** @throws Unavailable */
@@ -169,39 +240,72 @@ class FollowedFeed implements PrincipalFeed {
     if (former !== undefined) this.#ports.log.warn({ former, instanceId }, 'The auth server has another database')
     void this.#unsubscribe()
     this.#instanceId = instanceId
-    this.#lastReadAt = Number.NEGATIVE_INFINITY
+    this.#readAt = { ...never }
     this.#followedUpTo = undefined
+    this.#cacheUpTo = 0
+    this.#beganAt = this.#ports.clock.monotonic()
     this.#minVersions.clear()
+    this.#series.clear()
     this.#epoch += 1
     for (const listener of this.#instanceListeners) listener()
-    this.#subscription = this.#ports.cache.subscribe(feedChannel(instanceId), (text, heldUpMs) => {
-      if (this.#instanceId === instanceId) this.#onMessage(text, heldUpMs)
+    this.#subscriptions = [
+      this.#subscribe(instanceId, seriesChannel(instanceId), (text, heldUpMs) => this.#onPart(text, heldUpMs)),
+      this.#subscribe(instanceId, feedChannel(instanceId), (text, heldUpMs) => this.#onMessage(text, heldUpMs)),
+    ]
+  }
+
+  #subscribe(instanceId: string, channel: string, hear: Listener): Promise<() => Promise<void>> {
+    const subscription = this.#ports.cache.subscribe(channel, (text, heldUpMs) => {
+      if (this.#instanceId === instanceId) hear(text, heldUpMs)
     })
-    this.#subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'The change feed cannot be followed'))
+    subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'The change feed cannot be followed'))
+    return subscription
   }
 
   async #unsubscribe(): Promise<void> {
-    const subscription = this.#subscription
-    this.#subscription = undefined
-    await subscription?.then((unsubscribe) => unsubscribe()).catch(() => undefined)
+    const subscriptions = this.#subscriptions
+    this.#subscriptions = []
+    const end = (subscription: Promise<() => Promise<void>>) => subscription.then((unsubscribe) => unsubscribe())
+    await Promise.all(subscriptions.map(end)).catch(() => undefined)
   }
 
   #onMessage(text: string, heldUpMs: number): void {
-    const { clock, log } = this.#ports
-    const message = parseMessage(text)
-    if (!message) {
-      log.error('A message on the change feed has another form; does another program use the channel?')
-      return
-    }
-    const now = clock.monotonic()
-    if (this.#followedUpTo === undefined || message.after > this.#followedUpTo) this.#epoch += 1
-    this.#followedUpTo = Math.max(this.#followedUpTo ?? 0, message.upTo)
-    this.#raiseMinVersions(message, now)
-    this.#lastReadAt = Math.max(this.#lastReadAt, now - heldUpMs - message.ageMs)
-    for (const listener of this.#keysListeners) listener(message.keys)
+    const message = this.#parse(feedMessageSchema, text)
+    if (!message) return
+    this.#raiseMinVersions(message.changes)
+    this.#hearRedis(message, heldUpMs)
   }
 
-  #raiseMinVersions({ changes }: FeedMessage, now: number): void {
+  #onPart(text: string, heldUpMs: number): void {
+    const part = this.#parse(feedPartSchema, text)
+    if (!part) return
+    this.#raiseMinVersions(part.changes)
+    const span = this.#series.add(part)
+    if (span) this.#hearRedis(span, heldUpMs)
+  }
+
+  #parse<Message>(schema: ZodType<Message>, text: string): Message | undefined {
+    const message = parseMessage(schema, text)
+    if (!message)
+      this.#ports.log.error('A message on the change feed has another form; does another program use the channel?')
+    return message
+  }
+
+  #hearRedis(span: Omit<FeedMessage, 'changes'>, heldUpMs: number): void {
+    this.#cacheUpTo = Math.max(this.#cacheUpTo, span.upTo)
+    this.#advance(span, 'redis', this.#ports.clock.monotonic() - heldUpMs - span.ageMs)
+  }
+
+  /** All changes of this span are known, as the database had them at `readAt` or later. */
+  #advance({ after, upTo, keys }: Pick<FeedMessage, 'after' | 'upTo' | 'keys'>, way: Way, readAt: number): void {
+    if (this.#followedUpTo === undefined || after > this.#followedUpTo) this.#epoch += 1
+    this.#followedUpTo = Math.max(this.#followedUpTo ?? 0, upTo)
+    this.#readAt[way] = Math.max(this.#readAt[way], readAt)
+    for (const listener of this.#keysListeners) listener(keys)
+  }
+
+  #raiseMinVersions(changes: FeedMessage['changes']): void {
+    const now = this.#ports.clock.monotonic()
     const minVersions = this.#minVersions
     for (const { username, version } of changes) {
       const known = minVersions.get(username)?.version ?? 0
@@ -217,9 +321,9 @@ class FollowedFeed implements PrincipalFeed {
   }
 }
 
-function parseMessage(text: string): FeedMessage | undefined {
+function parseMessage<Message>(schema: ZodType<Message>, text: string): Message | undefined {
   try {
-    return feedMessageSchema.parse(JSON.parse(text))
+    return schema.parse(JSON.parse(text))
   } catch {
     return undefined
   }

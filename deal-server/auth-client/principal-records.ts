@@ -170,7 +170,7 @@ async function fetchRecord(
   const before = feed.instanceId()
   const epoch = feed.epoch()
   const asOf = clock.monotonic()
-  const cached = feed.isCurrent() ? await readCache({ feed, cache }, name) : undefined
+  const cached = feed.isCacheCurrent() ? await readCache({ feed, cache }, name) : undefined
   const canBelieve = cached && versionOf(cached.record) >= minVersion && feed.isCurrent() && feed.epoch() === epoch
   if (canBelieve) return { ...cached, minVersion, isOutdated: false, epoch, asOf, goodUntil: asOf }
   const answer = await authClient.principal(name, traceContext)

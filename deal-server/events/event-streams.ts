@@ -98,7 +98,7 @@ export function createEventStreams(
   const options = { ...defaults, ...others }
   const lag = new EventLag(clock)
   const encode = (event: LoggedEvent) => encodeEvent(event, represent(event))
-  const reader = new EventReader({ log: { ...log, ...given.live }, encode, clock, lag, logger }, options)
+  const reader = new EventReader({ log, live: given.live ?? log, encode, clock, lag, logger }, options)
   const limits = new StreamLimits(options)
   const acquireHere: AcquireStream = (principalId) => limits.acquire(principalId)
   const { acquire = acquireHere } = given

@@ -32,6 +32,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   ],
   'deal-server/webhooks': ['deal-server/events', 'shared', '*'],
   'deal-server/events': ['deal-server/domain', 'shared', '*'],
+  'deal-server/retention': ['shared', '*'],
   'deal-server/files': ['shared', 'csv-parse', 'csv-stringify', 'node:crypto'],
   'deal-server/http/console': [
     'deal-server/files',
@@ -102,7 +103,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   ],
   'auth-server/server.ts': ['auth-server', 'shared', '*'],
   'auth-server/main.ts': ['auth-server', 'shared', '*'],
-  'auth-server/cli': ['auth-server', 'shared', '*'],
+  'auth-server/cli': ['auth-server', 'deal-server/retention', 'shared', '*'],
   'shared/platform': ['*'],
   'shared/protocol': ['shared/platform', '*'],
   'client/src': ['openapi-fetch', 'openapi-typescript-helpers'],

@@ -18,6 +18,7 @@ import { freePort } from '../support/processes/free-port.ts'
 import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
 import { type Backend, describePostgresAndRedis } from '../support/stores/backends.ts'
 import { logIn, passwordOf, type Stack, type TestServer, testServer } from '../support/worlds/stack.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
 
 interface Server extends TestServer {
   readonly child: ChildServer
@@ -256,6 +257,35 @@ describePostgresAndRedis('servers with two workers each', (openBackend) => {
     expect(text.match(/^process_start_time_seconds /gm)).toHaveLength(1)
     expect(await metricsOf(auth)).toMatch(/^keyhold_principal_feed_age_seconds\{server="auth"\} 0\.\d+$/m)
   })
+
+  it('follow one stream of the auth server while Redis is away, and ask for no record that they know', async () => {
+    const asked = () => auth.child.output().match(/"route":"\/internal\/principals/g)?.length ?? 0
+    const said = (words: string) => deal.child.output().split(words).length
+    const opened = () =>
+      said('The change feed comes from an auth server') - said('The change feed comes from Redis again')
+    await createUser('streamed')
+    const { access: token } = await world.logIn('streamed')
+    const read = async () => (await deal.send('/rest/v1/deals', { token })).status
+    await backend.redis?.kill()
+    await eventually(() => expect(opened()).toBe(1))
+    for (let count = 0; count < 8; count += 1) expect(await read()).toBe(200)
+    await eventually(async () => {
+      const before = asked()
+      for (let count = 0; count < 20; count += 1) {
+        expect(await read()).toBe(200)
+        await sleep(50)
+      }
+      expect(asked()).toBe(before)
+    })
+    const json = { enabled: false }
+    expect((await auth.send('/users/streamed', { method: 'PATCH', token: admin, json })).status).toBe(200)
+    // Connections go to the workers in turn.
+    const refused = () => withinASecond(() => deal.send('/rest/v1/deals', { token }), { from: 200, to: 401 })
+    await Promise.all([refused(), refused()])
+    for (let count = 0; count < 4; count += 1) expect(await read()).toBe(401)
+    await backend.redis?.start()
+    await eventually(() => expect(opened()).toBe(0))
+  }, 60_000)
 
   it('replaces a worker that is killed under load, while the other one goes on; its counts stay in the sums', async () => {
     const load = askOnAndOn(deal, '/rest/v1/deals')

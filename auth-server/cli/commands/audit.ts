@@ -7,16 +7,20 @@ import { type Command, InvalidArgumentError } from 'commander'
 import * as z from 'zod'
 import { withProgress } from '../../../shared/platform/terminal/progress.ts'
 import { OperationFailed, type Report, WrongUsage } from '../../../shared/platform/terminal/report.ts'
+import type { AuditHead } from '../../audit/audit.ts'
 import { parseAuditHead, sentenceOf, verifyChain } from '../../audit/verify-chain.ts'
 import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
-import type { OpenAuthData } from '../offline/auth-data.ts'
+import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
 import { findEnd } from '../offline/log-end.ts'
 import { settleAuditLog } from '../offline/record-operation.ts'
 import { withExample, withText } from '../terminal/help.ts'
+import { type AuditArchivePorts, addAuditArchive, verifyFiles } from './audit-archive.ts'
 import { type AuditExportPorts, addAuditExport } from './audit-export.ts'
 
 /** Services that the commands use. */
-export interface AuditCommandPorts extends AuditExportPorts {
+export interface AuditCommandPorts extends AuditExportPorts, AuditArchivePorts {
+  /** The keys of SECRETS_KEY and FORMER_SECRETS_KEYS, without the database. */
+  readonly readKeys: () => Promise<Omit<AuthData, 'database'>>
   readonly withAdmin: WithAdmin
   /** Prints a result while the command runs, for scripts and for people. */
   print(json: unknown, text: string): void
@@ -62,6 +66,7 @@ export function addAuditCommands(program: Command, ports: AuditCommandPorts): vo
   withExample(tail, 'audit tail --limit 50', 'audit tail --follow')
   addVerification(audit, ports)
   addAuditExport(audit, ports)
+  addAuditArchive(audit, ports)
 }
 
 function count(text: string): number {
@@ -123,12 +128,23 @@ const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address, coun
     ...(times > 1 ? [`${times} times`] : []),
   ].join('  ')
 
-function addVerification(audit: Command, { openAuthData, report }: AuditCommandPorts): void {
+interface VerifyOptions {
+  readonly head?: string
+  readonly file?: readonly string[]
+}
+
+function addVerification(audit: Command, { openAuthData, readKeys, report }: AuditCommandPorts): void {
   const verify = audit
     .command('verify')
     .description("check the log's chain, on the auth server's own database; servers may run")
     .option('--head <count:digest>', 'a head that a server logged, or that an earlier check printed')
-    .action(report(({ head }: { head?: string }) => verifyLog(openAuthData, head)))
+    .option('--file <files...>', 'check these archived months instead, each alone and whether they follow each other')
+    .action(
+      report(async ({ head, file }: VerifyOptions) => {
+        const known = knownHead(head)
+        return file ? verifyFiles(file, { ...(await readKeys()), known }) : verifyLog(openAuthData, known)
+      }),
+    )
   withText(
     verify,
     'Each entry carries a MAC over the entry before it. So the check finds an entry that was changed, moved or\n' +
@@ -138,26 +154,38 @@ function addVerification(audit: Command, { openAuthData, report }: AuditCommandP
       'away from the servers, and give it to this check alone, in FORMER_SECRETS_KEYS, which holds any number of\n' +
       'keys. A thief of an old key could rewrite the entries under it. So always give a head that was logged after\n' +
       'the rotation: no rewritten log agrees with it.',
+    'After `audit archive --remove` the check begins behind the removed entries. Their files are checked with --file,\n' +
+      'which needs SECRETS_KEY alone. The head that follows "Archived" is that of the last file.',
     'Reads AUTH_DATABASE_URL, or the database in DATA_DIR while no server has it open, and SECRETS_KEY.',
   )
-  withExample(verify, 'audit verify', 'audit verify --head 1712:Vb3Jm0n9tY0h2dC7gqT5w0s1m8nFzqkXnKxw9pUu3aE')
+  withExample(
+    verify,
+    'audit verify --file audit-2026-01.ndjson.gz audit-2026-02.ndjson.gz',
+    'audit verify',
+    'audit verify --head 1712:Vb3Jm0n9tY0h2dC7gqT5w0s1m8nFzqkXnKxw9pUu3aE',
+  )
 }
 
-async function verifyLog(openAuthData: OpenAuthData, headText: string | undefined): Promise<Report> {
-  const known = headText === undefined ? undefined : parseAuditHead(headText)
-  if (headText !== undefined && known === undefined) {
-    throw new WrongUsage('--head: expected a head as servers log it, count:digest.')
-  }
+function knownHead(text: string | undefined): AuditHead | undefined {
+  const known = text === undefined ? undefined : parseAuditHead(text)
+  if (text === undefined || known !== undefined) return known
+  throw new WrongUsage('--head: expected a head as servers log it, count:digest.')
+}
+
+async function verifyLog(openAuthData: OpenAuthData, known: AuditHead | undefined): Promise<Report> {
   return openAuthData(async ({ database, secretsKeys, allSecretsKeys }) => {
     await settleAuditLog({ database, secretsKeys })
-    const { sound, fault } = await withProgress('entries', (onProgress) =>
+    const { sound, archived, fault } = await withProgress('entries', (onProgress) =>
       verifyChain({ database, secretsKeys: allSecretsKeys, onProgress }, known),
     )
     const head = `${sound.count}:${sound.digest}`
+    const before = archived === undefined ? {} : { archived }
     if (!fault) {
-      return { json: { ok: true, head: sound }, text: `In order: ${sound.count} entries. The head is ${head}` }
+      const text = `In order: ${sound.count - (archived?.count ?? 0)} entries. The head is ${head}`
+      const others = archived === undefined ? '' : `\nArchived before them, up to ${archived.count}:${archived.digest}`
+      return { json: { ok: true, head: sound, ...before }, text: `${text}${others}` }
     }
     const text = `Wrong: ${sentenceOf(fault)}\nSound as far as ${head}`
-    return { json: { ok: false, head: sound, fault }, text, exitCode: 1 }
+    return { json: { ok: false, head: sound, ...before, fault }, text, exitCode: 1 }
   })
 }

@@ -2,15 +2,12 @@
  * Opens the data of the auth server for commands that work offline: its database (PostgreSQL, or the embedded one under
  * its lock) and the keys of SECRETS_KEY. It never creates a database, tables or a key.
  */
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { lockDataFolder } from '../../../shared/platform/embedded/data-lock.ts'
-import { withFilesOf } from '../../../shared/platform/operator-error.ts'
-import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { OperationError, WrongUsage } from '../../../shared/platform/terminal/report.ts'
 import { parseSecretsKeys, type SecretsKeys } from '../../store/secrets-keys.ts'
+import { openDatabase } from './open-database.ts'
 
 /** The data of an auth server. */
 export interface AuthData {
@@ -35,18 +32,27 @@ export interface AuthDataSettings {
 /** Creates the function that opens the data. */
 export function createOpenAuthData(settings: AuthDataSettings): OpenAuthData {
   return async (work) => {
-    const texts = settings.secretsKeys ?? [await generatedKey(settings.dataDir)]
-    const keys = {
-      secretsKeys: parseSecretsKeys(texts.join(',')),
-      allSecretsKeys: parseSecretsKeys([...texts, ...settings.formerSecretsKeys].join(',')),
-    }
-    const { database, close } = await openDatabase(settings)
+    const keys = await readKeys(settings)
+    const { database, close } = await openDatabase({ ...settings, setting: 'AUTH_DATABASE_URL' })
     try {
       await requireTables(database)
       return await work({ database, ...keys })
     } finally {
       await close()
     }
+  }
+}
+
+/** Reads the keys alone, for checks of files. @throws WrongUsage, OperatorError */
+export async function readKeys({
+  secretsKeys,
+  formerSecretsKeys,
+  dataDir,
+}: Omit<AuthDataSettings, 'databaseUrl'>): Promise<Omit<AuthData, 'database'>> {
+  const texts = secretsKeys ?? [await generatedKey(dataDir)]
+  return {
+    secretsKeys: parseSecretsKeys(texts.join(',')),
+    allSecretsKeys: parseSecretsKeys([...texts, ...formerSecretsKeys].join(',')),
   }
 }
 
@@ -57,40 +63,10 @@ async function generatedKey(dataDir: string): Promise<string> {
   throw new WrongUsage(`Set SECRETS_KEY to that of the auth server: there is none in ${dataDir} either.`)
 }
 
-interface OpenDatabase {
-  readonly database: Database
-  close(): Promise<void>
-}
-
-async function openDatabase({ databaseUrl, dataDir }: AuthDataSettings): Promise<OpenDatabase> {
-  if (databaseUrl !== undefined) {
-    const database = openPostgres(databaseUrl)
-    return { database, close: () => database.close() }
-  }
-  const folder = join(dataDir, 'postgres')
-  if (!existsSync(folder)) {
-    throw new WrongUsage(`Set AUTH_DATABASE_URL, or DATA_DIR: there is no embedded database in ${dataDir}.`)
-  }
-  const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockDataFolder(dataDir))
-  try {
-    // Imported late: it is not installed where only built servers run.
-    const { openEmbeddedEngine } = await import('../../../shared/platform/embedded/embedded.ts')
-    const engine = await openEmbeddedEngine(folder)
-    const close = async () => {
-      await engine.close()
-      await unlock()
-    }
-    return { database: engine.database(), close }
-  } catch (error) {
-    await unlock()
-    throw error
-  }
-}
-
 /** Requires the newest table. A server must migrate older data first. */
 async function requireTables(database: Database): Promise<void> {
   const [row] = await database.query<{ there: string | null }>(
-    "select to_regclass('auth.password_resets')::text as there",
+    "select to_regclass('auth.audit_archive')::text as there",
   )
   if (row?.there) return
   throw new OperationError(

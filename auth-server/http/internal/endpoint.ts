@@ -3,7 +3,9 @@ import type { z } from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import type { PathParameters } from '../../../shared/platform/http/server/routes.ts'
+import type { StreamBody } from '../../../shared/platform/http/stream.ts'
 import type { Exchange } from '../../../shared/protocol/internal-api/exchange.ts'
+import type { AnsweredInternalRequest } from '../../../shared/protocol/internal-api/responses.ts'
 
 type Form = z.ZodType | undefined
 
@@ -15,12 +17,16 @@ export interface InternalInput<Path extends string, Body> {
   readonly body: Body
   /** The service secret that the deal server used. Secrets in the response are encrypted under it. */
   readonly secret: string
+  /** The request, for MACs of a body that is written piece by piece. */
+  readonly caller: AnsweredInternalRequest
 }
 
-/** The result of a handler. Without a body the status is 204. */
+/** The result of a handler. Without a body and a stream the status is 204. */
 export interface InternalReply<Body> {
   readonly body: Body
   readonly headers?: HttpResponse['headers']
+  /** Writes the body piece by piece. The MAC of the response covers its head alone. */
+  readonly stream?: StreamBody
 }
 
 /** An exchange and its handler. */

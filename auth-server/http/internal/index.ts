@@ -10,11 +10,13 @@ import { type NoteWebhookPauses, webhookPausesExchange } from '../../../shared/p
 import type { NoteRefusal } from '../../../shared/protocol/login-throttle/limit-refusals.ts'
 import { type CredentialEndpointPorts, credentialEndpoints } from './credentials.ts'
 import { defineInternalEndpoint } from './endpoint.ts'
+import { type FeedStreamPorts, feedStreamEndpoint } from './feed-stream.ts'
 import { type InternalPorts, internalRoutes } from './pipeline.ts'
 import { type PrincipalEndpointPorts, principalEndpoints } from './principals.ts'
 
 /** Services that the endpoints use. */
 export interface InternalEndpointPorts extends PrincipalEndpointPorts, Omit<CredentialEndpointPorts, 'secrets'> {
+  readonly feedReader: FeedStreamPorts['feedReader']
   readonly noteRefusal: NoteRefusal
   readonly noteWebhookPauses: NoteWebhookPauses
   readonly noteWebhookChanges: NoteWebhookChanges
@@ -24,6 +26,7 @@ export interface InternalEndpointPorts extends PrincipalEndpointPorts, Omit<Cred
 export const createInternalRoutes = (access: InternalPorts, ports: InternalEndpointPorts): Route[] =>
   internalRoutes(access, [
     ...principalEndpoints(ports),
+    feedStreamEndpoint({ ...access, feedReader: ports.feedReader }),
     ...credentialEndpoints({ ...ports, secrets: access.secrets }),
     defineInternalEndpoint(limitRefusalsExchange, async ({ body: { refusals } }) => {
       await Promise.all(refusals.map(ports.noteRefusal))

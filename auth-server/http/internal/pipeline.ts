@@ -50,11 +50,12 @@ export function internalRoutes(ports: InternalPorts, endpoints: readonly Interna
       request.addResponseHeader(keySetHeader, ports.publishedKeys())
       const { requestBody, responseBody } = exchange
       const body = requestBody && (await readBodyAs(request, requestBody)) // parse and schema: 400, 415, 422
-      const input = { path: request.pathParameters, query: request.query, body, secret: caller.secret }
+      const input = { path: request.pathParameters, query: request.query, body, secret: caller.secret, caller }
       // Read before the work: when another server takes over meanwhile, the answer bears the former id.
       const instance = { [instanceHeader]: await ports.instanceId() }
       const reply = await handle(input) // existence: 404; the checked credential: 401, 429
       const headers = { ...noStore, ...instance, ...reply.headers }
+      if (reply.stream) return { status: 200, headers, body: reply.stream }
       return responseBody ? jsonResponse(200, reply.body, headers) : emptyResponse(204, headers)
     },
     // The MAC covers the response as it goes out, also a refusal, when the request proved a service secret.

@@ -31,23 +31,51 @@ export const feedMessageMaxAgeMs = 500
 /** The time that a message may take from its sender to the channel, in milliseconds. */
 export const feedMessageTransitMs = 100
 
-/** The form of a message. Readers ignore any other message. */
-export const feedMessageSchema = z.strictObject({
+const span = {
   after: z.number().int(),
   upTo: z.number().int(),
   /** The largest possible age of the database read when the message reached the channel, in milliseconds. */
   ageMs: z.number().nonnegative(),
   /** The digests of the published keys (`shared/protocol/internal-api/published-keys.ts`). */
   keys: z.string(),
-  changes: z.array(
-    z.strictObject({
-      /** Folded user name. */
-      username: z.string(),
-      /** The version of the record in the cache, which is the number of the principal's latest change. */
-      version: z.number().int(),
-    }),
-  ),
-})
+}
+
+/** The form of changes. */
+export const changesSchema = z.array(
+  z.strictObject({
+    /** Folded user name. */
+    username: z.string(),
+    /** The version of the record in the cache, which is the number of the principal's latest change. */
+    version: z.number().int(),
+  }),
+)
+
+/** The form of a message. Readers ignore any other message. */
+export const feedMessageSchema = z.strictObject({ ...span, changes: changesSchema })
 
 /** One message. */
 export type FeedMessage = z.infer<typeof feedMessageSchema>
+
+/**
+ * The channel of series: the parts of one message that has more changes than `maxChangesInMessage`. A message on the
+ * feed follows, whose `after` is its `upTo`: it tells readers that have not received the whole series, and those of
+ * release 0.1, that they missed something.
+ */
+export const seriesChannel = (instanceId: string): string => instanceKey(instanceId, 'principal-feed:series')
+
+/** How many changes a message or a part has at most. */
+export const maxChangesInMessage = 1000
+
+/** How many parts a series has at most. Of more changes, only the fact that there were some is announced. */
+export const maxPartsInSeries = 20
+
+/** The form of a part. Parts of one series are numbered from 1. The last one says what all of them span. */
+export const feedPartSchema = z.strictObject({
+  series: z.uuid(),
+  part: z.number().int().positive(),
+  changes: changesSchema,
+  end: z.strictObject(span).optional(),
+})
+
+/** One part of a series. */
+export type FeedPart = z.infer<typeof feedPartSchema>

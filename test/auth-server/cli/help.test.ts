@@ -34,8 +34,10 @@ it('has the commands of the contract', () => {
     ],
     'api-keys': ['add', 'list', 'rotate', 'revoke'],
     sessions: ['list', 'end'],
-    audit: ['tail', 'verify', 'export'],
+    audit: ['tail', 'verify', 'export', 'archive'],
     secrets: ['generate', 'reencrypt'],
+    events: ['archive', 'verify'],
+    storage: [],
   })
 })
 

@@ -2,7 +2,7 @@ import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
-import { feedChannel } from '../../../shared/protocol/principal/change-feed.ts'
+import { feedChannel, seriesChannel } from '../../../shared/protocol/principal/change-feed.ts'
 
 /** What happens to a call: it works, it never arrives, or it takes effect and its answer is lost. */
 export type Fate = 'works' | 'lost' | 'answer-lost'
@@ -19,13 +19,22 @@ export interface UnreliableCache extends Cache {
   readonly reliable: Cache
 }
 
-/** Creates one. `onMessage` hears every message of the instance's principal feed, across restarts. */
+/**
+ * Creates one. `onMessage` hears every message of the instance's principal feed, `onPart` every part of its series,
+ * across restarts.
+ */
 export async function createUnreliableCache(
   instanceId: string,
   onMessage: (text: string) => void,
+  onPart: (text: string) => void = () => undefined,
 ): Promise<UnreliableCache> {
-  let inner = createMemoryCache(systemClock)
-  await inner.subscribe(feedChannel(instanceId), onMessage)
+  const open = async () => {
+    const opened = createMemoryCache(systemClock)
+    await opened.subscribe(feedChannel(instanceId), onMessage)
+    await opened.subscribe(seriesChannel(instanceId), onPart)
+    return opened
+  }
+  let inner = await open()
 
   async function call<Result>(work: (cache: Cache) => Promise<Result>): Promise<Result> {
     await cache.beforeCall()
@@ -40,8 +49,7 @@ export async function createUnreliableCache(
     fates: [],
     beforeCall: async () => undefined,
     restart: async () => {
-      inner = createMemoryCache(systemClock)
-      await inner.subscribe(feedChannel(instanceId), onMessage)
+      inner = await open()
     },
     get reliable() {
       return inner

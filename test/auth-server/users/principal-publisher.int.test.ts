@@ -7,7 +7,12 @@ import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth
 import { publishedVersionKey } from '../../../auth-server/users/publish-principals.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { type FeedMessage, feedMessageSchema } from '../../../shared/protocol/principal/change-feed.ts'
+import {
+  type FeedMessage,
+  type FeedPart,
+  feedMessageSchema,
+  feedPartSchema,
+} from '../../../shared/protocol/principal/change-feed.ts'
 import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
 import { campaign } from '../../support/campaign.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
@@ -21,6 +26,7 @@ describeOnDatabases('the principal publisher', (open) => {
   let instanceId: string
   let cache: UnreliableCache
   let messages: FeedMessage[] = []
+  let parts: FeedPart[] = []
   let heard: (message: FeedMessage) => void = () => undefined
   const warnings: string[] = []
   const log = { info: () => undefined, warn: (...entry: unknown[]) => void warnings.push(String(entry[1])) }
@@ -34,13 +40,16 @@ describeOnDatabases('the principal publisher', (open) => {
   afterAll(() => opened.dispose())
   beforeEach(async () => {
     messages = []
+    parts = []
     warnings.length = 0
     heard = () => undefined
-    cache = await createUnreliableCache(instanceId, (text) => {
+    const onMessage = (text: string) => {
       const message = feedMessageSchema.parse(JSON.parse(text))
       messages.push(message)
       heard(message)
-    })
+    }
+    const onPart = (text: string) => void parts.push(feedPartSchema.parse(JSON.parse(text)))
+    cache = await createUnreliableCache(instanceId, onMessage, onPart)
   })
 
   const newPublisher = (database: Pick<Database, 'query'> = opened.database) =>
@@ -181,20 +190,50 @@ describeOnDatabases('the principal publisher', (open) => {
     expect(publisher.health().problem).toContain('older than the cache')
   })
 
-  it('takes a tail of several batches to the cache, and tells followers that they missed some', async () => {
+  /** Creates this many users at once, each with a change of its own. */
+  const createMany = async (count: number, prefix: string) => {
+    const { database } = opened
+    await database.query(
+      `insert into auth.principals (username_folded, username, user_id, change_number)
+      select $1 || n, $1 || n, gen_random_uuid(), c.value + n
+      from generate_series(1, $2::int) n, auth.principal_change_counter c`,
+      [prefix, count],
+    )
+    await database.query('update auth.principal_change_counter set value = value + $1::int', [count])
+  }
+
+  it('announces more changes than a message holds in parts, and tells those who missed one that they did', async () => {
     const publisher = newPublisher()
     await publisher.publish()
-    const { database } = opened
-    await database.query(`insert into auth.principals (username_folded, username, user_id, change_number)
-      select 'many-' || n, 'many-' || n, gen_random_uuid(), c.value + n
-      from generate_series(1, 2500) n, auth.principal_change_counter c`)
-    await database.query('update auth.principal_change_counter set value = value + 2500')
+    const after = publisher.health().upTo ?? 0
+    await createMany(2500, 'many-')
     expect(await publisher.publish()).toBe(true)
     const upTo = publisher.health().upTo
+    expect(parts.map(({ part, changes }) => [part, changes.length])).toEqual([
+      [1, 1000],
+      [2, 1000],
+      [3, 500],
+    ])
+    expect(new Set(parts.map(({ series }) => series)).size).toBe(1)
+    expect(parts.map(({ end }) => end)).toEqual([undefined, undefined, expect.objectContaining({ after, upTo })])
+    const versions = parts.flatMap(({ changes }) => changes.map(({ version }) => version))
+    expect(versions).toEqual(Array.from({ length: 2500 }, (_, index) => after + 1 + index))
     expect(messages.at(-1)).toMatchObject({ after: upTo, upTo, changes: [] })
     expect(await cached('many-1')).toMatchObject({ enabled: false })
     expect(await cached('many-2500')).toMatchObject({ version: upTo })
     expect(await markerVersion()).toBe(upTo)
+  })
+
+  it('does not announce an endless list: beyond 20 parts it only says that there was more', async () => {
+    const publisher = newPublisher()
+    await publisher.publish()
+    await createMany(20_500, 'more-')
+    expect(await publisher.publish()).toBe(true)
+    const upTo = publisher.health().upTo
+    expect(parts).toHaveLength(20)
+    expect(parts.every(({ end }) => end === undefined)).toBe(true)
+    expect(messages.at(-1)).toMatchObject({ after: upTo, upTo, changes: [] })
+    expect(await cached('more-20500')).toMatchObject({ version: upTo })
   })
 
   it('never claims what the cache does not hold, whatever is lost and in whatever order', {

@@ -14,6 +14,12 @@ vi.mock('node:timers/promises', async () => {
   return { setTimeout: virtualSleep }
 })
 
+// So that a few changes need a series.
+vi.mock('../../../shared/protocol/principal/change-feed.ts', async (original) => ({
+  ...(await original<object>()),
+  maxChangesInMessage: 3,
+}))
+
 const usernames = ['alice', 'bob', 'nina']
 const recordMaxAgeMs = 5_000
 
@@ -84,6 +90,11 @@ const steps = fc.oneof(
       world.time.after(ms, () => world.auth[at]?.kill())
     }),
   },
+  step('changeMany', [fc.boolean()], (world, around) => {
+    if (around) world.principals.change('alice', changes.right as (before: PrincipalFacts) => Partial<PrincipalFacts>)
+    for (let count = 0; count < 5; count += 1) world.principals.change(`one-${count}`, () => ({}))
+    act(world, 'changeAndWatch', [0, 'bob', 'right'])
+  }),
   step('reload', [authPlace, username], (world, at, name) => void world.auth[at]?.publisher.reloaded(name)),
   step('killAuth', [authPlace], (world, at) => world.auth[at]?.kill()),
   step('startAuth', [authPlace], (world, at) => world.startAuth(Math.min(at, world.auth.length))),
@@ -126,6 +137,7 @@ const run = fc.record({
   seed: fc.nat(),
   authServers: fc.constantFrom(1, 2, 3),
   dealServers: fc.constantFrom(1, 2),
+  streams: fc.boolean(),
   steps: fc.array(fc.tuple(steps, pause), { minLength: 5, maxLength: 60, size: 'max' }),
 })
 

@@ -1,13 +1,23 @@
 /**
  * Auth and deal servers of which only what concerns principal records is there, over simulated parts in virtual time.
  */
+import type { InternalEndpoint } from '../../../auth-server/http/internal/endpoint.ts'
+import { feedStreamEndpoint } from '../../../auth-server/http/internal/feed-stream.ts'
+import { createFeedReader } from '../../../auth-server/users/feed-reader.ts'
 import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
-import { createPrincipalFeed, type PrincipalFeed } from '../../../deal-server/auth-client/principal-feed.ts'
+import type { AuthClient } from '../../../deal-server/auth-client/auth-client.ts'
+import { createFeedStream, type FeedStream } from '../../../deal-server/auth-client/feed-stream.ts'
+import {
+  createPrincipalFeed,
+  type PrincipalFeed,
+  type StreamedFeed,
+} from '../../../deal-server/auth-client/principal-feed.ts'
 import { createPrincipalRecords } from '../../../deal-server/auth-client/principal-records.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
+import { type FeedLine, openFeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import { SimulatedCacheClient, type SimulatedCacheServer } from '../worlds/simulated-cache.ts'
 import { SimulatedLink } from '../worlds/simulated-link.ts'
 import { SimulatedDatabase, type SimulatedPrincipals } from '../worlds/simulated-principals.ts'
@@ -28,6 +38,8 @@ export class AuthProcess {
   readonly cache: SimulatedCacheClient
   readonly database: SimulatedDatabase
   readonly publisher: PrincipalPublisher
+  /** The change feed as a stream. */
+  readonly feedStream: InternalEndpoint
   /** The digest of the keys that it publishes. */
   publishedKeys = 'the same'
 
@@ -43,6 +55,9 @@ export class AuthProcess {
       publishedKeys: () => this.publishedKeys,
     })
     this.publisher.start()
+    const feedReader = createFeedReader({ database, clock: around.time })
+    this.publisher.onChange(() => feedReader.look())
+    this.feedStream = feedStreamEndpoint({ feedReader, clock: around.time, publishedKeys: () => this.publishedKeys })
   }
 
   get alive(): boolean {
@@ -61,20 +76,31 @@ export class AuthProcess {
   }
 }
 
+/** What a deal server reaches. */
+interface DealOptions {
+  readonly authServers: () => AuthProcess[]
+  readonly recordMaxAgeMs: number
+  /** Whether it opens streams of the change feed. */
+  readonly streams: boolean
+}
+
 /** A running deal server; it asks the first of the auth servers that is alive. */
 export class DealProcess {
   readonly cache: SimulatedCacheClient
   readonly authLink: SimulatedLink
-  readonly feed: PrincipalFeed
+  readonly feed: PrincipalFeed & StreamedFeed
+  readonly feedStream: FeedStream
   readonly records: Principals
   /** The highest version that was answered for each user. */
   readonly answered = new Map<string, number>()
   /** So many records were asked for at auth servers. */
   asked = 0
+  /** So many streams were opened. */
+  streams = 0
   /** So many reads are under way. */
   unanswered = 0
 
-  constructor(around: Surroundings, options: { authServers: () => AuthProcess[]; recordMaxAgeMs: number }) {
+  constructor(around: Surroundings, options: DealOptions) {
     const { time } = around
     this.cache = new SimulatedCacheClient({ ...around, server: around.cacheServer })
     this.authLink = new SimulatedLink({ ...around, dependency: 'auth-server', deadlineMs: 3_000 })
@@ -86,15 +112,25 @@ export class DealProcess {
       return askAuth((publisher) => publisher.fill(username))
     }
     this.feed = createPrincipalFeed({ cache: this.cache, authClient: { instanceId }, clock: time, log })
+    const feedLines = (from: Parameters<AuthClient['feedLines']>[0], signal: AbortSignal) => {
+      this.streams += 1
+      return this.authLink.stream<FeedLine>((send, ended) => {
+        const server = running(options.authServers())
+        void streamOf(server, from, { send, ended })
+      }, signal)
+    }
+    this.feedStream = createFeedStream({ feed: this.feed, authClient: { feedLines }, clock: time, log })
     const { feed, cache } = this
     const { recordMaxAgeMs } = options
     this.records = createPrincipalRecords({ feed, cache, authClient: { principal }, clock: time, recordMaxAgeMs })
     void this.feed.start()
+    if (options.streams) this.feedStream.start()
   }
 
   kill(): void {
     this.cache.link.alive = false
     this.authLink.alive = false
+    this.feedStream.stop()
     void this.cache.close()
   }
 
@@ -108,4 +144,31 @@ function running(authServers: AuthProcess[]): AuthProcess {
   const server = authServers.find(({ alive }) => alive)
   if (!server) throw new Unavailable('auth-server')
   return server
+}
+
+const service = { secret: 'a service secret of the simulation', nonce: 'n'.repeat(24) }
+
+/** Opens the stream of a server, as the deal server that is at `send` sees it. */
+async function streamOf(
+  { feedStream, cache }: AuthProcess,
+  { instance, after }: Parameters<AuthClient['feedLines']>[0],
+  { send, ended }: { send: (line: FeedLine) => void; ended: AbortSignal },
+): Promise<void> {
+  const query = new URLSearchParams({ instance, ...(after === undefined ? {} : { after: String(after) }) })
+  const input = { path: {}, query, body: undefined, secret: service.secret, caller: service }
+  const { stream } = await feedStream.handle(input)
+  let index = 0
+  await stream?.({
+    write: (sealed) => {
+      const line = openFeedLine(String(sealed).trimEnd(), { ...service, index })
+      if (!line) throw new Error('a line has no right MAC')
+      index += 1
+      if (cache.link.alive) send(line)
+      return true
+    },
+    waitingBytes: () => 0,
+    drained: () => Promise.resolve(),
+    cut: () => undefined,
+    ended,
+  })
 }

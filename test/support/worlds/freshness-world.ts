@@ -20,6 +20,8 @@ export interface WorldOptions {
   readonly authServers: number
   readonly dealServers: number
   readonly recordMaxAgeMs: number
+  /** Whether deal servers open streams of the change feed while Redis brings nothing; they do not when left out. */
+  readonly streams?: boolean
   /** Of the jitter of the network. */
   readonly seed: number
 }
@@ -176,8 +178,8 @@ export class FreshnessWorld {
   }
 
   #dealProcess(): DealProcess {
-    const { recordMaxAgeMs } = this.#options
-    return new DealProcess(this.#around, { authServers: () => this.auth, recordMaxAgeMs })
+    const { recordMaxAgeMs, streams = false } = this.#options
+    return new DealProcess(this.#around, { authServers: () => this.auth, recordMaxAgeMs, streams })
   }
 }
 

@@ -78,6 +78,39 @@ export class SimulatedLink {
     })
   }
 
+  /**
+   * Lets `serve` run at the server, which sends values until `signal` is aborted. Values arrive in order, and no more
+   * of them after the connection is cut. @throws Unavailable when it is cut, and when `serve` throws
+   */
+  async *stream<T>(serve: (send: (value: T) => void, ended: AbortSignal) => void, signal: AbortSignal) {
+    const connection = this.#connection
+    const arrived: T[] = []
+    let [isBroken, wake]: [boolean, () => void] = [false, () => undefined]
+    const end = new AbortController()
+    const break_ = () => {
+      isBroken = true
+      wake()
+    }
+    signal.addEventListener('abort', break_, { once: true })
+    const deliver = (value: T) => {
+      if (!this.alive || connection !== this.#connection) return break_()
+      arrived.push(value)
+      wake()
+    }
+    await this.call(() => serve((value) => this.#answerLater(() => deliver(value)), end.signal))
+    try {
+      while (true) {
+        for (let value = arrived.shift(); value !== undefined; value = arrived.shift()) yield value
+        if (isBroken) throw new Unavailable(this.#options.dependency)
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    } finally {
+      end.abort()
+    }
+  }
+
   get isCut(): boolean {
     return this.#options.time.monotonic() < this.#cutUntil
   }
@@ -87,12 +120,10 @@ export class SimulatedLink {
     const connection = this.#connection
     const arrival = Math.max(time.monotonic() + latencyMs(), this.#requestsFreeAt)
     this.#requestsFreeAt = arrival
-    const answer = (deliver: () => void) => {
-      this.#answersFreeAt = Math.max(time.monotonic() + latencyMs(), this.#answersFreeAt)
-      time.after(this.#answersFreeAt - time.monotonic(), () => {
+    const answer = (deliver: () => void) =>
+      this.#answerLater(() => {
         if (connection === this.#connection) deliver()
       })
-    }
     time.after(arrival - time.monotonic(), () => {
       if (connection !== this.#connection) return
       Promise.resolve()
@@ -102,5 +133,11 @@ export class SimulatedLink {
           () => answer(fail),
         )
     })
+  }
+
+  #answerLater(deliver: () => void): void {
+    const { time, latencyMs } = this.#options
+    this.#answersFreeAt = Math.max(time.monotonic() + latencyMs(), this.#answersFreeAt)
+    time.after(this.#answersFreeAt - time.monotonic(), deliver)
   }
 }

@@ -1,7 +1,8 @@
-/** The auth server's tables of principals, in virtual time, for the three statements of principal records. */
+/** The auth server's tables of principals, in virtual time, for the four statements of principal records. */
 import { randomUUID } from 'node:crypto'
 import type { PrincipalFacts } from '../../../auth-server/users/principal-record.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
+import { maxChangesInMessage } from '../../../shared/protocol/principal/change-feed.ts'
 import { SimulatedLink } from './simulated-link.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
@@ -54,13 +55,18 @@ export class SimulatedPrincipals {
     const [first, , reloads] = parameters
     const { instanceId } = this
     if (parameters.length === 0) return [{ instanceId, value: String(this.#counter) }]
+    if (parameters.length === 1) {
+      const changed = present.filter(({ version }) => version > Number(first)).sort((a, b) => a.version - b.version)
+      const changes = changed.map(({ username, version }) => ({ username, version }))
+      return [{ read: { instanceId, counter: this.#counter, changes } }]
+    }
     if (parameters.length === 2)
       return [{ instanceId, facts: present.find(({ username }) => username === first) ?? null }]
     if (parameters.length !== 3) throw new Error('no statement of principal records has so many parameters')
     const names = JSON.parse(String(reloads)) as string[]
     const tail = present.filter(({ version }) => version > Number(first)).sort((a, b) => a.version - b.version)
     const reloaded = present.filter(({ username }) => names.includes(username))
-    return [{ batch: { instanceId, counter: this.#counter, tail: tail.slice(0, 1000), reloaded } }]
+    return [{ batch: { instanceId, counter: this.#counter, tail: tail.slice(0, maxChangesInMessage), reloaded } }]
   }
 }
 

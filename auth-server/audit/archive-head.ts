@@ -1,0 +1,60 @@
+/** Where the audit log of the database begins: the entries up to there are in the archive, in files. */
+import type { Database } from '../../shared/platform/database/database.ts'
+import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
+import { faultOfSeal, type Seal, type SealFault, sealWith } from './archive-seal.ts'
+import type { AuditHead } from './audit.ts'
+
+/** The last entry that was removed, by number and MAC, and its month; the empty log when none was. */
+export interface ArchiveHead extends AuditHead {
+  /** `2026-01`; empty when nothing was removed. */
+  readonly month: string
+}
+
+/** The head as it is stored, with its seal, which is empty for the empty log. */
+export interface SealedHead extends ArchiveHead, Seal {}
+
+/** SQL of the head as JSON. */
+export const archiveHeadSql = `(select json_build_object('count', count, 'digest', mac, 'month', month, 'keyId', key_id,
+  'seal', seal) from auth.audit_archive)`
+
+/** Nothing is archived. */
+export const nothingArchived: SealedHead = { count: 0, digest: '', month: '', keyId: '', seal: '' }
+
+/** @throws Unavailable */
+export async function readArchiveHead(database: Pick<Database, 'query'>): Promise<SealedHead> {
+  const [row] = await database.query<{ head: SealedHead | null }>(`select ${archiveHeadSql} as head`)
+  return row?.head ?? nothingArchived
+}
+
+const purpose = 'head'
+
+/** Seals a head. */
+export function sealHead(key: SecretsKey, { count, digest, month }: ArchiveHead): SealedHead {
+  return { count, digest, month, ...sealWith(key, purpose, { count, digest, month }) }
+}
+
+/** What is wrong with a stored head; undefined for a right one. The head of the empty log needs no seal. */
+export function faultOfHead(keys: SecretsKeys, head: SealedHead): SealFault | undefined {
+  const { count, digest, month, keyId, seal } = head
+  if (count === 0 && digest === '') return undefined
+  return faultOfSeal(keys, { purpose, members: { count, digest, month }, keyId, seal })
+}
+
+/** How long audit entries are usually wanted at hand, in months. */
+export const usualMonths = 13
+
+/** The month before which the log may well be archived; undefined when its entries are younger. @throws Unavailable */
+export async function dueMonth(database: Pick<Database, 'query'>, now: number): Promise<string | undefined> {
+  const [row] = await database.query<{ month: string }>(
+    `select to_char(at at time zone 'UTC', 'YYYY-MM') as month from auth.audit_entries order by seq limit 1`,
+  )
+  const limit = monthOf(new Date(now), -usualMonths)
+  return row !== undefined && row.month < limit ? limit : undefined
+}
+
+/** The month of a time in UTC, or the one so many months behind it. */
+export const monthOf = (time: Date, behind = 0): string =>
+  new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + behind)).toISOString().slice(0, 7)
+
+/** The month behind this one. */
+export const monthAfter = (month: string): string => monthOf(new Date(`${month}-01T00:00:00Z`), 1)

@@ -1,0 +1,101 @@
+/** GET /internal/feed/changes: the change feed as a stream of lines, for deal servers that Redis tells nothing. */
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { BodyStream, StreamBody } from '../../../shared/platform/http/stream.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import {
+  type FeedLine,
+  feedStreamExchange,
+  feedStreamQuery,
+  sealFeedLine,
+} from '../../../shared/protocol/internal-api/feed-stream.ts'
+import type { AnsweredInternalRequest } from '../../../shared/protocol/internal-api/responses.ts'
+import { maxChangesInMessage } from '../../../shared/protocol/principal/change-feed.ts'
+import type { FeedRead, FeedReader } from '../../users/feed-reader.ts'
+import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
+
+/** Services that the stream uses. */
+export interface FeedStreamPorts {
+  readonly feedReader: Pick<FeedReader, 'follow'>
+  readonly clock: Pick<Clock, 'monotonic'>
+  /** The published keys of the moment. */
+  publishedKeys(): string
+}
+
+/** A deal server that takes nothing is cut off when so many bytes wait for it: it turns to another auth server. */
+const maxWaitingBytes = 4_000_000
+
+/** The endpoint of the stream. */
+export const feedStreamEndpoint = (ports: FeedStreamPorts): InternalEndpoint =>
+  defineInternalEndpoint(feedStreamExchange, async ({ query, caller }) => {
+    const asked = feedStreamQuery.safeParse(Object.fromEntries(query))
+    if (!asked.success) throw new ProblemError('invalid-parameter', 'The stream begins after a version of an instance.')
+    const { instance, after } = asked.data
+    const known = { instanceId: instance, upTo: after }
+    const headers = { 'content-type': 'application/x-ndjson', 'x-accel-buffering': 'no' }
+    return { body: undefined, stream: streamChanges(ports, known, caller), headers }
+  })
+
+/** What the deal server knows. */
+interface Known {
+  readonly instanceId: string
+  readonly upTo: number | undefined
+}
+
+const streamChanges = (ports: FeedStreamPorts, first: Known, caller: AnsweredInternalRequest): StreamBody => {
+  // Everything that is read later is no older than the request.
+  const openedAt = ports.clock.monotonic()
+  return async (stream) => {
+    let known = first
+    let index = 0
+    const send = (line: FeedLine) => {
+      stream.write(`${sealFeedLine(line, { ...caller, index })}\n`)
+      index += 1
+    }
+    const leave = ports.feedReader.follow({
+      knownUpTo: () => known.upTo,
+      onRead: (read) => {
+        const readMs = read.readAt - openedAt
+        if (stream.ended.aborted || readMs < 0) return
+        if (stream.waitingBytes() > maxWaitingBytes) {
+          stream.cut()
+          return
+        }
+        const { instanceId } = read
+        const lines = linesOf(read, known)
+        const rest = { readMs, keys: ports.publishedKeys() }
+        for (const { changes, end } of lines) send({ instanceId, changes, ...(end && { end: { ...end, ...rest } }) })
+        if (lines.length > 0) known = { instanceId, upTo: read.counter }
+      },
+    })
+    await hasEnded(stream).finally(leave)
+  }
+}
+
+/** A line before it is completed. */
+interface Line {
+  readonly changes: FeedLine['changes']
+  readonly end?: { readonly after: number; readonly upTo: number }
+}
+
+/**
+ * The lines that bring a deal server from what it knows to what was read. None when the database is older than what it
+ * knows: it was restored from an older backup.
+ */
+function linesOf({ instanceId, counter, changes, isCut }: FeedRead, known: Known): Line[] {
+  const after = known.instanceId === instanceId ? known.upTo : undefined
+  if (after === undefined) return [{ changes: [], end: { after: counter, upTo: counter } }]
+  if (counter < after) return []
+  const missing = changes.filter(({ version }) => version > after)
+  if (isCut) return [{ changes: [], end: { after: counter, upTo: counter } }]
+  const lines: Line[] = []
+  let at = 0
+  for (; missing.length - at > maxChangesInMessage; at += maxChangesInMessage)
+    lines.push({ changes: missing.slice(at, at + maxChangesInMessage) })
+  return [...lines, { changes: missing.slice(at), end: { after, upTo: counter } }]
+}
+
+const hasEnded = ({ ended }: BodyStream): Promise<void> =>
+  new Promise((resolve) => {
+    if (ended.aborted) resolve()
+    else ended.addEventListener('abort', () => resolve(), { once: true })
+  })

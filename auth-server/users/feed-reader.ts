@@ -1,0 +1,139 @@
+/**
+ * Reads the changes of principals for the streams of the change feed: once for all streams of this process, every
+ * 200 ms while there is a stream, and at once when this server has changed somebody. Needs no cache.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { requireTimeline } from '../../shared/platform/database/timeline.ts'
+import {
+  type FeedMessage,
+  heartbeatIntervalMs,
+  maxChangesInMessage,
+  maxPartsInSeries,
+} from '../../shared/protocol/principal/change-feed.ts'
+import { instanceIdSql, noCounter } from './change-counter.ts'
+
+/** What the database held at one moment. */
+export interface FeedRead {
+  readonly instanceId: string
+  /** The latest principal version. */
+  readonly counter: number
+  /** The changes after what any follower knows, in order; all of them unless `isCut`. */
+  readonly changes: FeedMessage['changes']
+  /** There were more changes than are announced. */
+  readonly isCut: boolean
+  /** A moment before the read, on the monotonic clock. */
+  readonly readAt: number
+}
+
+/** One stream. */
+export interface FeedFollower {
+  /** Up to this version it knows all changes; undefined when it knows none. */
+  knownUpTo(): number | undefined
+  onRead(read: FeedRead): void
+}
+
+/** The reader of one process. */
+export interface FeedReader {
+  /** From now on calls the follower with every read, until the returned function is called. */
+  follow(follower: FeedFollower): () => void
+  /** Reads now, if somebody follows. */
+  look(): void
+}
+
+/** The systems that the reader uses. */
+export interface FeedReaderPorts {
+  readonly database: Pick<Database, 'query'>
+  readonly clock: Pick<Clock, 'monotonic'>
+}
+
+const maxChanges = maxChangesInMessage * maxPartsInSeries
+
+const readSql = `select json_build_object(
+  'instanceId', ${instanceIdSql}, 'counter', c.value,
+  'changes', coalesce((
+    select json_agg(json_build_object('username', t.username_folded, 'version', t.change_number)
+      order by t.change_number)
+    from (
+      select p.username_folded, p.change_number from auth.principals p
+      where p.change_number > $1::text::bigint order by p.change_number limit ${maxChanges + 1}) t), '[]')) as read
+  from auth.principal_change_counter c`
+
+/** Creates it. */
+export const createFeedReader = (ports: FeedReaderPorts): FeedReader => new Reader(ports)
+
+class Reader implements FeedReader {
+  readonly #ports: FeedReaderPorts
+  readonly #followers = new Set<FeedFollower>()
+  #running: Promise<void> | undefined
+  #isAskedAgain = false
+  #beating: AbortController | undefined
+
+  constructor(ports: FeedReaderPorts) {
+    this.#ports = ports
+  }
+
+  follow(follower: FeedFollower): () => void {
+    this.#followers.add(follower)
+    if (!this.#beating) {
+      this.#beating = new AbortController()
+      void this.#beat(this.#beating.signal)
+    } else this.look()
+    return () => {
+      this.#followers.delete(follower)
+      if (this.#followers.size > 0) return
+      this.#beating?.abort()
+      this.#beating = undefined
+    }
+  }
+
+  look(): void {
+    if (this.#followers.size > 0) void this.#read()
+  }
+
+  async #beat(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#read()
+      await sleep(heartbeatIntervalMs, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  /** A read that begins no earlier than now. Without one, followers hear nothing, and turn to another server. */
+  #read(): Promise<void> {
+    if (this.#running) {
+      this.#isAskedAgain = true
+      return this.#running
+    }
+    this.#running = this.#readAll().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async #readAll(): Promise<void> {
+    do {
+      this.#isAskedAgain = false
+      const read = await this.#readOnce().catch(() => undefined)
+      if (read) for (const follower of [...this.#followers]) follower.onRead(read)
+    } while (this.#isAskedAgain && this.#followers.size > 0)
+  }
+
+  async #readOnce(): Promise<FeedRead> {
+    const readAt = this.#ports.clock.monotonic()
+    const known = [...this.#followers].map((follower) => follower.knownUpTo() ?? Number.MAX_SAFE_INTEGER)
+    const after = Math.min(Number.MAX_SAFE_INTEGER, ...known)
+    const [row] = await this.#ports.database.query<{ read: Row }>(readSql, [String(after)])
+    if (!row) throw new TypeError(noCounter)
+    const { instanceId, counter, changes } = row.read
+    const isCut = changes.length > maxChanges
+    return { instanceId: requireTimeline(instanceId), counter, changes, isCut, readAt }
+  }
+}
+
+interface Row {
+  /** Null on a standby. */
+  readonly instanceId: string | null
+  readonly counter: number
+  readonly changes: FeedMessage['changes']
+}

@@ -1,0 +1,83 @@
+/**
+ * Events that may leave the database: those of purged deals, but for the last one of each deal. That one keeps the id
+ * of the deal taken, and the end of the log in its place. Deals that exist keep all their events: they are the history.
+ */
+import { sql } from 'drizzle-orm'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { findRecent } from '../../shared/platform/database/measure-table.ts'
+
+/** A row of `deals.events` as PostgreSQL makes JSON of it, with every column that it has. */
+export type EventRow = Readonly<Record<string, unknown>> & {
+  readonly position: number
+  readonly id: string
+}
+
+/** Which events are read. */
+export interface EventSelection {
+  /** Events that happened before this time, in milliseconds since 1970. */
+  readonly before: number
+  /** True: events of every deal, to be copied; false: those that may be removed. */
+  readonly all: boolean
+}
+
+/** True for a row of `deals.events e` that may be removed: no webhook stands at it or waits for it. */
+const isRemovable = `not exists (select from deals.deals d where d.id = e.deal_id)
+  and exists (select from deals.events l where l.deal_id = e.deal_id and l.sequence > e.sequence)
+  and not exists (select from deals.webhooks w where w.position = e.position)
+  and not exists (select from deals.webhook_blocked b where b.deal_id = e.deal_id)`
+
+/** How many positions one statement looks at. */
+const windowSize = 10_000
+const timeoutMs = 60_000
+const dayMs = 86_400_000
+
+/** Reads events in the order of their positions, some thousand positions at a time. @throws Unavailable */
+export async function* readEvents(
+  database: Pick<Database, 'readWithin'>,
+  { before, all }: EventSelection,
+  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress?: (done: number, total: number) => void },
+): AsyncGenerator<EventRow> {
+  const { first, last } = await range(database, before)
+  const condition = all ? sql`true` : sql.raw(isRemovable)
+  for (let from = first - 1; from < last; from += windowSize) {
+    signal.throwIfAborted()
+    const rows = await database.readWithin<{ event: EventRow }>(
+      sql`select to_json(e) as event from deals.events e
+        where e.position > ${String(from)}::text::bigint and e.position <= ${String(from + windowSize)}::text::bigint
+          and e.occurred_at < ${new Date(before).toISOString()}::text::timestamptz and ${condition}
+        order by e.position`,
+      timeoutMs,
+    )
+    for (const { event } of rows) yield event
+    onProgress?.(Math.min(from + windowSize, last) - first + 1, last - first + 1)
+  }
+}
+
+/** No event behind the last position is so old: positions follow the time but for seconds; a day is left for them. */
+async function range(
+  database: Pick<Database, 'readWithin'>,
+  before: number,
+): Promise<{ readonly first: number; readonly last: number }> {
+  const events = { table: 'deals.events', number: 'position', madeAt: 'occurred_at' }
+  const [found] = await database.readWithin<{ first: string | null }>(
+    sql`select min(position)::text as first from deals.events`,
+    timeoutMs,
+  )
+  const { first: next } = await findRecent(database, events, before + dayMs)
+  return { first: Number(found?.first ?? 1), last: next - 1 }
+}
+
+const removeSql = `with gone as (
+    delete from deals.events e using json_to_recordset($1::text::json) as r(position bigint, id uuid)
+    where e.position = r.position and e.id = r.id and ${isRemovable} returning 1)
+  select count(*)::text as count from gone`
+
+/** Removes those of these events that may still be removed. Resolves to how many they were. @throws Unavailable */
+export async function removeEvents(
+  database: Pick<Database, 'write'>,
+  events: readonly Pick<EventRow, 'position' | 'id'>[],
+): Promise<number> {
+  const rows = events.map(({ position, id }) => ({ position, id }))
+  const [row] = await database.write<{ count: string }>(removeSql, [JSON.stringify(rows)])
+  return Number(row?.count ?? 0)
+}
