@@ -15,6 +15,7 @@ import {
 } from '../../../shared/protocol/principal/change-feed.ts'
 import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
 import { campaign } from '../../support/campaign.ts'
+import { eventually } from '../../support/eventually.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createUnreliableCache, type Fate, type UnreliableCache } from '../support/unreliable-cache.ts'
@@ -228,7 +229,11 @@ describeOnDatabases('the principal publisher', (open) => {
     const publisher = newPublisher()
     await publisher.publish()
     await createMany(20_500, 'more-')
-    expect(await publisher.publish()).toBe(true)
+    // A busy machine may take so long for so many that the message is too old to be sent.
+    await eventually(async () => {
+      parts = []
+      expect(await publisher.publish()).toBe(true)
+    })
     const upTo = publisher.health().upTo
     expect(parts).toHaveLength(20)
     expect(parts.every(({ end }) => end === undefined)).toBe(true)
