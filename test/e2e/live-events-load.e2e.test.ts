@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type EventClient, openEvents } from '../support/clients/event-client.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 const manyStreams = 1_000
@@ -34,7 +34,7 @@ async function openStreams(): Promise<number> {
 
 const has = (id: string) => (client: EventClient) => client.events.some(({ data }) => data.subject === id)
 
-describeBackends('many live event streams', (openBackend) => {
+describeOnce('many live event streams', (openBackend) => {
   beforeAll(async () => {
     const eventStreams = { stallMs: 1_500, maxWaitingBytes: 32 * 1024, pageSize: 10, maxOfPrincipal: 1_000 }
     stack = await openStack(openBackend, { logLevel: 'silent', eventStreams })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createAuthClient } from '../../deal-server/auth-client/auth-client.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
 import { expectProblem } from '../support/clients/http-client.ts'
-import { type Backend, describeBackends } from '../support/stores/backends.ts'
+import { type Backend, describeOnce } from '../support/stores/backends.ts'
 import { lent, withCacheOf } from '../support/stores/shared-cache.ts'
 import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 import { withinASecond } from '../support/worlds/within-a-second.ts'
@@ -50,7 +50,7 @@ const expectEverywhere = async (stack: Stack, token: string, expected: 201 | 'mi
   }
 }
 
-describeBackends('two instances that share one Redis', (open) => {
+describeOnce('two instances that share one Redis', (open) => {
   let backend: Backend
   let first: Stack
   let second: Stack
@@ -114,7 +114,7 @@ describeBackends('two instances that share one Redis', (open) => {
   })
 })
 
-describeBackends('a new database under a Redis that another database used', (open) => {
+describeOnce('a new database under a Redis that another database used', (open) => {
   it('has a current feed soon, and its changes are acknowledged before the cache would be given up', async () => {
     const backend = await open()
     const former = await openStack(lent(backend))
