@@ -98,7 +98,9 @@ export interface Waiting {
   readonly isFull: boolean
 }
 
-interface Read extends Waiting {
+interface Read extends Omit<Waiting, 'isDamaged'> {
+  /** Writers whose chains are broken. */
+  readonly damaged: ReadonlySet<string>
   readonly positions: readonly number[]
   /** The places after these entries, by writer. */
   readonly places: readonly Place[]
@@ -113,29 +115,34 @@ interface ReadRow {
   readonly places: readonly Place[]
 }
 
-const rowsSql = `(select coalesce(json_agg(j order by j.position), '[]'::json) from (
-    select position, writer, number, entry, key_id as "keyId", mac from auth.audit_journal
-    order by position limit ${maxAtOnce}
-  ) j)`
-
-const placesSql = `(select coalesce(json_agg(json_build_object('writer', writer, 'number', number, 'mac', mac)), '[]'::json)
-  from auth.audit_writers where writer in (select writer from auth.audit_journal))`
+/** Reads the first rows of all writers but these. */
+async function readJournal(source: Drizzle, leftOut: ReadonlySet<string>): Promise<ReadRow> {
+  const rows = sql<ReadRow['rows']>`(select coalesce(json_agg(j order by j.position), '[]'::json) from (
+      select position, writer, number, entry, key_id as "keyId", mac from auth.audit_journal
+      where writer <> all(${`{${[...leftOut].join(',')}}`}::text::uuid[])
+      order by position limit ${maxAtOnce}::int
+    ) j)`
+  const places = sql<ReadRow['places']>`(select coalesce(
+      json_agg(json_build_object('writer', writer, 'number', number, 'mac', mac)), '[]'::json)
+    from auth.audit_writers where writer in (select writer from auth.audit_journal))`
+  const [row] = await source.select({ rows, places }).from(sql`(select 1) one`)
+  return row ?? { rows: [], places: [] }
+}
 
 /** Checks what waits, without a change. @throws Unavailable */
 export async function checkJournal(
-  database: Pick<Database, 'query'>,
+  database: Pick<Database, 'drizzle'>,
   secretsKeys: SecretsKeys,
 ): Promise<Pick<Waiting, 'isDamaged'>> {
-  const [row] = await database.query<ReadRow>(`select ${rowsSql} as rows, ${placesSql} as places`)
-  return judge(row, secretsKeys)
+  return { isDamaged: judge(await readJournal(database.drizzle, new Set()), secretsKeys).damaged.size > 0 }
 }
 
-function judge(row: ReadRow | undefined, secretsKeys: SecretsKeys): Read {
+function judge({ rows, places: known }: ReadRow, secretsKeys: SecretsKeys): Read {
   const macs = new Map(secretsKeys.map((key) => [key.id, macUnder(key)]))
-  const places = new Map((row?.places ?? []).map((place) => [place.writer, place]))
+  const places = new Map(known.map((place) => [place.writer, place]))
   const damaged = new Set<string>()
   const sound: JournalRow[] = []
-  for (const one of row?.rows ?? []) {
+  for (const one of rows) {
     const { number, mac } = places.get(one.writer) ?? { number: 0, mac: '' }
     const isNext = one.number === number + 1 && macs.get(one.keyId)?.(one, one.entry, mac) === one.mac
     if (!isNext) damaged.add(one.writer)
@@ -146,8 +153,8 @@ function judge(row: ReadRow | undefined, secretsKeys: SecretsKeys): Read {
   const moved = new Set(sound.map(({ writer }) => writer))
   return {
     entries: sound.map(({ entry }) => entry),
-    isDamaged: damaged.size > 0,
-    isFull: row?.rows.length === maxAtOnce,
+    damaged,
+    isFull: rows.length === maxAtOnce,
     positions: sound.map(({ position }) => position),
     places: [...places.values()].filter(({ writer }) => moved.has(writer)),
   }
@@ -178,13 +185,15 @@ export function chainJournal(
 ): Promise<Chained> {
   return database.transaction(async (transaction) => {
     await lockHead(transaction)
-    const [row] = await transaction
-      .select({
-        rows: sql<ReadRow['rows']>`${sql.raw(rowsSql)}`,
-        places: sql<ReadRow['places']>`${sql.raw(placesSql)}`,
-      })
-      .from(sql`(select 1) one`)
-    const { entries, positions, places, isDamaged, isFull } = judge(row, secretsKeys)
+    let read = judge(await readJournal(transaction, new Set()), secretsKeys)
+    const damaged = new Set(read.damaged)
+    // However much of a broken chain stands before them, the entries of others are reached.
+    while (read.entries.length === 0 && read.isFull) {
+      read = judge(await readJournal(transaction, damaged), secretsKeys)
+      for (const writer of read.damaged) damaged.add(writer)
+    }
+    const { entries, positions, places, isFull } = read
+    const isDamaged = damaged.size > 0
     if (entries.length === 0) return { count: 0, head: undefined, isDamaged, isFull }
     const head = await append(transaction, entries)
     await transaction

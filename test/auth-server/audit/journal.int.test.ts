@@ -89,6 +89,16 @@ describeOnDatabases('the journal of the audit log', (open) => {
     expect((await verify()).fault).toBeUndefined()
   })
 
+  it('is chained behind a damage of any length', async () => {
+    const bad = createWriter()
+    for (let round = 0; round < 6; round += 1) await bad.add(names(`bad-${round}`, 200).map(pending))
+    await tamper('delete from auth.audit_journal where number = 1')
+    await createWriter().add(names('good', 2).map(pending))
+    await createLog().settle()
+    expect(await targets()).toEqual(['good-0', 'good-1'])
+    expect((await verify()).fault).toEqual({ fault: 'journal', seq: 3 })
+  })
+
   it.each([
     ['an entry was changed', `update auth.audit_journal set entry = '{"actor": "mallory"}' where number = 2`],
     [
