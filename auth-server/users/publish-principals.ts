@@ -8,7 +8,7 @@
  * includes everything published before.
  */
 import { randomUUID } from 'node:crypto'
-import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
+import { type Cache, type CacheTime, runsOf } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { requireTimeline } from '../../shared/platform/database/timeline.ts'
@@ -131,7 +131,7 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
   const upTo = batch.counter
   await putPublishedVersion(cache, { instanceId, version: upTo }, { since })
   const ageMs = Math.min(clock.monotonic() - readAt + feedMessageTransitMs, feedMessageMaxAgeMs)
-  const span = { after, upTo, ageMs, keys: ports.publishedKeys() }
+  const span = { after, upTo, ageMs, runs: runsOf(since), keys: ports.publishedKeys() }
   const changes = changesOf(batch)
   const fresh = { since: readTime, maxAgeMs: ageMs }
   if (series.parts > 0) await series.end(changes, span, fresh)
@@ -180,7 +180,14 @@ async function putRecords(
   { instanceId, facts }: { instanceId: string; facts: readonly PrincipalFacts[] },
   since: CacheTime,
 ): Promise<void> {
-  await Promise.all(facts.map((one) => putRecord(cache, { instanceId, record: toPrincipalRecord(one) }, since)))
+  const put = async (one: PrincipalFacts) => {
+    const record = toPrincipalRecord(one)
+    if (await putRecord(cache, { instanceId, record }, since)) return
+    // A newer one is there, or the node of this record has begun another run.
+    const present = await cache.getVersioned(principalKey(instanceId, record.username), { runs: runsOf(since) })
+    if (present === undefined || present.version < record.version) throw new Unavailable('cache')
+  }
+  await Promise.all(facts.map(put))
 }
 
 /**

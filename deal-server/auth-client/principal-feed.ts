@@ -12,7 +12,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
-import type { Cache } from '../../shared/platform/cache/cache.ts'
+import type { Cache, Told } from '../../shared/platform/cache/cache.ts'
 import type { Listener } from '../../shared/platform/cache/channel-listeners.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
@@ -49,6 +49,8 @@ export interface PrincipalFeed {
   isCurrent(): boolean
   /** True while entries of the cache can be believed, too. */
   isCacheCurrent(): boolean
+  /** In which runs entries of the cache can be believed, as the last message of Redis told. */
+  cacheRuns(): Told
   /** When the feed was current last, on the monotonic clock; minus infinity when never. */
   lastCurrentAt(): number
   /** Grows whenever a message may have been missed. */
@@ -125,6 +127,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   #followedUpTo: number | undefined
   /** All records in the cache are at least as new as this version. */
   #cacheUpTo = 0
+  #cacheRuns: string | undefined
   #epoch = 0
   /** When Redis brought too little last. */
   #missedAt = Number.NEGATIVE_INFINITY
@@ -168,6 +171,10 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
 
   isCacheCurrent(): boolean {
     return this.#isRedisCurrent() && this.#cacheUpTo >= (this.#followedUpTo ?? 0)
+  }
+
+  cacheRuns(): Told {
+    return { runs: this.#cacheRuns }
   }
 
   #isRedisCurrent(): boolean {
@@ -243,6 +250,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     this.#readAt = { ...never }
     this.#followedUpTo = undefined
     this.#cacheUpTo = 0
+    this.#cacheRuns = undefined
     this.#beganAt = this.#ports.clock.monotonic()
     this.#minVersions.clear()
     this.#series.clear()
@@ -293,6 +301,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
 
   #hearRedis(span: Omit<FeedMessage, 'changes'>, heldUpMs: number): void {
     this.#cacheUpTo = Math.max(this.#cacheUpTo, span.upTo)
+    this.#cacheRuns = span.runs
     this.#advance(span, 'redis', this.#ports.clock.monotonic() - heldUpMs - span.ageMs)
   }
 

@@ -188,7 +188,7 @@ async function readCache(
   const instanceId = feed.instanceId()
   if (instanceId === undefined) return undefined
   try {
-    const entry = await cache.getVersioned(principalKey(instanceId, name))
+    const entry = await cache.getVersioned(principalKey(instanceId, name), feed.cacheRuns())
     const record = entry && parsePrincipalRecord(entry.value)
     return record && { instanceId, record }
   } catch {

@@ -4,6 +4,7 @@
  * commit only one after another, which reduced 32 writers from 14,300 to 4,000 commits a second.
  */
 import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
+import { feedKey } from '../../shared/platform/cache/lanes.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 
 /** The parts that wake-ups use. */
@@ -24,7 +25,7 @@ export interface WakeUps {
   stop(): Promise<void>
 }
 
-const channel = '{keyhold}:deal-events'
+const channel = feedKey('deal-events')
 /** Pause between two messages, in milliseconds. Events that are written in the meantime share one message. */
 const pauseMs = 5
 /** A late wake-up does no harm, so the cache time is not read for each message. */

@@ -2,12 +2,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { redisRights } from '../../auth-server/cli/offline/redis-acl.ts'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
-import { keyholdSlot } from '../../shared/platform/redis/redis-connections.ts'
+import { feedKey } from '../../shared/platform/cache/lanes.ts'
+import { feedSlot } from '../../shared/platform/redis/redis-connections.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RedisServer, redisServerInstalled, startRedisCluster } from '../support/processes/redis-server.ts'
 import { openTestCache } from '../support/stores/redis-cache.ts'
 
-const channel = '{keyhold}:test:channel'
+const channel = feedKey('test:channel')
 
 describe.skipIf(!redisServerInstalled)('a Redis Cluster', () => {
   let nodes: RedisServer[] = []
@@ -62,7 +63,7 @@ describe.skipIf(!redisServerInstalled)('a Redis Cluster', () => {
   })
 
   it.each([
-    ['the slot of Keyhold', keyholdSlot],
+    ['the slot of Keyhold', feedSlot],
     ['another slot', 0],
   ])('is waited for while %s has no node, one line says what to do, and it works again', async (_name, slot) => {
     const owner = nodes[Math.floor(slot / Math.ceil(16_384 / nodes.length))]

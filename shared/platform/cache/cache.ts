@@ -5,7 +5,7 @@
  *
  * A *run* of the cache lasts while one Redis process is the master without interruption. After a restart from a dump,
  * or when a replica takes over, Redis may hold older data than was once written. Therefore data of one run is never
- * used in another run.
+ * used in another run. In a Redis Cluster each node has runs of its own; `lanes.ts` says which keys stand where.
  */
 
 import type { Listener } from './channel-listeners.ts'
@@ -16,8 +16,23 @@ export interface Versioned {
   readonly value: string
 }
 
-/** A point on the clock of the cache within one run. Opaque; `Cache.moment` makes it. */
+/**
+ * A point on the clock of the cache within one run, in a Cluster within one run of each node. `Cache.moment` makes it:
+ * `RUN:MILLISECONDS`, or `RUN@RUN,RUN:MILLISECONDS` with the run of the node of the channels first.
+ */
 export type CacheTime = string
+
+/**
+ * What a message tells of the runs in which it holds. Undefined runs: one node holds all keys, so the message came from
+ * there.
+ */
+export interface Told {
+  readonly runs: string | undefined
+}
+
+/** The runs of a time, for a message; undefined unless the cache is a Cluster. */
+export const runsOf = (time: CacheTime): string | undefined =>
+  time.includes('@') ? time.slice(0, time.lastIndexOf(':')) : undefined
 
 /** The life of an entry, and conditions for keeping it. */
 export interface PutOptions {
@@ -26,7 +41,7 @@ export interface PutOptions {
   readonly ifAbsent?: boolean
   /**
    * Keep the entry only if the run of the cache is still the same: data that was read from the database before may be
-   * outdated.
+   * outdated. In a Cluster: only if the run of the key's node is. The entry then counts with these runs only.
    */
   readonly since?: CacheTime
 }
@@ -92,15 +107,18 @@ export interface Cache {
    */
   putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean>
 
-  /** The entry; undefined when there is none that was written in this run of the cache. @throws Unavailable */
-  getVersioned(key: string): Promise<Versioned | undefined>
+  /**
+   * The entry; undefined when there is none that was written in this run of the cache. With `told`: in a Cluster, only
+   * an entry that was put since a moment of those runs, and while they last. @throws Unavailable
+   */
+  getVersioned(key: string, told?: Told): Promise<Versioned | undefined>
 
   /** The present point in time, for a later `putVersioned` or `publish`. @throws Unavailable */
   moment(): Promise<CacheTime>
 
   /**
-   * Sends `message` to every present subscriber of `channel`, if the run of the cache is still that of `since` and at
-   * most `maxAgeMs` have passed on the clock of the cache: a delayed message must not arrive as fresh. Answers false
+   * Sends `message` to every present subscriber of `channel`, if the run of the channels' node is still that of `since`
+   * and at most `maxAgeMs` have passed on the clock of the cache: a delayed message must not arrive as fresh. Answers false
    * when it was too late. Delivery is at most once; a subscriber that is away misses the message. @throws Unavailable
    */
   publish(channel: string, message: string, fresh: { since: CacheTime; maxAgeMs: number }): Promise<boolean>

@@ -35,6 +35,11 @@ const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
     'the Redis Cluster is down, because a slot has no node or most masters are away: ' +
       'redis-cli --cluster check HOST:PORT says which, redis-cli --cluster fix HOST:PORT covers slots',
   ],
+  [
+    /NOPERM|ACL failure in script|can't (?:run this command|access at least one of the (?:keys|channels))/,
+    'the user in the address lacks a right: a Redis Cluster needs more than one server, and docs/operations.md#redis ' +
+      'has the line with all rights',
+  ],
   [/SELECT is not allowed in cluster mode/, 'a Redis Cluster has no database but 0: leave the number out'],
 ]
 

@@ -8,10 +8,13 @@ import {
   lifetimeMs,
   type NumberUse,
   type PutOptions,
+  runsOf,
+  type Told,
   type Versioned,
 } from '../cache/cache.ts'
 import { type CacheSeals, createCacheSeals, type Opened } from '../cache/cache-seals.ts'
 import { ChannelListeners, type Listener } from '../cache/channel-listeners.ts'
+import { onOneServer } from '../cache/lanes.ts'
 import type { Forgery } from '../cache/report-forgeries.ts'
 import type { Clock } from '../clock.ts'
 import { Availability } from '../concurrency/availability.ts'
@@ -21,6 +24,7 @@ import { Unavailable } from '../problems/errors.ts'
 import { type Advice, createAdvice } from './redis-advice.ts'
 import { connectRedis, type RedisConnections } from './redis-connections.ts'
 import type { CacheScripts } from './redis-scripts.ts'
+import { slotOf } from './redis-slots.ts'
 import { RedisSubscriber } from './redis-subscriber.ts'
 
 /** The clock, the secrets and the limits of a cache in Redis. */
@@ -45,14 +49,12 @@ export interface RedisCacheOptions {
 /** Pause between two probes of a Redis that does not answer, in milliseconds. */
 const probeIntervalMs = 100
 
-/** A key that selects the node of a Cluster whose run and clock are used: the node of every `{keyhold}…` key. */
-const keyholdNode = '{keyhold}:moment'
-
 /**
  * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`), a Redis Cluster if several nodes are given,
  * separated by commas, or the master that Sentinels name (`redis+sentinel://`). Opening returns at once. While Redis is
  * away, calls fail, at first within `commandTimeoutMs`, then at once; the same object works again when Redis is back.
- * In a Cluster, keys and channels must begin with `{keyhold}`, so that one node holds them all.
+ * In a Cluster, keys stand on all nodes, as their names say (`lanes.ts`). All channels and the keys of one call of
+ * attempts have the same tag. While a node of it does not answer, the cache has no present point in time.
  * @throws Error when `url` is not an address of Redis
  */
 export function openRedisCache(url: string, options: RedisCacheOptions): Cache {
@@ -95,6 +97,7 @@ class RedisCache implements Cache {
     this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
     this.#connections = connectRedis(url, { onError, advice })
     this.#subscriber = new RedisSubscriber({
+      nameOf: (channel) => this.#place(channel),
       connections: this.#connections,
       listeners: new ChannelListeners(options.onListenerError ?? (() => undefined)),
       open: (channel, text) => this.#validValue(this.#seals.openMessage(channel, text), 'message'),
@@ -105,18 +108,18 @@ class RedisCache implements Cache {
   }
 
   async beginAttempt(keys: readonly LimitedKey[], id: string): Promise<AttemptVerdict> {
-    const argv = [...redisKeysOf(keys), ...countsOf(keys), id, String(attemptLifeMs)]
+    const argv = [...this.#redisKeysOf(keys), ...countsOf(keys), id, String(attemptLifeMs)]
     return verdictOf(await this.#ask((redis) => redis.keyholdBeginAttempt(2 * keys.length, ...argv)))
   }
 
   async endAttempt(keys: readonly LimitedKey[], { id, failed }: { id: string; failed: boolean }): Promise<void> {
     const windows = keys.map(({ limit }) => String(limit.seconds * 1000))
-    const argv = [...redisKeysOf(keys), ...windows, id, failed ? '1' : '0']
+    const argv = [...this.#redisKeysOf(keys), ...windows, id, failed ? '1' : '0']
     await this.#ask((redis) => redis.keyholdEndAttempt(2 * keys.length, ...argv))
   }
 
   async allowsAttempt(keys: readonly LimitedKey[]): Promise<AttemptVerdict> {
-    const argv = [...redisKeysOf(keys), ...countsOf(keys)]
+    const argv = [...this.#redisKeysOf(keys), ...countsOf(keys)]
     return verdictOf(await this.#ask((redis) => redis.keyholdAllowsAttempt(2 * keys.length, ...argv)))
   }
 
@@ -128,19 +131,23 @@ class RedisCache implements Cache {
 
   async startNumbers(key: string, { number, ttlSeconds }: NumberUse): Promise<void> {
     const argv = [String(number), String(lifetimeMs(ttlSeconds))]
-    await this.#ask((redis) => redis.keyholdStartNumbers(key, ...argv))
+    await this.#ask((redis) => redis.keyholdStartNumbers(this.#place(key), ...argv))
   }
 
-  async putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean> {
+  async putVersioned(name: string, entry: Versioned, options: PutOptions): Promise<boolean> {
     assertVersion(entry.version)
+    const key = this.#place(name)
     const sealed = this.#seals.sealEntry(key, entry, options.ttlSeconds)
-    const conditions = [options.ifAbsent ? '1' : '0', options.since ?? '']
+    const conditions = [options.ifAbsent ? '1' : '0', this.#timeHere(options.since ?? '')]
     const argv = [String(entry.version), sealed, String(lifetimeMs(options.ttlSeconds)), ...conditions]
     return (await this.#ask((redis) => redis.keyholdPutVersioned(key, ...argv))) === 1
   }
 
-  async getVersioned(key: string): Promise<Versioned | undefined> {
-    const stored = await this.#ask((redis) => redis.keyholdGetVersioned(key))
+  async getVersioned(name: string, told?: Told): Promise<Versioned | undefined> {
+    // A message without runs came from one server, where other records were put.
+    if (this.#connections.isCluster && told && told.runs === undefined) return undefined
+    const key = this.#place(name)
+    const stored = await this.#ask((redis) => redis.keyholdGetVersioned(key, told?.runs ?? ''))
     if (stored === null) return undefined
     const version = Number(stored[0])
     const opened = this.#seals.openEntry(key, { version, value: stored[1] })
@@ -151,16 +158,25 @@ class RedisCache implements Cache {
   }
 
   async moment(): Promise<CacheTime> {
-    return this.#ask((redis) => redis.keyholdTime(keyholdNode))
+    const isCluster = this.#connections.isCluster
+    const times = await this.#ask((redis) => this.#timesOfNodes(redis))
+    const [first = '', ...others] = times
+    if (!isCluster) return first
+    const [run = '', milliseconds = ''] = first.split(':')
+    const runs = new Set(others.map((time) => time.slice(0, time.indexOf(':'))))
+    runs.delete(run)
+    return `${run}@${[...runs].join(',')}:${milliseconds}`
   }
 
   async publish(
-    channel: string,
+    name: string,
     message: string,
     { since, maxAgeMs }: { since: CacheTime; maxAgeMs: number },
   ): Promise<boolean> {
-    const argv = [channel, this.#seals.sealMessage(channel, message), since, String(maxAgeMs)]
-    return (await this.#ask((redis) => redis.keyholdPublish(keyholdNode, ...argv))) === 1
+    const channel = this.#place(name)
+    const conditions = [this.#timeHere(since), String(maxAgeMs), this.#connections.isCluster ? '1' : '0']
+    const argv = [channel, this.#seals.sealMessage(channel, message), ...conditions]
+    return (await this.#ask((redis) => redis.keyholdPublish(channel, ...argv))) === 1
   }
 
   subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
@@ -186,10 +202,41 @@ class RedisCache implements Cache {
     return typeof opened === 'object' ? opened.value : undefined
   }
 
-  #useNumbers(uses: readonly UseOfKey[]): Promise<number[]> {
-    const keys = uses.map(({ key }) => key)
-    const argv = uses.flatMap(({ number, ttlSeconds }) => [String(number), String(lifetimeMs(ttlSeconds))])
-    return this.#ask((redis) => redis.keyholdUseNumbers(keys.length, ...keys, ...argv))
+  /** The name under which a key or a channel is known here. */
+  #place(name: string): string {
+    return this.#connections.isCluster ? name : onOneServer(name)
+  }
+
+  /** The time for the scripts; one of no run, if it is of one server that has turned out to be a Cluster since. */
+  #timeHere(time: CacheTime): CacheTime {
+    const isOver = time !== '' && this.#connections.isCluster && runsOf(time) === undefined
+    return isOver ? 'over:0' : time
+  }
+
+  #redisKeysOf(keys: readonly LimitedKey[]): string[] {
+    return keys.flatMap(({ key }) => ['failures', 'in-flight'].map((what) => `${this.#place(key)}:${what}`))
+  }
+
+  /** One script for each lane: the keys of a script must be on one node. */
+  async #useNumbers(uses: readonly UseOfKey[]): Promise<number[]> {
+    const answers = new Map<UseOfKey, number>()
+    const use = async (ofLane: readonly UseOfKey[]) => {
+      const keys = ofLane.map(({ key }) => this.#place(key))
+      const argv = ofLane.flatMap(({ number, ttlSeconds }) => [String(number), String(lifetimeMs(ttlSeconds))])
+      const answered = await this.#ask((redis) => redis.keyholdUseNumbers(keys.length, ...keys, ...argv))
+      for (const [at, one] of ofLane.entries()) answers.set(one, answered[at] ?? -1)
+    }
+    const lanes = new Map<number, UseOfKey[]>()
+    for (const one of uses) {
+      const slot = this.#connections.isCluster ? slotOf(one.key) : 0
+      lanes.set(slot, [...(lanes.get(slot) ?? []), one])
+    }
+    await Promise.all([...lanes.values()].map(use))
+    return uses.map((one) => answers.get(one) ?? -1)
+  }
+
+  #timesOfNodes(redis: CacheScripts): Promise<string[]> {
+    return Promise.all(this.#connections.nodeKeys().map((key) => redis.keyholdTime(key)))
   }
 
   /** Runs a command. After a time-out, all calls fail at once until a probe is answered. */
@@ -209,7 +256,7 @@ class RedisCache implements Cache {
   }
 
   async #probe(): Promise<void> {
-    await withDeadline(this.#connections.commands.keyholdTime(keyholdNode), this.#timeoutMs)
+    await withDeadline(this.#timesOfNodes(this.#connections.commands), this.#timeoutMs)
   }
 
   // Errors of ioredis carry the command with its arguments, and those of Redis may quote them: only the message text is
@@ -222,8 +269,6 @@ class RedisCache implements Cache {
   }
 }
 
-const redisKeysOf = (keys: readonly LimitedKey[]): string[] =>
-  keys.flatMap(({ key }) => [`${key}:failures`, `${key}:in-flight`])
 const countsOf = (keys: readonly LimitedKey[]): string[] => keys.map(({ limit }) => String(limit.count))
 
 function verdictOf(answer: number): AttemptVerdict {

@@ -3,8 +3,10 @@
  * a Cluster and a master that Sentinels watch.
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { feedKey, laneCount, laneKey, onOneServer } from '../cache/lanes.ts'
 import { type Advice, isSentinel, oneNodeOfCluster, sentinelLogin, unknownMaster } from './redis-advice.ts'
 import { type CacheScripts, cacheScripts } from './redis-scripts.ts'
+import { slotOf } from './redis-slots.ts'
 import { parseRedisUrl, type RedisAddress, type RedisNode, type WatchedMaster } from './redis-url.ts'
 
 /** The connections of a Redis cache. */
@@ -14,17 +16,35 @@ export interface RedisConnections {
    * command.
    */
   readonly commands: (Redis | Cluster) & CacheScripts
+  /** True for a Cluster. It may become true when a server has answered that it is a node of one. */
+  readonly isCluster: boolean
+  /** A key on each node that holds keys of Keyhold, as far as known. The first is on the node of the channels. */
+  nodeKeys(): readonly string[]
   /**
-   * Opens a connection for subscriptions to the node that runs the scripts. It does not reconnect: open another one
-   * when it has ended. Undefined while that node is not known.
+   * Opens a connection for subscriptions to the node of the channels. It does not reconnect: open another one when it
+   * has ended. Undefined while that node is not known.
    */
   openSubscriber(): Redis | undefined
-  /** False when the scripts now run on another node than the one that `subscriber` is connected to. */
+  /** False when the channels are now on another node than the one that `subscriber` is connected to. */
   isCurrent(subscriber: Redis): boolean
+  /** Finds out anew which node has the channels. */
+  lookAgain(): void
 }
 
-/** The hash slot of every `{keyhold}…` key (CRC16 of the tag, modulo 16384). */
-export const keyholdSlot = 6392
+/** A key on the node of the channels. */
+const momentKey = feedKey('moment')
+
+/** The hash slot of the channels. */
+export const feedSlot = slotOf(momentKey)
+
+/** A key of each tag of which entries count with a moment, and its slot. */
+const places = [momentKey, ...Array.from({ length: laneCount }, (_, lane) => laneKey(lane, 'moment'))].map((key) => ({
+  key,
+  slot: slotOf(key),
+}))
+
+/** On one server. */
+const onlyNode = { isCluster: false, nodeKeys: () => [onOneServer(momentKey)], lookAgain: () => undefined }
 
 /** A connection is closed if a request on it has no answer for this time, in milliseconds. */
 export const deadAfterMs = 1000
@@ -88,9 +108,14 @@ function connectServer(node: RedisNode, { onError, advice }: ConnectionObserver)
       gatherWrites(commands.stream)
       return withScripts(commands)
     },
+    get isCluster() {
+      return cluster !== undefined
+    },
+    nodeKeys: () => (cluster ?? onlyNode).nodeKeys(),
     openSubscriber: () =>
       cluster === undefined ? new Redis({ ...options, retryStrategy: null }) : cluster.openSubscriber(),
     isCurrent: (subscriber) => cluster?.isCurrent(subscriber) ?? true,
+    lookAgain: () => cluster?.lookAgain(),
   }
 }
 
@@ -144,6 +169,7 @@ function connectMaster(
     if (!saysNothing && !error.message.includes('enableOfflineQueue')) onError(error)
   })
   return {
+    ...onlyNode,
     get commands() {
       gatherWrites(commands.stream)
       return withScripts(commands)
@@ -189,14 +215,21 @@ function connectCluster(address: RedisAddress, { onError }: ConnectionObserver):
   })
   commands.on('error', onError)
   commands.on('node error', onError)
-  const keyOfOwner = () => commands.slots[keyholdSlot]?.[0]
+  const ownerOf = (slot: number) => commands.slots[slot]?.[0]
   return {
     commands: withScripts(commands),
+    isCluster: true,
+    nodeKeys: () => {
+      const keys = new Map<string | undefined, string>()
+      for (const { key, slot } of places) if (!keys.has(ownerOf(slot))) keys.set(ownerOf(slot), key)
+      return [...keys.values()]
+    },
     openSubscriber: () => {
-      const owner = commands.nodes('master').find((node) => nodeKey(node) === keyOfOwner())
+      const owner = commands.nodes('master').find((node) => nodeKey(node) === ownerOf(feedSlot))
       return owner?.duplicate({ enableOfflineQueue, lazyConnect: false, retryStrategy: null })
     },
-    isCurrent: (subscriber) => nodeKey(subscriber) === keyOfOwner(),
+    isCurrent: (subscriber) => nodeKey(subscriber) === ownerOf(feedSlot),
+    lookAgain: () => commands.refreshSlotsCache(),
   }
 }
 

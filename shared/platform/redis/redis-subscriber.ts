@@ -13,6 +13,8 @@ export const silentAfterMs = 200
 /** The connections, the listeners and the limits of a subscriber. */
 export interface RedisSubscriberParts {
   readonly connections: RedisConnections
+  /** The name under which Redis knows a channel. */
+  readonly nameOf: (channel: string) => string
   readonly listeners: ChannelListeners
   /** The message in a text on a channel; undefined when it must be ignored. */
   readonly open: (channel: string, text: string) => string | undefined
@@ -33,6 +35,9 @@ interface OpenPing {
  * connection by a new one that subscribes to all channels again: the resubscription of ioredis loses its channels when
  * a connection is lost before the answer to SUBSCRIBE, and leaves a rejection unhandled.
  *
+ * In a Cluster from Redis 7 on, the channels are sharded ones, as the script that publishes decides by the same node:
+ * messages then do not travel to the other nodes.
+ *
  * A regular PING measures the connection, and makes a broken one fail by its socket timeout. Redis answers in order: a
  * message that arrives after the answer to a PING was published after that PING was sent. So no message is older than
  * the last answered PING.
@@ -40,6 +45,11 @@ interface OpenPing {
 export class RedisSubscriber {
   readonly #parts: RedisSubscriberParts
   #connection: Redis | undefined
+  /** Of the present connection: whether it is to a node of a Cluster, and whether it subscribes to sharded channels. */
+  #inCluster = false
+  #isSharded = false
+  /** Why Redis refused the last subscription; each reason is reported once. */
+  #refusal: string | undefined
   #reconnect: NodeJS.Timeout | undefined
   #check: NodeJS.Timeout | undefined
   #closed = false
@@ -66,7 +76,9 @@ export class RedisSubscriber {
     return async () => {
       remove()
       if (this.#parts.listeners.channels().includes(channel) || this.#connection?.status !== 'ready') return
-      await this.#settled(this.#connection.unsubscribe(channel))
+      const name = this.#parts.nameOf(channel)
+      const { sunsubscribe, unsubscribe } = this.#connection
+      await this.#settled((this.#isSharded ? sunsubscribe : unsubscribe).call(this.#connection, name))
     }
   }
 
@@ -81,7 +93,7 @@ export class RedisSubscriber {
 
   async #subscribed(channel: string): Promise<unknown> {
     if (this.#closed) return
-    if (this.#connection?.status === 'ready') return this.#connection.subscribe(channel)
+    if (this.#connection?.status === 'ready') return this.#listenTo(this.#connection, [channel])
     if (this.#connection === undefined && this.#reconnect === undefined) this.#connect()
     if (this.#connection === undefined) return
     return new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -96,6 +108,8 @@ export class RedisSubscriber {
     this.#publishedAfter = this.#parts.clock.monotonic()
     const connection = this.#parts.connections.openSubscriber()
     this.#connection = connection
+    this.#inCluster = this.#parts.connections.isCluster
+    this.#isSharded = this.#inCluster
     this.#check ??= setInterval(() => this.#checkConnection(), pingIntervalMs)
     if (connection === undefined) this.#connectLater()
     else this.#attend(connection)
@@ -103,15 +117,27 @@ export class RedisSubscriber {
 
   #attend(connection: Redis): void {
     connection.on('error', this.#parts.onError)
-    connection.on('message', (channel: string, text: string) => this.#onMessage(channel, text))
+    for (const event of ['message', 'smessage'])
+      connection.on(event, (name: string, text: string) => this.#onMessage(name, text))
+    // The node has ended the subscriptions, because another one has the channels now.
+    connection.on('moved', () => this.#leave(connection))
     connection.on('ready', () => this.#subscribeAll(connection))
     connection.on('end', () => this.#connectLater())
   }
 
-  #onMessage(channel: string, text: string): void {
-    const message = this.#parts.open(channel, text)
+  #onMessage(name: string, text: string): void {
+    const { open, nameOf, listeners, clock } = this.#parts
+    const message = open(name, text)
     if (message === undefined) return
-    this.#parts.listeners.addressees(channel)(message, this.#parts.clock.monotonic() - this.#publishedAfter)
+    for (const channel of listeners.channels()) {
+      if (nameOf(channel) !== name) continue
+      listeners.addressees(channel)(message, clock.monotonic() - this.#publishedAfter)
+    }
+  }
+
+  #leave(connection: Redis): void {
+    this.#parts.connections.lookAgain()
+    connection.disconnect()
   }
 
   #connectLater(): void {
@@ -123,18 +149,39 @@ export class RedisSubscriber {
 
   #subscribeAll(connection: Redis): void {
     const channels = this.#parts.listeners.channels()
-    const answer = channels.length === 0 ? Promise.resolve() : connection.subscribe(...channels)
+    const answer = channels.length === 0 ? Promise.resolve() : this.#listenTo(connection, channels)
     answer.then(
-      () => this.#release(),
-      () => connection.disconnect(),
+      () => {
+        this.#refusal = undefined
+        this.#release()
+      },
+      (error: Error) => {
+        if (error.name === 'ReplyError' && error.message !== this.#refusal) this.#parts.onError(error)
+        this.#refusal = error.message
+        this.#leave(connection)
+      },
     )
     this.#ping(connection)
+  }
+
+  async #listenTo(connection: Redis, channels: readonly string[]): Promise<void> {
+    const names = channels.map(this.#parts.nameOf)
+    try {
+      await (this.#isSharded ? connection.ssubscribe(...names) : connection.subscribe(...names))
+    } catch (error) {
+      const isOlder = this.#isSharded && error instanceof Error && /unknown command/.test(error.message)
+      if (!isOlder || connection !== this.#connection) throw error
+      this.#isSharded = false
+      await connection.subscribe(...names)
+    }
   }
 
   #checkConnection(): void {
     const connection = this.#connection
     if (connection?.status !== 'ready') return
-    if (this.#parts.connections.isCurrent(connection)) this.#ping(connection)
+    const { connections } = this.#parts
+    const isCurrent = connections.isCluster === this.#inCluster && connections.isCurrent(connection)
+    if (isCurrent) this.#ping(connection)
     else connection.disconnect()
   }
 

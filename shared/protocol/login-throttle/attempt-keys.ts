@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { AttemptLimit, LimitedKey } from '../../platform/cache/cache.ts'
+import { laneKey, laneOf } from '../../platform/cache/lanes.ts'
 import { deriveKey } from '../../platform/crypto/derive-key.ts'
 import { clientPrefix, sitePrefix } from '../../platform/http/client-prefix.ts'
 import { foldUsername, isUsername } from '../principal/record.ts'
@@ -54,13 +55,13 @@ export function createAttemptKeys(
     count: Math.max(limits.perAccountEverywhere.count, perAccount.count),
   }
   const hmacKeys = secrets.map((secret) => deriveKey(secret, 'limits on guessing'))
-  const names = (kind: string, parts: readonly string[]): string[] =>
-    hmacKeys.map((hmacKey) => {
-      const name = createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url')
-      return `{keyhold}:${kind}:${name}`
-    })
+  const names = (parts: readonly string[]): string[] =>
+    hmacKeys.map((hmacKey) => createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url'))
+  // Not in lanes: an attempt begins under all of its keys or under none, which takes one script on one node.
   const limited = (limit: AttemptLimit, ...parts: string[]): LimitedKey[] =>
-    names('attempts', parts).map((key) => ({ key, limit }))
+    names(parts).map((name) => ({ key: `{keyhold}:attempts:${name}`, limit }))
+  const loggedIn = (...parts: string[]): string[] =>
+    names(parts).map((name) => laneKey(laneOf(name), `logged-in:${name}`))
   const make = (address: string, account: string | undefined): AttemptKeys => {
     const [prefix, site] = [clientPrefix(address), sitePrefix(address)]
     const ofAccount = (limit: AttemptLimit, ...where: string[]) =>
@@ -68,7 +69,7 @@ export function createAttemptKeys(
     const own = [...ofAccount(perAccount, prefix), ...limited(perAddress, 'address', prefix)]
     const ofSite = [...ofAccount(severalTimes(perAccount), site), ...limited(severalTimes(perAddress), 'address', site)]
     const all = [...own, ...(site === prefix ? [] : ofSite), ...ofAccount(everywhere)]
-    return { prefix, own, all, successes: account === undefined ? [] : names('logged-in', [account, prefix]) }
+    return { prefix, own, all, successes: account === undefined ? [] : loggedIn(account, prefix) }
   }
   const cached = createBoundedCache<AttemptKeys>(remembered)
   return ({ account, countedAs = account, address }) => {

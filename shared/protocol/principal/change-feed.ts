@@ -36,6 +36,8 @@ const span = {
   upTo: z.number().int(),
   /** The largest possible age of the database read when the message reached the channel, in milliseconds. */
   ageMs: z.number().nonnegative(),
+  /** In which runs of a Redis Cluster the cache holds all that; absent where one node holds it (`Told`). */
+  runs: z.string().optional(),
   /** The digests of the published keys (`shared/protocol/internal-api/published-keys.ts`). */
   keys: z.string(),
 }

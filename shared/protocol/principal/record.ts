@@ -4,7 +4,7 @@
  * or the auth server.
  */
 import * as z from 'zod'
-import { instanceKey } from './instance-id.ts'
+import { ownerKey } from './instance-id.ts'
 
 /** The form of the record in the cache and on the wire. */
 export const principalRecordSchema = z.strictObject({
@@ -79,7 +79,7 @@ export const isAnonymous = (username: string): boolean => foldUsername(username)
 
 /** The cache key of the record of a user. */
 export const principalKey = (instanceId: string, username: string): string =>
-  instanceKey(instanceId, `principal:${foldUsername(username)}`)
+  ownerKey(instanceId, 'principal', foldUsername(username))
 
 /** Reads a record from its JSON text; undefined when this version of the software does not know its form. */
 export function parsePrincipalRecord(text: string): PrincipalRecord | undefined {

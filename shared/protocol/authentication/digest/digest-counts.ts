@@ -9,6 +9,7 @@
  * count separately, since no request is valid at both.
  */
 import type { Cache } from '../../../platform/cache/cache.ts'
+import { laneKey, laneOf } from '../../../platform/cache/lanes.ts'
 import { windowWidth } from '../../../platform/cache/number-window.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { type KnownTimeline, requireTimeline, timelineSql } from '../../../platform/database/timeline.ts'
@@ -92,7 +93,7 @@ export function createDigestCounts({ cache, database, schema, timeline }: Digest
     use: async ({ text, expiresAt, issuedAt, mark }, count) => {
       // More than the column holds, and more than any client can send during the lifetime of a nonce.
       if (count > 0x7fff_ffff) return 'stale'
-      const key = `{keyhold}:digest:${schema}:${text}`
+      const key = laneKey(laneOf(text), `digest:${schema}:${text}`)
       const ttlSeconds = (expiresAt - issuedAt + rememberedMs) / 1000
       const cached = await useCached(key, count, ttlSeconds)
       if (cached === 'used' || cached === 'refused') return cached

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Cache } from '../../../../shared/platform/cache/cache.ts'
+import { feedKey, onOneServer } from '../../../../shared/platform/cache/lanes.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
-import { deadAfterMs, keyholdSlot } from '../../../../shared/platform/redis/redis-connections.ts'
+import { deadAfterMs, feedSlot } from '../../../../shared/platform/redis/redis-connections.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startFreezableProxy } from '../../../support/processes/freezable-proxy.ts'
 import {
@@ -14,8 +15,7 @@ import {
 import { openTestCache } from '../../../support/stores/redis-cache.ts'
 
 const possible = process.env.TEST_REDIS_URL !== undefined && redisServerInstalled
-const key = '{keyhold}:test:key'
-const channel = '{keyhold}:test:channel'
+const [key, channel] = [feedKey('test:key'), feedKey('test:channel')]
 const ttlSeconds = 60
 const maxAgeMs = 500
 
@@ -153,7 +153,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     await redis.kill()
     await redis.start()
     await working(cache)
-    expect(await redis.command('EXISTS', key)).toBe(1)
+    expect(await redis.command('EXISTS', onOneServer(key))).toBe(1)
     expect(await cache.getVersioned(key)).toBeUndefined()
     expect(await cache.putVersioned(key, { version: 1, value: 'low' }, { ttlSeconds, ifAbsent: true })).toBe(true)
     expect(await cache.getVersioned(key)).toEqual({ version: 1, value: 'low' })
@@ -183,7 +183,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     await follow(first, second)
     await first.command('REPLICAOF', 'NO', 'ONE')
     await working(cache)
-    expect(await first.command('GET', key)).toContain('first reign')
+    expect(await first.command('GET', onOneServer(key))).toContain('first reign')
     expect(await cache.getVersioned(key)).toBeUndefined()
     expect(await cache.putVersioned(key, { version: 6, value: 'x' }, { ttlSeconds, since })).toBe(false)
   })
@@ -304,7 +304,7 @@ describe.skipIf(!possible)('a Redis Cluster (needs TEST_REDIS_URL and redis-serv
     closers.push(...servers.map((node) => () => node.dispose()))
     const [first, second, third] = servers
     if (!first || !second || !third) throw new Error('unreachable')
-    expect(await first.command('CLUSTER', 'KEYSLOT', '{keyhold}:x')).toBe(keyholdSlot)
+    expect(await first.command('CLUSTER', 'KEYSLOT', key)).toBe(feedSlot)
 
     const [reader, writer] = [open(`${third.url},`), open(`${first.url},${second.url}`)]
     const heard: string[] = []
@@ -316,7 +316,7 @@ describe.skipIf(!possible)('a Redis Cluster (needs TEST_REDIS_URL and redis-serv
     expect(await writer.putVersioned(key, { version: 5, value: 'x' }, { ttlSeconds, since })).toBe(true)
     expect(await reader.getVersioned(key)).toEqual({ version: 5, value: 'x' })
 
-    const owner = servers[Math.floor(keyholdSlot / Math.ceil(16384 / 3))]
+    const owner = servers[Math.floor(feedSlot / Math.ceil(16384 / 3))]
     await owner?.kill()
     await eventually(async () => expect(await slowestFailure(writer)).toBeLessThan(failureMs))
     await owner?.start()
@@ -337,7 +337,7 @@ describe.skipIf(!possible)('a Redis Cluster (needs TEST_REDIS_URL and redis-serv
     await cache.subscribe(channel, (message) => heard.push(message))
     await eventually(async () => expect(await former.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toContain('addr='))
     const nextId = String(await next.command('CLUSTER', 'MYID'))
-    for (const node of [next, former]) await node.command('CLUSTER', 'SETSLOT', keyholdSlot, 'NODE', nextId)
+    for (const node of [next, former]) await node.command('CLUSTER', 'SETSLOT', feedSlot, 'NODE', nextId)
     const moved = async () => expect(await next.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toContain('addr=')
     await eventually(moved)
     expect(await former.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toBe('')
@@ -370,7 +370,7 @@ async function callsOf(redis: RedisServer, pattern: string): Promise<number> {
 }
 
 async function replicated(replica: RedisServer, value: string): Promise<void> {
-  const arrived = async () => expect(String(await replica.command('GET', key))).toContain(value)
+  const arrived = async () => expect(String(await replica.command('GET', onOneServer(key)))).toContain(value)
   await eventually(arrived)
 }
 
