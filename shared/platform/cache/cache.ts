@@ -117,9 +117,10 @@ export interface Cache {
   moment(): Promise<CacheTime>
 
   /**
-   * Sends `message` to every present subscriber of `channel`, if the run of the channels' node is still that of `since`
-   * and at most `maxAgeMs` have passed on the clock of the cache: a delayed message must not arrive as fresh. Answers false
-   * when it was too late. Delivery is at most once; a subscriber that is away misses the message. @throws Unavailable
+   * Sends `message` to every present subscriber of `channel`, if the run of the channels' node is still that of
+   * `since`, and at most `maxAgeMs` have passed on the clock of the cache: a delayed message must not arrive as fresh.
+   * Answers false when it was too late. Delivery is at most once; a subscriber that is away misses the message.
+   * @throws Unavailable
    */
   publish(channel: string, message: string, fresh: { since: CacheTime; maxAgeMs: number }): Promise<boolean>
 

@@ -3,7 +3,9 @@
 /** How many slots there are. */
 export const slotCount = 16_384
 
-/** The slot of a key: CRC16 (XMODEM) of its tag in braces, or of all of it, modulo 16384 (Redis Cluster specification). */
+/**
+ * The slot of a key: CRC16 (XMODEM) of its tag in braces, or of all of it, modulo 16384 (Redis Cluster specification).
+ */
 export function slotOf(key: string): number {
   const [tagged, tag] = /^[^{]*\{([^}]+)\}/.exec(key) ?? []
   const bytes = Buffer.from(tagged === undefined || tag === undefined ? key : tag)
