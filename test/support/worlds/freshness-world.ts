@@ -22,6 +22,8 @@ export interface WorldOptions {
   readonly recordMaxAgeMs: number
   /** Whether deal servers open streams of the change feed while Redis brings nothing; they do not when left out. */
   readonly streams?: boolean
+  /** How many nodes the cache has; one when left out. */
+  readonly cacheNodes?: number
   /** Of the jitter of the network. */
   readonly seed: number
 }
@@ -41,7 +43,7 @@ interface Read {
 /** Everything, and the list of what should not have happened. */
 export class FreshnessWorld {
   readonly time = new VirtualTime()
-  readonly cacheServer = new SimulatedCacheServer(this.time)
+  readonly cacheServer: SimulatedCacheServer
   readonly principals = new SimulatedPrincipals(this.time)
   readonly auth: AuthProcess[]
   readonly deals: DealProcess[]
@@ -53,6 +55,7 @@ export class FreshnessWorld {
   constructor(options: WorldOptions) {
     this.#options = options
     useVirtualTime(this.time)
+    this.cacheServer = new SimulatedCacheServer(this.time, options.cacheNodes)
     const { time, cacheServer, principals } = this
     this.#around = { time, cacheServer, principals, latencyMs: jitter(options.seed) }
     this.auth = Array.from({ length: options.authServers }, () => new AuthProcess(this.#around))

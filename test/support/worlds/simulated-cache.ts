@@ -9,6 +9,7 @@ import type {
   CacheTime,
   LimitedKey,
   PutOptions,
+  Told,
   Versioned,
 } from '../../../shared/platform/cache/cache.ts'
 import type { Listener } from '../../../shared/platform/cache/channel-listeners.ts'
@@ -19,90 +20,117 @@ import type { VirtualTime } from './virtual-time.ts'
 type Subscriber = (channel: string, message: string) => void
 
 interface Entry extends Versioned {
-  readonly runId: number
+  /** The run of its node, on another node than the first one behind the run of that. */
+  readonly run: string
   readonly expiresAt: number
 }
 
-/** The server. Like the scripts of the Redis cache, it believes nothing across runs. */
+interface CacheNode {
+  entries: Map<string, Entry>
+  dump: Map<string, Entry>
+  run: string
+  running: boolean
+}
+
+/**
+ * The server. Like the scripts of the Redis cache, it believes nothing across runs. With several nodes it is a Cluster:
+ * the first one has the channels and what belongs to them, the lanes spread over all.
+ */
 export class SimulatedCacheServer {
   readonly #time: VirtualTime
   readonly #subscribers = new Map<Subscriber, () => void>()
-  #entries = new Map<string, Entry>()
-  #dump = new Map<string, Entry>()
-  #runId = 1
-  #running = true
+  readonly #nodes: readonly CacheNode[]
+  readonly #first: CacheNode
+  #runs = 0
   readonly attempts: AttemptCounts
   /** When it forgot something last. */
   lastLossAt = Number.NEGATIVE_INFINITY
 
-  constructor(time: VirtualTime) {
+  constructor(time: VirtualTime, nodes = 1) {
     this.#time = time
     this.attempts = new AttemptCounts(time)
+    this.#first = this.#newNode()
+    this.#nodes = [this.#first, ...Array.from({ length: nodes - 1 }, () => this.#newNode())]
   }
 
-  dump(): void {
-    this.#dump = new Map(this.#entries)
+  /** Each of these methods is about all nodes, or about the one at a place. */
+  dump(at?: number): void {
+    for (const node of this.#at(at)) node.dump = new Map(node.entries)
   }
 
-  kill(): void {
-    this.#running = false
+  kill(at?: number): void {
     this.lastLossAt = this.#time.monotonic()
+    for (const node of this.#at(at)) node.running = false
+    if (this.#first.running) return
     const lost = [...this.#subscribers.values()]
     this.#subscribers.clear()
     for (const tell of lost) tell()
   }
 
   /** Starts it with what the last dump holds. */
-  start(): void {
-    if (this.#running) return
-    this.#entries = new Map(this.#dump)
-    this.#runId += 1
-    this.#running = true
+  start(at?: number): void {
+    for (const node of this.#at(at)) {
+      if (node.running) continue
+      node.entries = new Map(node.dump)
+      node.run = this.#newRun()
+      node.running = true
+    }
   }
 
   evict(key: string): void {
     this.lastLossAt = this.#time.monotonic()
-    this.#entries.delete(key)
+    this.#nodeOf(key).entries.delete(key)
   }
 
   /** The version that a reader would find; 0 when it would find none. */
   versionOf(key: string): number {
-    return this.#running ? (this.#present(key)?.version ?? 0) : 0
+    const node = this.#nodeOf(key)
+    const present = node.running ? this.#present(key) : undefined
+    const isBelieved = present && (present.run === node.run || present.run === `${this.#first.run}/${node.run}`)
+    return isBelieved ? present.version : 0
   }
 
   put(key: string, { version, value }: Versioned, options: PutOptions): boolean {
-    this.#assertRunning()
-    if (options.since !== undefined && this.#ageOf(options.since) === undefined) return false
+    const node = this.#running(this.#nodeOf(key))
+    const run = options.since === undefined ? node.run : runWithin(runsIn(options.since), node.run)
+    if (run === undefined) return false
     const present = this.#present(key)
-    if (present !== undefined && (options.ifAbsent || present.version > version)) return false
+    if (present?.run === run && (options.ifAbsent || present.version > version)) return false
     const expiresAt = this.#time.monotonic() + options.ttlSeconds * 1000
-    this.#entries.set(key, { version, value, runId: this.#runId, expiresAt })
+    node.entries.set(key, { version, value, run, expiresAt })
     return true
   }
 
-  get(key: string): Versioned | undefined {
-    this.#assertRunning()
+  get(key: string, told: Told | undefined): Versioned | undefined {
+    const node = this.#running(this.#nodeOf(key))
+    if (this.#nodes.length > 1 && told && told.runs === undefined) return undefined
     const present = this.#present(key)
-    return present && { version: present.version, value: present.value }
+    const isBelieved =
+      told?.runs === undefined
+        ? present?.run.split('/').at(-1) === node.run
+        : present?.run === runWithin(told.runs, node.run)
+    return present && isBelieved ? { version: present.version, value: present.value } : undefined
   }
 
   moment(): CacheTime {
-    this.#assertRunning()
-    return `${this.#runId}:${this.#time.monotonic()}`
+    const [first, ...others] = this.#nodes.map((node) => this.#running(node).run)
+    const runs = others.length === 0 ? first : `${first}@${others.join(',')}`
+    return `${runs}:${this.#time.monotonic()}`
   }
 
   publish(channel: string, message: string, fresh: { since: CacheTime; maxAgeMs: number }): boolean {
-    this.#assertRunning()
-    const age = this.#ageOf(fresh.since)
-    if (age === undefined || age > fresh.maxAgeMs) return false
+    this.#running(this.#first)
+    const [run] = runsIn(fresh.since).split('@')
+    const at = Number(fresh.since.slice(fresh.since.lastIndexOf(':') + 1))
+    if (run !== this.#first.run || this.#time.monotonic() - at > fresh.maxAgeMs) return false
     for (const subscriber of this.#subscribers.keys()) subscriber(channel, message)
     return true
   }
 
   /** False when it is not running; `onLost` is called when it stops doing so. */
   attach(subscriber: Subscriber, onLost: () => void): boolean {
-    if (this.#running) this.#subscribers.set(subscriber, onLost)
-    return this.#running
+    if (this.#first.running) this.#subscribers.set(subscriber, onLost)
+    return this.#first.running
   }
 
   detach(subscriber: Subscriber): void {
@@ -113,20 +141,43 @@ export class SimulatedCacheServer {
     return this.#subscribers.has(subscriber)
   }
 
+  #at(at: number | undefined): readonly CacheNode[] {
+    return at === undefined ? this.#nodes : this.#nodes.slice(at % this.#nodes.length).slice(0, 1)
+  }
+
+  #nodeOf(key: string): CacheNode {
+    const lane = Number(/^\{keyhold:(\d+)\}/.exec(key)?.[1] ?? 0)
+    return this.#nodes[lane % this.#nodes.length] ?? this.#first
+  }
+
+  /** What stands under the key, believed or not. */
   #present(key: string): Entry | undefined {
-    const entry = this.#entries.get(key)
-    const counts = entry?.runId === this.#runId && entry.expiresAt > this.#time.monotonic()
-    return counts ? entry : undefined
+    const entry = this.#nodeOf(key).entries.get(key)
+    return entry && entry.expiresAt > this.#time.monotonic() ? entry : undefined
   }
 
-  #ageOf(moment: CacheTime): number | undefined {
-    const [runId, milliseconds] = moment.split(':').map(Number)
-    return runId === this.#runId ? this.#time.monotonic() - (milliseconds ?? 0) : undefined
+  #newRun(): string {
+    this.#runs += 1
+    return `run${this.#runs}`
   }
 
-  #assertRunning(): void {
-    if (!this.#running) throw new Unavailable('cache')
+  #newNode(): CacheNode {
+    return { entries: new Map(), dump: new Map(), run: this.#newRun(), running: true }
   }
+
+  #running(node: CacheNode): CacheNode {
+    if (!node.running) throw new Unavailable('cache')
+    return node
+  }
+}
+
+const runsIn = (time: CacheTime): string => time.slice(0, time.lastIndexOf(':'))
+
+/** As in the scripts. */
+function runWithin(runs: string, here: string): string | undefined {
+  const [first, others = ''] = runs.split('@')
+  if (first === here) return here
+  return others.split(',').includes(here) ? `${first}/${here}` : undefined
 }
 
 const reconnectMs = 100
@@ -203,9 +254,9 @@ export class SimulatedCacheClient implements Cache {
     return this.link.call(() => this.#server.put(key, entry, options))
   }
 
-  getVersioned(key: string): Promise<Versioned | undefined> {
+  getVersioned(key: string, told?: Told): Promise<Versioned | undefined> {
     this.#reads += 1
-    return this.link.call(() => this.#server.get(key))
+    return this.link.call(() => this.#server.get(key, told))
   }
 
   moment(): Promise<CacheTime> {
