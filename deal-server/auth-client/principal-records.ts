@@ -8,7 +8,7 @@
  * instance than the feed follows.
  */
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
-import type { Cache } from '../../shared/platform/cache/cache.ts'
+import type { Cache, Told } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
@@ -144,6 +144,7 @@ class PrincipalRecords implements Principals {
    */
   async #useKnown(name: string, error: unknown): Promise<KnownRecord> {
     const { feed, cache, clock, recordMaxAgeMs } = this.#ports
+    // Whatever messages told: a newer record is nearer to the truth than the known one.
     const cached = this.#known.has(name) ? await readCache({ feed, cache }, name) : undefined
     const known = this.#known.get(name)
     if (known?.record) {
@@ -170,7 +171,7 @@ async function fetchRecord(
   const before = feed.instanceId()
   const epoch = feed.epoch()
   const asOf = clock.monotonic()
-  const cached = feed.isCacheCurrent() ? await readCache({ feed, cache }, name) : undefined
+  const cached = feed.isCacheCurrent() ? await readCache({ feed, cache }, name, feed.cacheRuns()) : undefined
   const canBelieve = cached && versionOf(cached.record) >= minVersion && feed.isCurrent() && feed.epoch() === epoch
   if (canBelieve) return { ...cached, minVersion, isOutdated: false, epoch, asOf, goodUntil: asOf }
   const answer = await authClient.principal(name, traceContext)
@@ -184,11 +185,12 @@ async function fetchRecord(
 async function readCache(
   { feed, cache }: Pick<PrincipalRecordsPorts, 'feed' | 'cache'>,
   name: string,
+  told?: Told,
 ): Promise<InstancePrincipal | undefined> {
   const instanceId = feed.instanceId()
   if (instanceId === undefined) return undefined
   try {
-    const entry = await cache.getVersioned(principalKey(instanceId, name), feed.cacheRuns())
+    const entry = await cache.getVersioned(principalKey(instanceId, name), told)
     const record = entry && parsePrincipalRecord(entry.value)
     return record && { instanceId, record }
   } catch {
