@@ -72,6 +72,21 @@ describeOnDatabases('the principal publisher', (open) => {
     expect(publisher.health()).toMatchObject({ upTo: number, problem: undefined })
   })
 
+  it('announces nothing while a record was not put, because its node has begun another run', async () => {
+    const publisher = newPublisher()
+    await publisher.publish()
+    const before = await markerVersion()
+    const { putVersioned } = cache
+    const key = principalKey(instanceId, 'pub-a')
+    cache.putVersioned = async (...put) => put[0] !== key && putVersioned(...put)
+    const number = await change('pub-a')
+    expect(await publisher.publish()).toBe(false)
+    expect([await markerVersion(), messages.at(-1)?.upTo]).toEqual([before, before])
+    cache.putVersioned = putVersioned
+    expect(await publisher.publish()).toBe(true)
+    expect(messages.at(-1)).toMatchObject({ after: before, upTo: number, changes: [{ username: 'pub-a' }] })
+  })
+
   it('chains its messages, and beats when nothing changes', async () => {
     const publisher = newPublisher()
     publisher.start()

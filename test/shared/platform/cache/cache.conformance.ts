@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Cache, Versioned } from '../../../../shared/platform/cache/cache.ts'
+import { type Cache, runsOf, type Versioned } from '../../../../shared/platform/cache/cache.ts'
+import { feedKey, laneCount, laneKey } from '../../../../shared/platform/cache/lanes.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
 import { campaign } from '../../../support/campaign.ts'
 
@@ -14,7 +15,10 @@ export interface CacheUnderTest {
 }
 
 const random = (): string => Math.random().toString(36).slice(2)
-const uniqueKey = (): string => `{keyhold}:test:${random()}`
+/** A key that may stand on any node of a Cluster. */
+const uniqueKey = (): string => laneKey(Math.floor(Math.random() * laneCount), `test:${random()}`)
+/** A channel, or a key beside the channels: all of them stand on one node. */
+const uniqueName = (): string => feedKey(`test:${random()}`)
 const ttlSeconds = 60
 const aVersion = fc.oneof(fc.nat(5), fc.integer({ min: Number.MAX_SAFE_INTEGER - 3, max: Number.MAX_SAFE_INTEGER }))
 const anEntry = fc.record({ version: aVersion, value: fc.string({ unit: 'binary' }) })
@@ -129,13 +133,16 @@ function describeEntries(under: () => CacheUnderTest): void {
 function describeEpochs(under: () => CacheUnderTest): void {
   const entry = { version: 1, value: 'x' }
 
-  it('keeps an entry whose moment is of the present run', async () => {
+  it('keeps an entry whose moment is of the present run, for readers who are told of that run', async () => {
+    const key = uniqueKey()
     const since = await under().cache.moment()
-    expect(await under().other.putVersioned(uniqueKey(), entry, { ttlSeconds, since })).toBe(true)
+    expect(await under().other.putVersioned(key, entry, { ttlSeconds, since })).toBe(true)
+    expect(await under().cache.getVersioned(key, { runs: runsOf(since) })).toEqual(entry)
+    expect(await under().cache.getVersioned(key)).toEqual(entry)
   })
 
   it('does not keep an entry whose moment is of another run', async () => {
-    const key = uniqueKey()
+    const key = uniqueName()
     const since = `gone${await under().cache.moment()}`
     expect(await under().cache.putVersioned(key, entry, { ttlSeconds, since })).toBe(false)
     expect(await under().cache.getVersioned(key)).toBeUndefined()
@@ -143,7 +150,7 @@ function describeEpochs(under: () => CacheUnderTest): void {
 
   it('publishes up to the given age of the moment and not after', async () => {
     const since = await under().cache.moment()
-    const channel = uniqueKey()
+    const channel = uniqueName()
     const heard: string[] = []
     const leave = await under().cache.subscribe(channel, (message) => heard.push(message))
     expect(await under().cache.publish(channel, 'in time', { since, maxAgeMs: 5000 })).toBe(true)
@@ -157,8 +164,8 @@ function describeEpochs(under: () => CacheUnderTest): void {
   it('does not publish for a moment of another run, or one in the future', async () => {
     const now = await under().cache.moment()
     const later = now.replace(/\d+(\.\d+)?$/, (milliseconds) => String(Number(milliseconds) + 10_000))
-    expect(await under().cache.publish(uniqueKey(), 'x', { since: `gone${now}`, maxAgeMs: 5000 })).toBe(false)
-    expect(await under().cache.publish(uniqueKey(), 'x', { since: later, maxAgeMs: 5000 })).toBe(false)
+    expect(await under().cache.publish(uniqueName(), 'x', { since: `gone${now}`, maxAgeMs: 5000 })).toBe(false)
+    expect(await under().cache.publish(uniqueName(), 'x', { since: later, maxAgeMs: 5000 })).toBe(false)
   })
 }
 
@@ -170,7 +177,7 @@ function describeAttempts(under: () => CacheUnderTest): void {
   const allows = async (...keys: string[]) => (await under().other.allowsAttempt(limited(...keys))).state
 
   it('allows as many attempts as there may be failures, and the next when one has ended well', async () => {
-    const key = uniqueKey()
+    const key = uniqueName()
     expect([await begin(key, 'a'), await begin(key, 'b')]).toEqual(['allowed', 'allowed'])
     expect(await allows(key)).toBe('allowed')
     expect(await begin(key, 'c')).toBe('allowed')
@@ -179,11 +186,11 @@ function describeAttempts(under: () => CacheUnderTest): void {
     expect(await begin(key, 'd')).toBe('busy')
     await end(key, 'b', false)
     expect([await allows(key), await begin(key, 'd')]).toEqual(['allowed', 'allowed'])
-    expect(await begin(uniqueKey(), 'd')).toBe('allowed')
+    expect(await begin(uniqueName(), 'd')).toBe('allowed')
   })
 
   it('allows none after too many failures, until their window is over', async () => {
-    const key = uniqueKey()
+    const key = uniqueName()
     for (const id of ['a', 'b', 'c']) {
       expect(await begin(key, id)).toBe('allowed')
       await end(key, id, true)
@@ -201,13 +208,13 @@ function describeAttempts(under: () => CacheUnderTest): void {
   })
 
   it('counts failures of attempts that it never saw begin', async () => {
-    const key = uniqueKey()
+    const key = uniqueName()
     for (const id of ['a', 'b', 'c']) await end(key, id, true)
     expect([await allows(key), await begin(key, 'd')]).toEqual(['exhausted', 'exhausted'])
   })
 
   it('begins an attempt under all of its keys or under none', async () => {
-    const [full, open] = [uniqueKey(), uniqueKey()]
+    const [full, open] = [uniqueName(), uniqueName()]
     for (const id of ['a', 'b', 'c']) await begin(full, id)
     for (const id of ['d', 'e', 'f']) {
       expect(await under().cache.beginAttempt(limited(open, full), id)).toEqual({ state: 'busy' })
@@ -227,7 +234,7 @@ function describeAttempts(under: () => CacheUnderTest): void {
   })
 
   it('answers the end of the last window that must end first', async () => {
-    const [short, long] = [uniqueKey(), uniqueKey()]
+    const [short, long] = [uniqueName(), uniqueName()]
     const keys = [
       { key: long, limit: { count: 1, seconds: 60 } },
       { key: short, limit: { count: 1, seconds: 20 } },
@@ -299,12 +306,12 @@ function describeChannels(under: () => CacheUnderTest): void {
   }
 
   it('delivers messages in the order of publication, to every listener of the channel and to no other', async () => {
-    const channel = uniqueKey()
+    const channel = uniqueName()
     const heard: string[][] = [[], [], []]
     const leave = await Promise.all([
       under().cache.subscribe(channel, (message) => heard[0]?.push(message)),
       under().other.subscribe(channel, (message) => heard[1]?.push(message)),
-      under().cache.subscribe(uniqueKey(), (message) => heard[2]?.push(message)),
+      under().cache.subscribe(uniqueName(), (message) => heard[2]?.push(message)),
     ])
     const since = await under().other.moment()
     const messages = Array.from({ length: 200 }, (_, index) => `${index} ünïcødé ${'x'.repeat(index)}`)
@@ -317,7 +324,7 @@ function describeChannels(under: () => CacheUnderTest): void {
 
   it('delivers everything that is published after subscribe has resolved', async () => {
     for (let round = 0; round < 10; round++) {
-      const channel = uniqueKey()
+      const channel = uniqueName()
       const heard: string[] = []
       const leave = await under().cache.subscribe(channel, (message) => heard.push(message))
       await publish(channel, 'first')
@@ -327,7 +334,7 @@ function describeChannels(under: () => CacheUnderTest): void {
   })
 
   it('delivers nothing to a removed listener, and everything to the others', async () => {
-    const channel = uniqueKey()
+    const channel = uniqueName()
     const left: string[] = []
     const stayed: string[] = []
     const leave = await under().cache.subscribe(channel, (message) => left.push(message))
@@ -342,7 +349,7 @@ function describeChannels(under: () => CacheUnderTest): void {
   })
 
   it('can be subscribed to again after the last listener has left', async () => {
-    const channel = uniqueKey()
+    const channel = uniqueName()
     const heard: string[] = []
     await (await under().cache.subscribe(channel, () => undefined))()
     const leave = await under().cache.subscribe(channel, (message) => heard.push(message))
@@ -352,7 +359,7 @@ function describeChannels(under: () => CacheUnderTest): void {
   })
 
   it('delivers to the others when a listener throws', async () => {
-    const channel = uniqueKey()
+    const channel = uniqueName()
     const heard: string[] = []
     const leaveThrower = await under().cache.subscribe(channel, () => {
       throw new Error('a listener failed')
@@ -366,7 +373,7 @@ function describeChannels(under: () => CacheUnderTest): void {
   })
 
   it('does not call a listener before publish has returned control', async () => {
-    const channel = uniqueKey()
+    const channel = uniqueName()
     let called = false
     const leave = await under().cache.subscribe(channel, () => {
       called = true
