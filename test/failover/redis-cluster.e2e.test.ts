@@ -1,4 +1,5 @@
 /** A Redis Cluster by the address of one of its nodes, and one that has lost a slot. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { redisRights } from '../../auth-server/cli/offline/redis-acl.ts'
 import type { Cache } from '../../shared/platform/cache/cache.ts'
@@ -55,6 +56,29 @@ describe.skipIf(!redisServerInstalled)('a Redis Cluster', () => {
     const all = nodes.map(({ port }, index) => `${index === 0 ? `redis://${login}` : ''}127.0.0.1:${port}`)
     await expectToWork(open(all.join(',')))
     await expectToWork(open(`${all[0]}`))
+  })
+
+  it('says in one line that a user with the rights for one server alone lacks some, and where all of them are', async () => {
+    const rights = redisRights.replace(' ~{keyhold:*}:*', '').replace(' &{keyhold:*}:*', '').split(' ')
+    for (const { command } of nodes) await command('ACL', 'SETUSER', 'former', 'on', '>of-former', ...rights)
+    const cache = open(`redis://former:of-former@${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`)
+    await cache.subscribe(channel, () => undefined)
+    const cause = () => cache.ping().catch(({ cause }) => String(cause?.message))
+    await eventually(async () => expect(await cause()).toMatch(/NOPERM|permission/i))
+    await sleep(500)
+    expect(said).toEqual([expect.stringMatching(/lacks a right: .*docs\/operations\.md#redis has the line/)])
+  })
+
+  it('says so once when only the right to the channels is missing, however often it is tried', async () => {
+    const rights = redisRights.replace(' &{keyhold:*}:*', '').split(' ')
+    for (const { command } of nodes) await command('ACL', 'SETUSER', 'deaf', 'on', '>of-deaf', ...rights)
+    const cache = open(`redis://deaf:of-deaf@${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`)
+    await cache.subscribe(channel, () => undefined)
+    for (let count = 0; count < 20; count += 1) {
+      await cache.ping().catch(() => undefined)
+      await sleep(50)
+    }
+    expect(said).toEqual([expect.stringContaining('lacks a right')])
   })
 
   it('has no numbered databases: one line says to leave the number out', async () => {
