@@ -5,7 +5,8 @@
  * The published version is an entry of the cache. It says that in this run of the cache every record is at least as new
  * as that version. No record is put into a cache without a published version, so a run without one holds no record, and
  * every version is true of it. A later run only holds what was read from the database after the run began, so it
- * includes everything published before.
+ * includes everything published before. In a Redis Cluster that is so for each node
+ * (docs/revocation.md#records-in-a-cluster).
  */
 import { randomUUID } from 'node:crypto'
 import { type Cache, type CacheTime, runsOf } from '../../shared/platform/cache/cache.ts'

@@ -19,6 +19,13 @@ local function current_run()
   local replication = redis.call('INFO', 'replication'):match('master_replid:(%w+)')
   return process .. '-' .. replication
 end
+local function milliseconds()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`
+
+const entries = `${prelude}
 -- The name under which an entry is kept: the run of this node. On another node than that of the channels, the run of the
 -- latter is put before it. RUNS: as in a moment. Nil when they do not name the run of this node.
 local function run_within(runs, here)
@@ -28,14 +35,10 @@ local function run_within(runs, here)
     if other == here then return first .. '/' .. here end
   end
 end
-local function milliseconds()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
 `
 
 // KEYS: the entry. ARGV: version, value, time to live in milliseconds, '1' for only if absent, moment or ''.
-const putVersioned = `${prelude}
+const putVersioned = `${entries}
 local here = current_run()
 if ARGV[5] ~= '' then here = run_within(ARGV[5]:match('^(%S+):%d+$') or '-', here) end
 if not here then return 0 end
@@ -49,13 +52,14 @@ return 1
 `
 
 // KEYS: the entry. ARGV: the runs that a message named, or ''. Returns {version, value} or nil.
-const getVersioned = `${prelude}
+const getVersioned = `${entries}
 local stored = redis.call('GET', KEYS[1])
 if not stored then return false end
 local _, last, run_then, version = stored:find('^(%S+) (%d+) ')
+if not run_then then return false end
 local here = current_run()
-if ARGV[1] == '' then run_then = run_then:match('[^/]+$') else here = run_within(ARGV[1], here) end
-if run_then ~= here then return false end
+if ARGV[1] ~= '' then here = run_within(ARGV[1], here) end
+if run_then ~= here and (ARGV[1] ~= '' or run_then:match('[^/]+$') ~= here) then return false end
 return {version, stored:sub(last + 1)}
 `
 
@@ -74,7 +78,7 @@ return current_run() .. ':' .. string.format('%.0f', milliseconds())
 // KEYS: any key of the node asked. ARGV: channel, message, cache time, greatest age in milliseconds, '1' in a Cluster:
 // from Redis 7 on, the channel is then one of this node alone.
 const publish = `${prelude}
-local then_run, then_milliseconds = ARGV[3]:match('^([^%s@]+)%S*:(%d+)$')
+local then_run, then_milliseconds = ARGV[3]:match('^([^:@]+)[^:]*:(%d+)$')
 if then_run ~= current_run() then return 0 end
 local age = milliseconds() - tonumber(then_milliseconds)
 if age < 0 or age > tonumber(ARGV[4]) then return 0 end

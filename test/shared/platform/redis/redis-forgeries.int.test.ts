@@ -42,6 +42,13 @@ describe.skipIf(!possible)('what others write to Redis (needs TEST_REDIS_URL and
 
   const stored = async () => String(await redis.command('GET', key))
 
+  it.each(['', 'a text', '/ 5 x', 'run/ 5 x'])('is no entry, and no error: %j', async (text) => {
+    await redis.command('SET', key, text)
+    expect(await cache.getVersioned(key)).toBeUndefined()
+    expect(await cache.getVersioned(key, { runs: 'run' })).toBeUndefined()
+    expect(await cache.putVersioned(key, { version: 1, value: 'low' }, { ttlSeconds, ifAbsent: true })).toBe(true)
+  })
+
   it.each([
     ['another value', (text: string) => text.replace('server', 'thief!')],
     ['a higher version', (text: string) => text.replace(' 5 ', ' 9007199254740991 ')],
