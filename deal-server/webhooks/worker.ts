@@ -7,22 +7,27 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Permits } from '../../shared/platform/concurrency/permits.ts'
+import { timelineMark } from '../../shared/platform/database/timeline.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { EventLog, EventPage, LoggedEvent, Place } from '../events/event-log.ts'
+import type { LoggedEvent, RunId } from '../events/event-log.ts'
+import { positionText } from '../events/feed-position.ts'
 import { pauseAfter } from './back-off.ts'
 import { BlockedDeals, type NextEvent, type WaitingDeal } from './blocked-deals.ts'
 import type { Delivered, Delivery, Receiver } from './deliver.ts'
+import type { FeedPage, FeedPlaces, FeedReads } from './merged-reads.ts'
 import type { Attempt, LoadedWebhook, PauseReason, Webhook, WebhookWork } from './ports.ts'
 import { Progress } from './progress.ts'
 import { type FindStanding, standingNow } from './responsible.ts'
 
 /** The parts that a worker uses. */
 export interface WorkerPorts {
-  readonly log: Pick<EventLog, 'read'>
+  readonly feed: FeedReads
+  /** The number of the log that has the events of a deal. */
+  readonly logOf: (dealId: string) => number
   readonly work: Pick<WebhookWork, 'save' | 'waiting'>
-  /** Makes the envelope of an event. */
-  readonly represent: (event: LoggedEvent) => object
+  /** Makes the envelope of an event, with this position if it is not the event's own. */
+  readonly represent: (event: LoggedEvent, position?: string) => object
   readonly deliver: (
     receiver: Receiver,
     sent: { readonly delivery: Delivery; readonly signal: AbortSignal },
@@ -74,11 +79,11 @@ export class WebhookWorker {
   readonly #abort = new AbortController()
   readonly #retries = new Set<Promise<void>>()
   /** Everything up to here was read. */
-  #place: Place
+  #places: FeedPlaces
   /** The end of the page that is being sent, or of the last one. */
-  #taken: Place
+  #taken: FeedPlaces
   #pageSince: string | undefined
-  #runId: string | undefined
+  #runIds: readonly (RunId | undefined)[] = []
   #pause: PauseReason | undefined
   #isStopping = false
   #heldBackReads = 0
@@ -95,8 +100,8 @@ export class WebhookWorker {
     const { work, clock } = ports
     const { owner, leaseMs } = options
     this.#progress = new Progress({ work, clock, owner, leaseMs }, loaded, { blocked: this.#blocked, leaseUntil })
-    this.#place = loaded.place
-    this.#taken = loaded.place
+    this.#places = loaded.places
+    this.#taken = loaded.places
     // Every request under way listens; they are bounded by the permits.
     setMaxListeners(0, this.#abort.signal)
   }
@@ -172,8 +177,8 @@ export class WebhookWorker {
     const page = await this.#readPage(!standing.seesDeleted)
     if (!page) return 0
     await this.#sendPage(page)
-    this.#place = page.end
-    this.#progress.position = page.end.position
+    this.#places = page.ends
+    this.#progress.places = this.#progress.places.map((place, log) => page.ends[log] ?? place)
     await this.#saveIfDue()
     return page.isLast ? Math.min(this.#nextRetryMs(), this.#heldBackMs(page)) : 0
   }
@@ -202,19 +207,26 @@ export class WebhookWorker {
     return !this.hasEnded && !this.#isHeldOff() && !this.#isDown()
   }
 
-  /** Undefined when the database was restarted, or another one took over: the webhook is loaded again. */
-  async #readPage(hidesDeleted: boolean): Promise<EventPage | undefined> {
-    const page = await this.#ports.log.read(this.#place, { limit: this.#options.pageSize, hidesDeleted })
-    this.#runId ??= page.runId
-    if (page.runId === this.#runId) return page
+  /**
+   * Undefined when the webhook is loaded again: a database was restarted, another one took over, or one is back that was
+   * away when the webhook was loaded.
+   */
+  async #readPage(hidesDeleted: boolean): Promise<FeedPage | undefined> {
+    const page = await this.#ports.feed.read(this.#places, { limit: this.#options.pageSize, hidesDeleted })
+    const before = this.#runIds
+    this.#runIds = page.runIds.map((runId, log) => before[log] ?? runId)
+    const isKnown = page.runIds.every(
+      (runId, log) => runId === undefined || (runId === this.#runIds[log] && this.#places[log] !== undefined),
+    )
+    if (isKnown) return page
     // What is known here may be ahead of the database that took over.
     this.#progress.abandon()
     return undefined
   }
 
   /** Sends the events of a page. What cannot be sent now waits in its deal. */
-  async #sendPage(page: EventPage): Promise<void> {
-    this.#taken = page.end
+  async #sendPage(page: FeedPage): Promise<void> {
+    this.#taken = page.ends
     const groups = this.#groupsOf(page)
     this.#pageSince = groups[0]?.[0]?.occurredAt
     const running = new Set<Promise<void>>()
@@ -228,7 +240,7 @@ export class WebhookWorker {
   }
 
   /** The wanted events of each deal, in order, without deals that wait. */
-  #groupsOf({ events }: EventPage): LoggedEvent[][] {
+  #groupsOf({ events }: FeedPage): LoggedEvent[][] {
     const groups = new Map<string, LoggedEvent[]>()
     for (const event of events) {
       if (!this.#isWanted(event) || this.#blocked.takes(event.dealId)) continue
@@ -293,9 +305,11 @@ export class WebhookWorker {
     for (;;) {
       const standing = await this.#standing()
       if (!standing) throw new Unavailable('principals')
+      const upTo = this.#taken[this.#ports.logOf(deal.dealId)]
+      if (!upTo) throw new Unavailable('database')
       deal.hasMore = false
       const events = await this.#ports.work.waiting({
-        ...{ dealId: deal.dealId, sequence: deal.sequence, upTo: this.#taken, limit: waitingLimit },
+        ...{ dealId: deal.dealId, sequence: deal.sequence, upTo, limit: waitingLimit },
         hidesDeleted: !standing.seesDeleted,
       })
       for (const event of events) if (!(await this.#retryEvent(deal, event))) return this.#saveIfDue()
@@ -349,7 +363,7 @@ export class WebhookWorker {
     const sent = await permits.run(async () => {
       if (this.hasEnded || !this.#progress.isHeld || !(await this.#standing())) return undefined
       const { id: eventId, type, dealId, occurredAt: timestamp } = event
-      const delivery = { eventId, type, dealId, timestamp, data: represent(event), attempt }
+      const delivery = { eventId, type, dealId, timestamp, data: represent(event, this.#positionOf(event)), attempt }
       const delivered = await deliver(this.webhook, { delivery, signal: this.#abort.signal })
       if (!delivered) this.#pause ??= 'secret-unreadable'
       return delivered
@@ -366,6 +380,16 @@ export class WebhookWorker {
     return sent
   }
 
+  /** With several logs: how far this webhook is, with this event. A reader that begins there misses nothing. */
+  #positionOf({ dealId, position, timeline }: LoggedEvent): string | undefined {
+    const { places } = this.#progress
+    if (places.length === 1) return undefined
+    const log = this.#ports.logOf(dealId)
+    return positionText(
+      places.map((place, index) => (index === log ? { position, mark: timelineMark(timeline) } : place)),
+    )
+  }
+
   /** A receiver that is overloaded says so for all deals. */
   #holdOff({ attempt: { status }, retryAfterMs }: Delivered): void {
     if (retryAfterMs === undefined || (status !== 429 && status !== 503)) return
@@ -377,7 +401,7 @@ export class WebhookWorker {
   }
 
   /** How soon to read again while events are held back. */
-  #heldBackMs({ isHeldBack }: EventPage): number {
+  #heldBackMs({ isHeldBack }: FeedPage): number {
     this.#heldBackReads = isHeldBack ? this.#heldBackReads + 1 : 0
     if (this.#heldBackReads === 0) return this.#options.pollMs
     return Math.min(longestHeldBackMs, 5 * 2 ** (this.#heldBackReads - 1), this.#options.pollMs)
