@@ -6,7 +6,7 @@ const importedFile = /(?:from |import |import\()'(\.[^']+)'/g
 
 /** How a suite says that it runs over services, or where they are. */
 const overServices =
-  /\b(?:describeBackends|describeOnce|describePostgresAndRedis|describeOnDatabases|TEST_DATABASE_URL|TEST_REDIS_URL)\b/
+  /\b(?:describeBackends|describeWithShards|describeOnce|describePostgresAndRedis|describeOnDatabases|TEST_DATABASE_URL|TEST_REDIS_URL)\b/
 
 /** Define the words above, and so mention them. */
 const definitions = ['test/support/stores/backends.ts', 'test/auth-server/support/auth-database.ts']

@@ -1,7 +1,7 @@
 /**
- * The stream of one client. It has a part for each log that it reads, and writes what they send. The right of the caller
- * is checked before anything is sent. With several logs it knows the client's position in each of them, because every
- * event is written with all.
+ * The stream of one client. It has a part for each log that it reads, and writes what they send. The right of the
+ * caller is checked before anything is sent. With several logs it keeps the client's position in each of them, because
+ * every event is written with all.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
@@ -105,9 +105,10 @@ export class EventStream {
 
   /** Ends the stream for a refusal or an outage. @throws every other error */
   #endFor(error: unknown): void {
-    if (error instanceof ProblemError) return this.#end(error.code)
-    this.#end(error instanceof Unavailable ? error.message : 'An error.')
-    if (!(error instanceof Unavailable)) throw error
+    const isExpected = error instanceof ProblemError || error instanceof Unavailable
+    const reason = error instanceof ProblemError ? error.code : error instanceof Unavailable ? error.message : 'error'
+    this.#end(reason)
+    if (!isExpected) throw error
   }
 
   #isFull(): boolean {

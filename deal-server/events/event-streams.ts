@@ -65,12 +65,12 @@ export interface EventStreams {
    * Opens a stream. Returns undefined when no event has the position of the request. The stream counts as open until
    * its body ended, so the body must be run. A stream that goes on after a position opens also while some logs are
    * away: their events follow when they are back.
-   * @throws ProblemError `too-many-streams`, `outdated-cursor`, `invalid-parameter`; Unavailable
+   * @throws ProblemError `too-many-streams`, `outdated-cursor`; PositionFault; Unavailable
    */
   open(request: StreamRequest, client: StreamClient): Promise<StreamBody | undefined>
   /** Counts a stream that another process opens. */
   readonly acquire: AcquireStream
-  /** True when such a stream could begin. @throws ProblemError `outdated-cursor`, `invalid-parameter`; Unavailable */
+  /** True when such a stream could begin. @throws ProblemError `outdated-cursor`; PositionFault; Unavailable */
   canBegin(request: StreamRequest): Promise<boolean>
   /** Wakes the readers of these logs, or of all: there may be new events. */
   wakeUp(logs?: readonly number[]): void
@@ -155,17 +155,16 @@ interface WantedPart<Of extends Source> extends LogRequest {
   readonly source: Of
 }
 
-/** What a stream wants of each log that it reads. @throws ProblemError `invalid-parameter` */
+/** What a stream wants of each log that it reads. @throws PositionFault */
 function wantedParts<Of extends Source>(
   request: StreamRequest,
   { sources, logOf }: { readonly sources: readonly Of[]; readonly logOf: (dealId: string) => number },
 ): readonly WantedPart<Of>[] {
   const only = request.dealId === undefined ? undefined : logOf(request.dealId)
   const read = only === undefined ? sources : sources.slice(only, only + 1)
-  const found = request.after && partsFor(request.after, { count: sources.length, only })
-  if (found && 'fault' in found) throw new ProblemError('invalid-parameter', found.fault)
+  const parts = request.after && partsFor(request.after, { count: sources.length, only })
   const isWanted = isWantedBy(request)
-  return read.map((source, index) => ({ source, isWanted, after: found?.parts[index] }))
+  return read.map((source, index) => ({ source, isWanted, after: parts?.[index] }))
 }
 
 /** The start in one log. Where the log is away, only the position is known. */

@@ -90,16 +90,18 @@ export interface FeedLogs {
   readonly only: number | undefined
 }
 
-/** A given position for each log that is read, in their order; or why it cannot be one. */
-export type PartsOrFault = { readonly parts: readonly GivenPosition[] } | { readonly fault: string }
+/** A position that means nothing for the wanted logs. The message is for the client. */
+export class PositionFault extends Error {
+  override readonly name = 'PositionFault'
+}
 
-/** Says what a given position means for the wanted logs. */
-export function partsFor(given: readonly GivenPosition[], { count, only }: FeedLogs): PartsOrFault {
+/** What a given position means for each of the wanted logs, in their order. @throws PositionFault */
+export function partsFor(given: readonly GivenPosition[], { count, only }: FeedLogs): readonly GivenPosition[] {
   const [first] = given
   if (first === undefined) throw new TypeError('a position has a part')
-  if (given.length === count) return { parts: only === undefined ? given : given.slice(only, only + 1) }
-  if (given.length > 1) return { fault: `This position is one of ${given.length} shards, and the server has ${count}.` }
-  if (only !== undefined) return { parts: [first] }
-  if (first.position === 0 && first.mark === undefined) return { parts: Array.from({ length: count }, () => first) }
-  return { fault: 'This is the position of an event in its shard: it can be used only with the deal of the event.' }
+  if (given.length === count) return only === undefined ? given : given.slice(only, only + 1)
+  if (given.length > 1) throw new PositionFault(`A position of ${given.length} shards; the server has ${count}.`)
+  if (only !== undefined) return [first]
+  if (first.position === 0 && first.mark === undefined) return Array.from({ length: count }, () => first)
+  throw new PositionFault('The position of an event in its shard: use it with the deal of the event.')
 }

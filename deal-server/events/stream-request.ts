@@ -49,9 +49,9 @@ export const isWantedBy =
     (dealId === undefined || event.dealId === dealId) && (types === undefined || types.has(event.type))
 
 /**
- * Finds the start of a stream in a log; undefined when no event has the position. A stream of new events gets those that
- * are committed from now on. A resumed stream gets the events after its position in the order of the log. While the
- * event at the position is not visible yet (clients can get one from a deal's history), that is all that follows.
+ * Finds the start of a stream in a log; undefined when no event has the position. A stream of new events gets those
+ * that are committed from now on. A resumed stream gets the events after its position in the order of the log. While
+ * the event at the position is not visible yet (clients can get one from a deal's history), that is all that follows.
  * @throws ProblemError `outdated-cursor` for a position that the log has lost; Unavailable
  */
 export async function findStart(log: EventLog, { after, isWanted }: LogRequest): Promise<StreamStart | undefined> {

@@ -19,8 +19,8 @@ export interface WakeUpPorts {
 /** Sends and receives wake-ups. */
 export interface WakeUps {
   /**
-   * Reports that this process wrote events, into this log where there are several: wakes its own reader at once, and all
-   * others soon. Never fails.
+   * Reports that this process wrote events, into this log where there are several: wakes its own reader at once, and
+   * all others soon. Never fails.
    */
   send(log?: number): void
   start(): Promise<void>
@@ -43,7 +43,7 @@ class CacheWakeUps implements WakeUps {
   #isSending = false
   #isDue = false
   /** What the next message is about. With one log, none is named. */
-  readonly #logs = new Set<number>()
+  #logs: readonly number[] = []
   #unsubscribe: (() => Promise<void>) | undefined
 
   constructor(ports: WakeUpPorts) {
@@ -61,7 +61,7 @@ class CacheWakeUps implements WakeUps {
 
   send(log?: number): void {
     this.#ports.onWakeUp(log === undefined ? undefined : [log])
-    if (log !== undefined) this.#logs.add(log)
+    if (log !== undefined && !this.#logs.includes(log)) this.#logs = [...this.#logs, log]
     this.#isDue = true
     if (!this.#isSending) void this.#sendAll()
   }
@@ -76,8 +76,8 @@ class CacheWakeUps implements WakeUps {
     this.#isSending = true
     while (this.#isDue) {
       this.#isDue = false
-      const logs = [...this.#logs]
-      this.#logs.clear()
+      const logs = this.#logs
+      this.#logs = []
       await this.#publish(logs).catch(() => undefined) // readers also read at an interval
       await new Promise((resolve) => setTimeout(resolve, pauseMs).unref())
     }

@@ -10,7 +10,7 @@ import { addressInHost, mayReach, type Network } from '../../shared/platform/web
 import { newWebhookSecret } from '../../shared/platform/webhooks/sign-message.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { beginning, type EventLog, type GivenPosition, type MarkedPlace } from '../events/event-log.ts'
-import { parseFeedPosition, partsFor } from '../events/feed-position.ts'
+import { PositionFault, parseFeedPosition, partsFor } from '../events/feed-position.ts'
 import { isOfPresent, outdatedPosition } from '../events/stream-request.ts'
 import type { Delivered, Delivery, Receiver } from './deliver.ts'
 import type {
@@ -204,9 +204,16 @@ type SnapshotLog = Pick<EventLog, 'takeSnapshot'>
 async function placesOf(logs: readonly SnapshotLog[], after: string | undefined): Promise<MarkedPlace[]> {
   const given = after === undefined ? undefined : parseFeedPosition(after)
   if (after !== undefined && !given) throw invalidPosition('Expected the position of an event, or 0 for the beginning.')
-  const found = given && partsFor(given, { count: logs.length, only: undefined })
-  if (found && 'fault' in found) throw invalidPosition(found.fault)
-  return Promise.all(logs.map((log, index) => placeOf(log, found?.parts[index])))
+  const parts = given && partsOf(given, logs.length)
+  return Promise.all(logs.map((log, index) => placeOf(log, parts?.[index])))
+}
+
+function partsOf(given: readonly GivenPosition[], count: number): readonly GivenPosition[] {
+  try {
+    return partsFor(given, { count, only: undefined })
+  } catch (error) {
+    throw error instanceof PositionFault ? invalidPosition(error.message) : error
+  }
 }
 
 async function placeOf(log: SnapshotLog, given: GivenPosition | undefined): Promise<MarkedPlace> {

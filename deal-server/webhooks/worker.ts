@@ -7,24 +7,20 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Permits } from '../../shared/platform/concurrency/permits.ts'
-import { timelineMark } from '../../shared/platform/database/timeline.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { LoggedEvent, RunId } from '../events/event-log.ts'
-import { positionText } from '../events/feed-position.ts'
+import type { LoggedEvent } from '../events/event-log.ts'
 import { pauseAfter } from './back-off.ts'
 import { BlockedDeals, type NextEvent, type WaitingDeal } from './blocked-deals.ts'
 import type { Delivered, Delivery, Receiver } from './deliver.ts'
-import type { FeedPage, FeedPlaces, FeedReads } from './merged-reads.ts'
+import type { FeedPage } from './merged-reads.ts'
 import type { Attempt, LoadedWebhook, PauseReason, Webhook, WebhookWork } from './ports.ts'
 import { Progress } from './progress.ts'
 import { type FindStanding, standingNow } from './responsible.ts'
+import { WorkerPlaces, type WorkerPlacesPorts } from './worker-places.ts'
 
 /** The parts that a worker uses. */
-export interface WorkerPorts {
-  readonly feed: FeedReads
-  /** The number of the log that has the events of a deal. */
-  readonly logOf: (dealId: string) => number
+export interface WorkerPorts extends WorkerPlacesPorts {
   readonly work: Pick<WebhookWork, 'save' | 'waiting'>
   /** Makes the envelope of an event, with this position if it is not the event's own. */
   readonly represent: (event: LoggedEvent, position?: string) => object
@@ -78,12 +74,8 @@ export class WebhookWorker {
   readonly #progress: Progress
   readonly #abort = new AbortController()
   readonly #retries = new Set<Promise<void>>()
-  /** Everything up to here was read. */
-  #places: FeedPlaces
-  /** The end of the page that is being sent, or of the last one. */
-  #taken: FeedPlaces
+  readonly #places: WorkerPlaces
   #pageSince: string | undefined
-  #runIds: readonly (RunId | undefined)[] = []
   #pause: PauseReason | undefined
   #isStopping = false
   #heldBackReads = 0
@@ -100,8 +92,7 @@ export class WebhookWorker {
     const { work, clock } = ports
     const { owner, leaseMs } = options
     this.#progress = new Progress({ work, clock, owner, leaseMs }, loaded, { blocked: this.#blocked, leaseUntil })
-    this.#places = loaded.places
-    this.#taken = loaded.places
+    this.#places = new WorkerPlaces(ports, loaded.places)
     // Every request under way listens; they are bounded by the permits.
     setMaxListeners(0, this.#abort.signal)
   }
@@ -177,7 +168,7 @@ export class WebhookWorker {
     const page = await this.#readPage(!standing.seesDeleted)
     if (!page) return 0
     await this.#sendPage(page)
-    this.#places = page.ends
+    this.#places.pass(page)
     this.#progress.places = this.#progress.places.map((place, log) => page.ends[log] ?? place)
     await this.#saveIfDue()
     return page.isLast ? Math.min(this.#nextRetryMs(), this.#heldBackMs(page)) : 0
@@ -207,26 +198,17 @@ export class WebhookWorker {
     return !this.hasEnded && !this.#isHeldOff() && !this.#isDown()
   }
 
-  /**
-   * Undefined when the webhook is loaded again: a database was restarted, another one took over, or one is back that was
-   * away when the webhook was loaded.
-   */
+  /** Undefined when the webhook is loaded again. @throws Unavailable */
   async #readPage(hidesDeleted: boolean): Promise<FeedPage | undefined> {
-    const page = await this.#ports.feed.read(this.#places, { limit: this.#options.pageSize, hidesDeleted })
-    const before = this.#runIds
-    this.#runIds = page.runIds.map((runId, log) => before[log] ?? runId)
-    const isKnown = page.runIds.every(
-      (runId, log) => runId === undefined || (runId === this.#runIds[log] && this.#places[log] !== undefined),
-    )
-    if (isKnown) return page
-    // What is known here may be ahead of the database that took over.
-    this.#progress.abandon()
-    return undefined
+    const page = await this.#places.next({ limit: this.#options.pageSize, hidesDeleted })
+    // What is known here may be ahead of a database that took over.
+    if (!page) this.#progress.abandon()
+    return page
   }
 
   /** Sends the events of a page. What cannot be sent now waits in its deal. */
   async #sendPage(page: FeedPage): Promise<void> {
-    this.#taken = page.ends
+    this.#places.take(page)
     const groups = this.#groupsOf(page)
     this.#pageSince = groups[0]?.[0]?.occurredAt
     const running = new Set<Promise<void>>()
@@ -305,8 +287,7 @@ export class WebhookWorker {
     for (;;) {
       const standing = await this.#standing()
       if (!standing) throw new Unavailable('principals')
-      const upTo = this.#taken[this.#ports.logOf(deal.dealId)]
-      if (!upTo) throw new Unavailable('database')
+      const upTo = this.#places.takenOf(deal.dealId)
       deal.hasMore = false
       const events = await this.#ports.work.waiting({
         ...{ dealId: deal.dealId, sequence: deal.sequence, upTo, limit: waitingLimit },
@@ -363,7 +344,14 @@ export class WebhookWorker {
     const sent = await permits.run(async () => {
       if (this.hasEnded || !this.#progress.isHeld || !(await this.#standing())) return undefined
       const { id: eventId, type, dealId, occurredAt: timestamp } = event
-      const delivery = { eventId, type, dealId, timestamp, data: represent(event, this.#positionOf(event)), attempt }
+      const delivery = {
+        eventId,
+        type,
+        dealId,
+        timestamp,
+        data: represent(event, this.#places.positionWith(event, this.#progress.places)),
+        attempt,
+      }
       const delivered = await deliver(this.webhook, { delivery, signal: this.#abort.signal })
       if (!delivered) this.#pause ??= 'secret-unreadable'
       return delivered
@@ -378,16 +366,6 @@ export class WebhookWorker {
       if (wasDown) this.#blocked.retryAll(this.#ports.clock.now())
     } else this.#holdOff(sent)
     return sent
-  }
-
-  /** With several logs: how far this webhook is, with this event. A reader that begins there misses nothing. */
-  #positionOf({ dealId, position, timeline }: LoggedEvent): string | undefined {
-    const { places } = this.#progress
-    if (places.length === 1) return undefined
-    const log = this.#ports.logOf(dealId)
-    return positionText(
-      places.map((place, index) => (index === log ? { position, mark: timelineMark(timeline) } : place)),
-    )
   }
 
   /** A receiver that is overloaded says so for all deals. */

@@ -6,7 +6,7 @@ import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { dealEventTypes } from '../../domain/events.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
-import { parseFeedPosition } from '../../events/feed-position.ts'
+import { PositionFault, parseFeedPosition } from '../../events/feed-position.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
 import { dealHistoryQuery } from '../../queries/queries.ts'
 import { uuid } from '../../use-cases/parameters.ts'
@@ -85,7 +85,10 @@ function decodeEvents(request: HttpRequest): Invocation {
     rights: [dealHistoryQuery.right],
     open: async (events, client) => {
       // A response to HEAD has no body, so nothing would release the count of open streams.
-      const body = request.method === 'HEAD' ? await headOf(events, wanted) : await events.open(wanted, client)
+      const opening = request.method === 'HEAD' ? headOf(events, wanted) : events.open(wanted, client)
+      const body = await opening.catch((error: unknown) => {
+        throw error instanceof PositionFault ? invalidPosition(name, error.message) : error
+      })
       if (!body) throw invalidPosition(name, 'There is no event at this position.')
       return { status: 200, headers, body }
     },

@@ -47,8 +47,8 @@ const tuple = (of: string) =>
   `((${of} ->> 'slice')::bigint, (${of} ->> 'turn')::bigint, (${of} ->> 'position')::bigint)`
 
 /**
- * `$1`: an id; `$2`: places; `$3`: the time; `$4`: text of a uuid array: the deals that wait behind an event that is not
- * after these places. All others wait no more: the logs are read again from there.
+ * `$1`: an id; `$2`: places; `$3`: the time; `$4`: text of a uuid array: the deals that wait behind an event that is
+ * not after these places. All others wait no more: the logs are read again from there.
  */
 const rewindStatement = `
   with rewound as (

@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
+import { describe } from 'vitest'
 import { becomeShard } from '../../../deal-server/store/shards/shard-place.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
-import { type Backend, openPostgresAndRedis } from './backends.ts'
+import { type Backend, describeBackends, type OpenBackend, openPostgresAndRedis } from './backends.ts'
 import { migrateBoth } from './migrate-both.ts'
 import { createScratchDatabase, type ScratchDatabase } from './scratch-database.ts'
 
@@ -102,4 +103,16 @@ export async function openProxied(serverUrl: string): Promise<ProxiedBackend> {
       await backend.close()
     },
   }
+}
+
+const { TEST_DATABASE_URL: testServerUrl, TEST_REDIS_URL: redisUrl } = process.env
+
+/** Runs a suite over every backend, and over two shards where PL/Proxy is installed. */
+export async function describeWithShards(
+  name: string,
+  suite: (openBackend: OpenBackend, shards: number) => void,
+): Promise<void> {
+  describeBackends(name, (openBackend) => suite(openBackend, 1))
+  const isPossible = redisUrl !== undefined && (await hasPlproxy(testServerUrl))
+  describe.skipIf(!isPossible)(`${name} (PL/Proxy)`, () => suite(() => openProxied(testServerUrl ?? ''), shards))
 }
