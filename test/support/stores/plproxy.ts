@@ -61,9 +61,10 @@ export async function leadToShards(url: string, shardUrls: readonly string[]): P
   )
 }
 
-/** Creates the databases on the server of `serverUrl`. */
-export async function createProxied(serverUrl: string): Promise<Proxied> {
-  const databases = await Promise.all(Array.from({ length: shards + 1 }, () => createScratchDatabase(serverUrl)))
+/** Creates the databases on the server of `serverUrl`; the last shard on that of `lastShardUrl`. */
+export async function createProxied(serverUrl: string, lastShardUrl = serverUrl): Promise<Proxied> {
+  const places = [...Array<string>(shards).fill(serverUrl), lastShardUrl]
+  const databases = await Promise.all(places.map(createScratchDatabase))
   const [leading, ...parts] = databases
   if (!leading) throw new TypeError('there is a first database')
   for (const [index, { url }] of databases.entries()) {
@@ -89,9 +90,9 @@ export interface ProxiedBackend extends Backend {
   readonly shardUrls: readonly string[]
 }
 
-/** PostgreSQL and Redis, with the deals on shards behind PL/Proxy. */
-export async function openProxied(serverUrl: string): Promise<ProxiedBackend> {
-  const [backend, proxied] = [await openPostgresAndRedis(serverUrl), await createProxied(serverUrl)]
+/** PostgreSQL and Redis, with the deals on shards behind PL/Proxy. `lastShardUrl` as of `createProxied`. */
+export async function openProxied(serverUrl: string, lastShardUrl?: string): Promise<ProxiedBackend> {
+  const [backend, proxied] = [await openPostgresAndRedis(serverUrl), await createProxied(serverUrl, lastShardUrl)]
   const urls = { AUTH_DATABASE_URL: proxied.url, DEAL_DATABASE_URL: proxied.url, DEAL_SHARDS: String(shards) }
   return {
     ...backend,
