@@ -1,4 +1,4 @@
-/** Live events and webhooks of two shards: servers that are killed, a shard that is away, a shard that loses commits. */
+/** Live events and webhooks of two shards where a server is killed, a shard is away, and a shard loses commits. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { shardOfDeal } from '../../deal-server/store/shards/shard-of.ts'

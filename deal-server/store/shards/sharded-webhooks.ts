@@ -134,7 +134,7 @@ export function createShardedWebhookWork(leading: Database, { shards, shardOf }:
     load: async (owner, ids) => {
       const loaded = await work.load(owner, ids)
       if (loaded.length === 0) return []
-      const snapshots = await Promise.all(shards.map(({ log }) => log.takeSnapshot().catch(unlessAway)))
+      const snapshots = await Promise.all(shards.map(({ log }) => snapshotOf(log)))
       return Promise.all(loaded.map((one) => withPlaces(one, { shards, snapshots })))
     },
     waiting: async (events) => {
@@ -143,6 +143,12 @@ export function createShardedWebhookWork(leading: Database, { shards, shardOf }:
       return readWaiting(shard.database, events)
     },
   }
+}
+
+/** Undefined while the shard is away, or has no slice of its present timeline yet: its log is not known then. */
+async function snapshotOf(log: EventLog): Promise<LogSnapshot | undefined> {
+  const snapshot = await log.takeSnapshot().catch(unlessAway)
+  return snapshot?.timelines.at(-1)?.timeline === snapshot?.timeline ? snapshot : undefined
 }
 
 /** What each shard says of its log; undefined for one that is away. */
