@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type EventClient, type EventClientOptions, openEvents } from '../support/clients/event-client.ts'
 import { expectProblem } from '../support/clients/http-client.ts'
 import { eventually } from '../support/eventually.ts'
-import { describeWithShards } from '../support/stores/plproxy.ts'
+import { describeWithShards } from '../support/stores/shards.ts'
 import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
 let stack: Stack
@@ -48,7 +48,7 @@ const newUser = async (roles: readonly string[]) => {
   return { username, token: (await stack.logIn(username, password)).access }
 }
 
-await describeWithShards('live events', (openBackend, shards) => {
+describeWithShards('live events', (openBackend, shards) => {
   /** What has nothing to do with the log runs without shards alone. */
   const itOnce = it.skipIf(shards > 1)
 

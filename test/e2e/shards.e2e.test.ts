@@ -1,19 +1,17 @@
-/** A deal server whose deals are on two shards behind PL/Proxy (docs/sharding.md). */
+/** A deal server whose deals are on two shards (docs/sharding.md). */
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { positionText } from '../../deal-server/events/feed-position.ts'
 import { shardOfDeal } from '../../deal-server/store/shards/shard-of.ts'
 import { openEvents } from '../support/clients/event-client.ts'
 import { expectProblem } from '../support/clients/http-client.ts'
 import { styleClients } from '../support/clients/style-clients.ts'
 import { itemsOf, walk } from '../support/clients/walk.ts'
-import { hasPlproxy, openProxied, shards } from '../support/stores/plproxy.ts'
+import { shards } from '../support/stores/plproxy.ts'
+import { describeShards } from '../support/stores/shards.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 import { freeTask } from '../support/worlds/transition-table.ts'
 import { makeTwin, type SendRequest, sendAs } from '../support/worlds/twins.ts'
-
-const { TEST_DATABASE_URL: serverUrl, TEST_REDIS_URL: redisUrl } = process.env
-const isPossible = redisUrl !== undefined && (await hasPlproxy(serverUrl))
 
 /** What each style can be asked, if it has it. */
 const useCases: readonly (readonly [useCase: string, params: Readonly<Record<string, unknown>>])[] = [
@@ -22,13 +20,13 @@ const useCases: readonly (readonly [useCase: string, params: Readonly<Record<str
   ['CompleteTask', { taskId: freeTask, result: 'called' }],
 ]
 
-describe.skipIf(!isPossible)('a deal server with two shards', () => {
+describeShards('a deal server with two shards', (openBackend) => {
   let stack: Stack
   let alice: string
   let send: SendRequest
 
   beforeAll(async () => {
-    stack = await openStack(() => openProxied(serverUrl ?? ''))
+    stack = await openStack(openBackend)
     alice = (await stack.logIn('alice')).access
     send = sendAs(stack.deal, alice)
   })

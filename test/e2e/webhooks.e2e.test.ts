@@ -4,7 +4,7 @@ import { positionText } from '../../deal-server/events/feed-position.ts'
 import { campaign } from '../support/campaign.ts'
 import { expectProblem, type Reply, rememberSecret, type Sent } from '../support/clients/http-client.ts'
 import { eventually } from '../support/eventually.ts'
-import { describeWithShards } from '../support/stores/plproxy.ts'
+import { describeWithShards } from '../support/stores/shards.ts'
 import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 import { type Received, startReceiver, type WebhookReceiver } from '../support/worlds/webhook-receiver.ts'
 
@@ -67,7 +67,7 @@ const newUser = async (rights: readonly string[]) => {
 }
 const managing = ['webhook.manage', 'deal.read', 'deal.history.read']
 
-await describeWithShards('webhooks', (openBackend, shards) => {
+describeWithShards('webhooks', (openBackend, shards) => {
   // What has nothing to do with the log runs without shards alone. With shards, a position is one in all logs.
   const itOnce = it.skipIf(shards > 1)
   const comparable = ({ position, ...event }: Received['data']) => (shards === 1 ? { ...event, position } : event)

@@ -2,10 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { describe } from 'vitest'
 import { becomeShard } from '../../../deal-server/store/shards/shard-place.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
-import { type Backend, describeBackends, type OpenBackend, openPostgresAndRedis } from './backends.ts'
+import { type Backend, openPostgresAndRedis } from './backends.ts'
 import { migrateBoth } from './migrate-both.ts'
 import { createScratchDatabase, type ScratchDatabase } from './scratch-database.ts'
 
@@ -30,7 +29,7 @@ export async function hasPlproxy(serverUrl: string | undefined): Promise<boolean
 }
 
 /** Runs statements on a connection of its own. */
-async function runSql(url: string, text: string): Promise<readonly object[]> {
+export async function runSql(url: string, text: string): Promise<readonly object[]> {
   const plain = new URL(url)
   plain.searchParams.delete('pgbouncer')
   const client = postgres(plain.href, { max: 1, onnotice: () => {} })
@@ -65,6 +64,16 @@ export async function leadToShards(url: string, shardUrls: readonly string[]): P
 export async function createProxied(serverUrl: string, lastShardUrl = serverUrl): Promise<Proxied> {
   const places = [...Array<string>(shards).fill(serverUrl), lastShardUrl]
   const databases = await Promise.all(places.map(createScratchDatabase))
+  const proxied = await prepareShards(databases)
+  await leadToShards(
+    proxied.url,
+    proxied.shards.map(({ url }) => url),
+  )
+  return proxied
+}
+
+/** Migrates databases: one that leads to the others, which become shards. */
+export async function prepareShards(databases: readonly ScratchDatabase[]): Promise<Proxied> {
   const [leading, ...parts] = databases
   if (!leading) throw new TypeError('there is a first database')
   for (const [index, { url }] of databases.entries()) {
@@ -73,12 +82,8 @@ export async function createProxied(serverUrl: string, lastShardUrl = serverUrl)
     if (index > 0) await becomeShard(database, { shard: index - 1, shards })
     await database.close()
   }
-  await leadToShards(
-    leading.url,
-    parts.map(({ url }) => url),
-  )
   const drop = async () => {
-    // The sessions of PL/Proxy at the shards end with those at the database that leads there.
+    // The sessions at the shards end with those at the database that leads there.
     for (const database of databases) await database.drop()
   }
   return { url: leading.url, shards: parts, drop }
@@ -91,8 +96,11 @@ export interface ProxiedBackend extends Backend {
 }
 
 /** PostgreSQL and Redis, with the deals on shards behind PL/Proxy. `lastShardUrl` as of `createProxied`. */
-export async function openProxied(serverUrl: string, lastShardUrl?: string): Promise<ProxiedBackend> {
-  const [backend, proxied] = [await openPostgresAndRedis(serverUrl), await createProxied(serverUrl, lastShardUrl)]
+export const openProxied = async (serverUrl: string, lastShardUrl?: string): Promise<ProxiedBackend> =>
+  openOver(await openPostgresAndRedis(serverUrl), await createProxied(serverUrl, lastShardUrl))
+
+/** The backend with its deals on these shards. */
+export function openOver(backend: Backend, proxied: Proxied): ProxiedBackend {
   const urls = { AUTH_DATABASE_URL: proxied.url, DEAL_DATABASE_URL: proxied.url, DEAL_SHARDS: String(shards) }
   return {
     ...backend,
@@ -104,16 +112,4 @@ export async function openProxied(serverUrl: string, lastShardUrl?: string): Pro
       await backend.close()
     },
   }
-}
-
-const { TEST_DATABASE_URL: testServerUrl, TEST_REDIS_URL: redisUrl } = process.env
-
-/** Runs a suite over every backend, and over two shards where PL/Proxy is installed. */
-export async function describeWithShards(
-  name: string,
-  suite: (openBackend: OpenBackend, shards: number) => void,
-): Promise<void> {
-  describeBackends(name, (openBackend) => suite(openBackend, 1))
-  const isPossible = redisUrl !== undefined && (await hasPlproxy(testServerUrl))
-  describe.skipIf(!isPossible)(`${name} (PL/Proxy)`, () => suite(() => openProxied(testServerUrl ?? ''), shards))
 }
