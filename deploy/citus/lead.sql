@@ -1,7 +1,7 @@
--- Makes the database of DEAL_DATABASE_URL lead to shards by Citus (docs/sharding.md#citus). It and the shards, which are
--- the databases of the same name on the workers, have the migrations of the deal server, and the extension citus that
--- was created after them. A superuser runs this, with the address of the coordinator, and those of the workers in the
--- order of their shards:
+-- Makes the database of DEAL_DATABASE_URL lead to shards by Citus (docs/sharding.md#citus). The shards are databases of
+-- the same name on the workers. All have the migrations of the deal server, and the extension citus that was created
+-- after them. A superuser runs this, with the address of the coordinator, and those of the workers in the order of
+-- their shards:
 --   psql -v coordinator=10.0.0.1:5432 -v workers=10.0.0.10:5432,10.0.0.11:5432 -v ON_ERROR_STOP=1 \
 --     -f deploy/citus/lead.sql postgres://postgres@10.0.0.1/deals
 set citus.enable_ddl_propagation = on;
@@ -16,7 +16,8 @@ select citus_add_node(host, port) from worker order by shard;
 create table if not exists deals.shard_numbers (shard int primary key);
 select set_config('citus.shard_count', min(parts)::text, false) from (
     select 2 ^ power as parts from generate_series(1, 15) power
-    where (select count(distinct floor((worker_hash(shard)::bigint + 2147483648) / 2 ^ (32 - power))) = count(*) from worker)
+    where (select count(*) from worker) =
+      (select count(distinct floor((worker_hash(shard)::bigint + 2147483648) / 2 ^ (32 - power))) from worker)
   ) enough;
 select create_distributed_table('deals.shard_numbers', 'shard', colocate_with := 'none')
 where not exists (select from pg_dist_partition where logicalrelid = 'deals.shard_numbers'::regclass);
