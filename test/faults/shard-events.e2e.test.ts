@@ -72,7 +72,8 @@ describe.skipIf(!isPossible)('the events of two shards', () => {
 
   it('go on at another server when one is killed: none is missed, none comes twice', async () => {
     const port = await freePort()
-    const environment = { ...stack.environment, DEAL_PORT: String(port), LOG_FORMAT: 'json' }
+    // Its workers read by their primary process.
+    const environment = { ...stack.environment, DEAL_PORT: String(port), WORKERS: '2', LOG_FORMAT: 'json' }
     const child = startChild('deal-server/main.ts', { environment })
     await answering(`${testServer(port).url}/readyz`, child)
     const client = await follow(undefined, { port })
