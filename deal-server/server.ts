@@ -41,11 +41,10 @@ import { createExecuteCommand } from './commands/execute.ts'
 import { createFindAssignableUsers, createFindUserId } from './commands/find-assignable-users.ts'
 import type { DealConfig } from './config.ts'
 import { countCommands, countDeliveries, countReads, observeDealServer } from './deal-metrics.ts'
-import type { EventLog } from './events/event-log.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
-import { representEvent } from './http/representations/represent-event.ts'
+import { representEventAt } from './http/representations/represent-event.ts'
 import { resourceMetadataRoute } from './http/resource-metadata.ts'
 import {
   acquireByPrimary,
@@ -59,11 +58,8 @@ import {
 import type { DealReader } from './queries/ports.ts'
 import { createDealAuthentication } from './schemes.ts'
 import { openShards, type Shards } from './shards.ts'
-import { createEventLog } from './store/event-log.ts'
 import { createFreshReads, type FreshReadsPorts } from './store/fresh-reads.ts'
 import { dealSearchIndex } from './store/search-index.ts'
-import { createWebhookWork } from './store/webhook-work.ts'
-import { createWebhookStore } from './store/webhooks.ts'
 import { traceCommands, traceRepository, traceRoutes } from './traced-parts.ts'
 import { commands } from './use-cases/index.ts'
 import { restoreDeal } from './use-cases/restore-deal.ts'
@@ -116,10 +112,9 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     serviceSecrets,
     observe: observeAuthentications(metrics, 'deal'),
   })
-  const eventLog = createEventLog(database)
-  const webhooks = openWebhooks(config, resources, { ...followed, eventLog, metrics, serviceSecrets })
   const shards = openShards(database, config.shards)
-  const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks, shards })
+  const webhooks = openWebhooks(config, resources, { ...followed, shards, metrics, serviceSecrets })
+  const { events, wakeUps } = createLiveEvents(config, resources, { feed, webhooks, shards })
   const jobs = shards.housekeepingJobs
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs })
   const heard = config.hasFeed ? feed : undefined
@@ -128,7 +123,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   observeDealServer(metrics, { keys, feed: heard, events, webhooks })
   const repository = traceRepository(
     step,
-    shards.openStore(() => wakeUps.send()),
+    shards.openStore((shard) => wakeUps.send(shard)),
   )
   const findAssignableUsers = createFindAssignableUsers(principals)
   const { defaultCurrency } = config
@@ -144,7 +139,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     executeCommand,
     ...{ reader: repository, beginReads: openReplicaReads(resources, repository, countReads(metrics)) },
     events,
-    webhooks: shards.limitWebhooks(webhooks.management),
+    webhooks: webhooks.management,
     noteWebhookChange: changeReports.note,
     cursors: createCursors(serviceSecrets.map(cursorKeyOf)),
     findUserId: createFindUserId(principals),
@@ -154,7 +149,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     log,
   })
   const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
-  serveWorkers(machine, { wakeUps, webhooks, events, eventLog })
+  serveWorkers(machine, { wakeUps, webhooks, events, eventLogs: shards.logs })
   const background = { wakeUps, housekeeping, searchIndex, webhooks, isOfMachine: machine.worker === undefined }
   const parts = { ...followed, ...background, refusalReports, changeReports }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
@@ -235,14 +230,14 @@ async function stopParts({
 function createLiveEvents(
   { eventStreams }: Pick<DealConfig, 'eventStreams'>,
   { cache, clock, ids, log: logger, eventStreams: others, machine }: DealResources,
-  { feed, eventLog, webhooks, shards }: LiveEventsParts,
+  { feed, webhooks, shards: { logs, logOf } }: LiveEventsParts,
 ) {
   const acquire = machine?.worker && acquireByPrimary(machine.worker)
-  const live = machine?.worker && readByPrimary(machine.worker)
-  const ports = { log: eventLog, represent: representEvent, clock, logger, acquire, live }
-  const events = shards.limitStreams(createEventStreams(ports, { ...eventStreams, ...others }))
-  const onWakeUp = () => {
-    events.wakeUp()
+  const live = machine?.worker && readByPrimary(machine.worker, logs.length)
+  const ports = { logs, logOf, represent: representEventAt, clock, logger, acquire, live }
+  const events = createEventStreams(ports, { ...eventStreams, ...others })
+  const onWakeUp = (written?: readonly number[]) => {
+    events.wakeUp(written)
     webhooks.wakeUp()
   }
   const sent = machine?.worker ? wakeUpsByPrimary(cache, machine.worker) : cache
@@ -252,24 +247,23 @@ function createLiveEvents(
 
 interface LiveEventsParts {
   readonly feed: Pick<PrincipalFeed, 'instanceId'>
-  readonly eventLog: EventLog
   readonly webhooks: Pick<Webhooks, 'wakeUp'>
-  readonly shards: Shards
+  readonly shards: Pick<Shards, 'logs' | 'logOf'>
 }
 
 /** What webhooks use of the other parts. */
 interface WebhookParts {
   readonly authClient: Pick<AuthClient, 'ask'>
   readonly principals: Principals
-  readonly eventLog: EventLog
+  readonly shards: Pick<Shards, 'logs' | 'logOf' | 'webhookStore' | 'webhookWork'>
   readonly metrics: Metrics
   readonly serviceSecrets: readonly string[]
 }
 
 function openWebhooks(
   config: Pick<DealConfig, 'webhooks'>,
-  { database, clock, ids, log: logger, webhooks: tuning, tracing, machine }: DealResources,
-  { authClient, principals, eventLog, metrics, serviceSecrets }: WebhookParts,
+  { clock, ids, log: logger, webhooks: tuning, tracing, machine }: DealResources,
+  { authClient, principals, shards, metrics, serviceSecrets }: WebhookParts,
 ): Webhooks {
   const report = async (pauses: readonly UnreportedPause[]) => {
     const body = { pauses: pauses.map(({ id, reason }) => ({ id, reason })) }
@@ -277,8 +271,9 @@ function openWebhooks(
   }
   return createWebhooks(
     {
-      ...{ store: createWebhookStore(database), work: createWebhookWork(database), log: eventLog, principals, report },
-      ...{ restoring: restoreDeal.right, represent: representEvent, serviceSecrets, clock, ids, logger },
+      ...{ store: shards.webhookStore, work: shards.webhookWork, logs: shards.logs, logOf: shards.logOf },
+      ...{ principals, report, restoring: restoreDeal.right, represent: representEventAt, serviceSecrets },
+      ...{ clock, ids, logger },
       tracePost: tracing && ((post) => tracing.post(post)),
       ...(machine?.worker && { onChange: webhookChanged(machine.worker) }),
       ...{ userAgent: `Keyhold/${projectVersion()}`, onAttempt: countDeliveries(metrics) },

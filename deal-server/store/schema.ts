@@ -297,6 +297,8 @@ export const webhooks = dealsSchema.table(
     revision: integer('revision').notNull(),
     /** Every event up to this one was delivered, left out, or belongs to a row of `webhook_blocked`. */
     position: bigint('position', { mode: 'number' }).notNull(),
+    /** The same with several shards: an array of `{slice, turn, position, mark}`, one for each. Else null. */
+    places: jsonb('places'),
     /** Failed attempts since the last success. */
     failures: integer('failures').notNull(),
     lastSuccessAt: time('last_success_at'),

@@ -3,7 +3,8 @@
  * Rules: docs/webhooks.md.
  */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
-import type { LoggedEvent, Place, TimelineId } from '../events/event-log.ts'
+import type { LoggedEvent, MarkedPlace, Place, TimelineId } from '../events/event-log.ts'
+import type { FeedPlaces } from './merged-reads.ts'
 
 /** Why a webhook is paused. */
 export type PauseReason =
@@ -56,7 +57,10 @@ export interface Webhook extends WebhookSettings, SealedSecrets {
   readonly responsible: Responsible
   /** Grows with every change by a client. */
   readonly revision: number
+  /** With one log: every event up to this one was delivered, left out, or waits in a blocked deal. */
   readonly position: number
+  /** With several logs, the same as a place in each; else null. */
+  readonly places: readonly MarkedPlace[] | null
   readonly health: WebhookHealth
 }
 
@@ -113,8 +117,8 @@ export interface NewWebhook extends WebhookSettings {
   readonly responsible: Responsible
   /** RFC 3339. */
   readonly at: string
-  /** It begins after the event at this position; 0: at the beginning. */
-  readonly position: number
+  /** It begins after these places, one for each log. With one log, only the position of the place counts. */
+  readonly places: readonly MarkedPlace[]
 }
 
 /** A change by a client. Members that are left out stay. */
@@ -137,8 +141,8 @@ export interface WebhookStore {
   remove(id: string): Promise<boolean>
   /** Replaces the secrets. */
   replaceSecrets(id: string, secrets: SealedSecrets, at: string): Promise<WebhookView | undefined>
-  /** Goes back to this position; never forward. */
-  rewind(id: string, position: number, at: string): Promise<WebhookView | undefined>
+  /** Goes back to these places, one for each log; never forward. */
+  rewind(id: string, places: readonly MarkedPlace[], at: string): Promise<WebhookView | undefined>
   /** The last attempts, newest first. */
   attempts(id: string, page: PageRequest): Promise<Page<StoredAttempt>>
   noteAttempt(id: string, attempt: Attempt): Promise<void>
@@ -163,7 +167,9 @@ export interface BlockedDeal {
 /** A webhook whose events this server sends. */
 export interface LoadedWebhook {
   readonly webhook: Webhook
-  readonly place: Place
+  /** One for each log; undefined where the log is away. */
+  readonly places: FeedPlaces
+  /** The timeline of the database that has the webhooks. */
   readonly timeline: TimelineId
   readonly blocked: readonly BlockedDeal[]
 }
@@ -192,9 +198,10 @@ export interface Progress {
   readonly owner: string
   readonly revision: number
   readonly leaseMs: number
-  /** The timeline that the position is of. Another one has taken over: then nothing is stored. */
+  /** The timeline of the database that has the webhooks. Another one has taken over: then nothing is stored. */
   readonly timeline: TimelineId
-  readonly position: number
+  /** One for each log. With one log, only the position of the place counts. */
+  readonly places: readonly MarkedPlace[]
   readonly health: WebhookHealth
   readonly pausedReason: PauseReason | null
   /** RFC 3339; null while active. */
@@ -211,7 +218,7 @@ export interface WaitingEvents {
   readonly dealId: string
   /** From this one on. */
   readonly sequence: number
-  /** Up to this place in the log. */
+  /** Up to this place in the log of the deal. */
   readonly upTo: Place
   readonly limit: number
   /** Marks events of deleted deals as hidden. */

@@ -1,17 +1,17 @@
-/** A deal server whose deals are on two shards behind PL/Proxy (docs/sharding.md). */
+/** A deal server whose deals are on two shards (docs/sharding.md). */
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { positionText } from '../../deal-server/events/feed-position.ts'
 import { shardOfDeal } from '../../deal-server/store/shards/shard-of.ts'
+import { openEvents } from '../support/clients/event-client.ts'
 import { expectProblem } from '../support/clients/http-client.ts'
 import { styleClients } from '../support/clients/style-clients.ts'
 import { itemsOf, walk } from '../support/clients/walk.ts'
-import { hasPlproxy, openProxied, shards } from '../support/stores/plproxy.ts'
+import { shards } from '../support/stores/plproxy.ts'
+import { describeShards } from '../support/stores/shards.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 import { freeTask } from '../support/worlds/transition-table.ts'
 import { makeTwin, type SendRequest, sendAs } from '../support/worlds/twins.ts'
-
-const { TEST_DATABASE_URL: serverUrl, TEST_REDIS_URL: redisUrl } = process.env
-const isPossible = redisUrl !== undefined && (await hasPlproxy(serverUrl))
 
 /** What each style can be asked, if it has it. */
 const useCases: readonly (readonly [useCase: string, params: Readonly<Record<string, unknown>>])[] = [
@@ -20,13 +20,13 @@ const useCases: readonly (readonly [useCase: string, params: Readonly<Record<str
   ['CompleteTask', { taskId: freeTask, result: 'called' }],
 ]
 
-describe.skipIf(!isPossible)('a deal server with two shards', () => {
+describeShards('a deal server with two shards', (openBackend) => {
   let stack: Stack
   let alice: string
   let send: SendRequest
 
   beforeAll(async () => {
-    stack = await openStack(() => openProxied(serverUrl ?? ''))
+    stack = await openStack(openBackend)
     alice = (await stack.logIn('alice')).access
     send = sendAs(stack.deal, alice)
   })
@@ -103,13 +103,23 @@ describe.skipIf(!isPossible)('a deal server with two shards', () => {
     for (const { dealId } of twins) expect(ids).toContain(dealId)
   })
 
-  it('has neither live events nor webhooks, and says so', async () => {
-    expectProblem(await get('/rest/v1/events'), 404, 'not-found')
-    const admin = (await stack.logIn('admin')).access
-    const json = { url: 'https://receiver.example/' }
-    const refused = await stack.deal.send('/rest/v1/webhooks', { token: admin, json })
-    expectProblem(refused, 404, 'not-found')
-    expect(refused.body.detail).toBe('The deals of this server are on several shards: it has no webhooks.')
+  it('takes a position in the history of a deal for a stream of this deal alone', async () => {
+    const created = await send({ path: '/rest/v1/deals', sent: { json: { name: 'followed', price: 1 } } })
+    const deal = String(created.body.id)
+    await send({ path: `/rest/v1/deals/${deal}/rename`, sent: { method: 'PUT', json: { newName: 'other' } } })
+    const [first, second] = itemsOf(await get(`/rest/v1/deals/${deal}/history`))
+    const position = String(first?.position)
+    const client = await openEvents(stack.deal, { token: alice, query: `?deal=${deal}&after=${position}` })
+    await client.until(({ events }) => events.length === 1)
+    expect(client.events).toMatchObject([{ id: second?.position, data: second }])
+    client.close()
+    const refused = await get(`/rest/v1/events?after=${position}`)
+    expectProblem(refused, 400, 'invalid-parameter')
+    expect(refused.body.detail).toContain('use it with the deal of the event')
+    const ofFour = positionText(Array(4).fill({ position: 1, mark: 'a'.repeat(12) }))
+    const other = await get(`/rest/v1/events?after=${ofFour}`)
+    expectProblem(other, 400, 'invalid-parameter')
+    expect(other.body.detail).toContain('A position of 4 shards; the server has 2.')
   })
 
   it('names each shard in its readiness', async () => {

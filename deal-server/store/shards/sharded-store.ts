@@ -19,11 +19,15 @@ interface Shard {
 
 const nothing: Loaded = { deal: undefined, command: undefined, purged: false }
 
-/** Makes the store over the databases of the shards, in their order. `onCommit` as of `createDealRepository`. */
-export function createShardedStore(databases: readonly DealDatabase[], onCommit?: () => void): DealStore {
-  const shards = databases.map((database): Shard => {
+/** Makes the store over the databases of the shards, in their order. `onCommit` is called with the shard. */
+export function createShardedStore(
+  databases: readonly DealDatabase[],
+  onCommit: (shard: number) => void = () => undefined,
+): DealStore {
+  const shards = databases.map((database, shard): Shard => {
     const sums = createDealSums(database, sumPermits(), groupsOfShard)
-    return { store: createDealRepository(database, onCommit, sums), reservations: createReservations(database) }
+    const store = createDealRepository(database, () => onCommit(shard), sums)
+    return { store, reservations: createReservations(database) }
   })
   const storeOf = (dealId: string): DealStore => required(shards[shardOfDeal(dealId, shards.length)]).store
   const reservationsOf = ({ principalId }: CommandKey): Reservations =>

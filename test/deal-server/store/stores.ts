@@ -6,8 +6,9 @@ import { createShardedStore } from '../../../deal-server/store/shards/sharded-st
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { describeBackends, type OpenBackend } from '../../support/stores/backends.ts'
+import { citusUrl, createCitus } from '../../support/stores/citus.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
-import { createProxied, hasPlproxy } from '../../support/stores/plproxy.ts'
+import { createProxied, hasPlproxy, type Proxied } from '../../support/stores/plproxy.ts'
 
 /** A store, and the databases where its deals are: to look into. */
 export interface OpenedStore {
@@ -36,9 +37,9 @@ async function openOver(openBackend: OpenBackend, shards: number): Promise<Opene
   }
 }
 
-/** Two shards behind PL/Proxy. */
-async function openBehindProxy(serverUrl: string): Promise<OpenedStore> {
-  const proxied = await createProxied(serverUrl)
+/** Two shards behind PL/Proxy, or behind a coordinator of Citus. */
+async function openBehind(create: () => Promise<Proxied>): Promise<OpenedStore> {
+  const proxied = await create()
   const leading = openPostgres(proxied.url)
   const databases = proxied.shards.map(({ url }) => openPostgres(url))
   return {
@@ -60,5 +61,6 @@ export function describeStores(name: string, suite: (open: OpenStore) => void): 
     describe('one database', () => suite(() => openOver(openBackend, 1)))
     describe('two shards', () => suite(() => openOver(openBackend, 2)))
   })
-  describe.skipIf(!isProxied)(`${name} (PL/Proxy)`, () => suite(() => openBehindProxy(serverUrl)))
+  describe.skipIf(!isProxied)(`${name} (PL/Proxy)`, () => suite(() => openBehind(() => createProxied(serverUrl))))
+  describe.skipIf(!citusUrl)(`${name} (Citus)`, () => suite(() => openBehind(() => createCitus(citusUrl ?? ''))))
 }

@@ -29,7 +29,7 @@ export async function hasPlproxy(serverUrl: string | undefined): Promise<boolean
 }
 
 /** Runs statements on a connection of its own. */
-async function runSql(url: string, text: string): Promise<readonly object[]> {
+export async function runSql(url: string, text: string): Promise<readonly object[]> {
   const plain = new URL(url)
   plain.searchParams.delete('pgbouncer')
   const client = postgres(plain.href, { max: 1, onnotice: () => {} })
@@ -60,9 +60,20 @@ export async function leadToShards(url: string, shardUrls: readonly string[]): P
   )
 }
 
-/** Creates the databases on the server of `serverUrl`. */
-export async function createProxied(serverUrl: string): Promise<Proxied> {
-  const databases = await Promise.all(Array.from({ length: shards + 1 }, () => createScratchDatabase(serverUrl)))
+/** Creates the databases on the server of `serverUrl`; the last shard on that of `lastShardUrl`. */
+export async function createProxied(serverUrl: string, lastShardUrl = serverUrl): Promise<Proxied> {
+  const places = [...Array<string>(shards).fill(serverUrl), lastShardUrl]
+  const databases = await Promise.all(places.map(createScratchDatabase))
+  const proxied = await prepareShards(databases)
+  await leadToShards(
+    proxied.url,
+    proxied.shards.map(({ url }) => url),
+  )
+  return proxied
+}
+
+/** Migrates databases: one that leads to the others, which become shards. */
+export async function prepareShards(databases: readonly ScratchDatabase[]): Promise<Proxied> {
   const [leading, ...parts] = databases
   if (!leading) throw new TypeError('there is a first database')
   for (const [index, { url }] of databases.entries()) {
@@ -71,12 +82,8 @@ export async function createProxied(serverUrl: string): Promise<Proxied> {
     if (index > 0) await becomeShard(database, { shard: index - 1, shards })
     await database.close()
   }
-  await leadToShards(
-    leading.url,
-    parts.map(({ url }) => url),
-  )
   const drop = async () => {
-    // The sessions of PL/Proxy at the shards end with those at the database that leads there.
+    // The sessions at the shards end with those at the database that leads there.
     for (const database of databases) await database.drop()
   }
   return { url: leading.url, shards: parts, drop }
@@ -88,9 +95,12 @@ export interface ProxiedBackend extends Backend {
   readonly shardUrls: readonly string[]
 }
 
-/** PostgreSQL and Redis, with the deals on shards behind PL/Proxy. */
-export async function openProxied(serverUrl: string): Promise<ProxiedBackend> {
-  const [backend, proxied] = [await openPostgresAndRedis(serverUrl), await createProxied(serverUrl)]
+/** PostgreSQL and Redis, with the deals on shards behind PL/Proxy. `lastShardUrl` as of `createProxied`. */
+export const openProxied = async (serverUrl: string, lastShardUrl?: string): Promise<ProxiedBackend> =>
+  openOver(await openPostgresAndRedis(serverUrl), await createProxied(serverUrl, lastShardUrl))
+
+/** The backend with its deals on these shards. */
+export function openOver(backend: Backend, proxied: Proxied): ProxiedBackend {
   const urls = { AUTH_DATABASE_URL: proxied.url, DEAL_DATABASE_URL: proxied.url, DEAL_SHARDS: String(shards) }
   return {
     ...backend,
