@@ -1,13 +1,15 @@
 /** Removes entries that are in the archive from the database, in batches. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { and, eq, sql } from 'drizzle-orm'
-import type { Database } from '../../shared/platform/database/database.ts'
+import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
-import { auditArchive } from '../store/audit-tables.ts'
+import { auditArchive, auditWriters } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import { type ArchiveHead, readArchiveHead, sealHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
+import { type JournalPart, type JournalPlace, placesBehind } from './journal-places.ts'
 import type { MonthFacts } from './month-file.ts'
+import { journalPartSql } from './read-entries.ts'
 
 /** The systems that the removal uses. */
 export interface RemovalPorts {
@@ -38,7 +40,8 @@ export async function removeArchived(ports: RemovalPorts, months: readonly Month
       signal.throwIfAborted()
       const count = Math.min(head.count + batchSize, last)
       const digest = count === last ? mac : await macOf(database, count)
-      const next: ArchiveHead = { count, digest, month }
+      const parts = await partsWithin(database, head.count + 1, count)
+      const next: ArchiveHead = { count, digest, month, writers: placesBehind(head.writers, parts) }
       await removeBatch(database, { from: head, to: next, key: secretsKeys[0] })
       head = next
       onProgress?.(head.count - start, total)
@@ -57,6 +60,20 @@ async function macOf(database: Pick<Database, 'query'>, seq: number): Promise<st
   throw new OperationError(`Entry ${seq} is no longer there. Nothing more was removed.`)
 }
 
+/** The parts of journals that end with these entries, in order. */
+async function partsWithin(
+  database: Pick<Database, 'query'>,
+  first: number,
+  last: number,
+): Promise<readonly JournalPart[]> {
+  const rows = await database.query<{ part: JournalPart }>(
+    `select ${journalPartSql} as part from auth.audit_entries
+      where seq between $1::text::bigint and $2::text::bigint and writer is not null order by seq`,
+    [String(first), String(last)],
+  )
+  return rows.map(({ part }) => part)
+}
+
 interface Batch {
   readonly from: AuditHead
   readonly to: ArchiveHead
@@ -64,7 +81,7 @@ interface Batch {
 }
 
 function removeBatch(database: Pick<Database, 'transaction'>, { from, to, key }: Batch): Promise<void> {
-  const { count, digest, month, keyId, seal } = sealHead(key, to)
+  const { count, digest, month, writers, keyId, seal } = sealHead(key, to)
   return database.transaction(async (transaction) => {
     const moved = await transaction
       .update(auditArchive)
@@ -72,6 +89,7 @@ function removeBatch(database: Pick<Database, 'transaction'>, { from, to, key }:
       .where(and(eq(auditArchive.count, from.count), eq(auditArchive.mac, from.digest)))
       .returning({ count: auditArchive.count })
     if (moved.length === 0) throw new OperationError('Somebody else archives, too. Nothing more was removed here.')
+    await storeWriters(transaction, writers)
     // What is logged only once must be known for ever (`recordOnce`).
     await transaction.execute(sql`with gone as (
         delete from auth.audit_entries where seq <= ${String(count)}::text::bigint returning action, target)
@@ -79,4 +97,17 @@ function removeBatch(database: Pick<Database, 'transaction'>, { from, to, key }:
         select distinct action, target from gone where action like 'key.%' and target is not null
       on conflict do nothing`)
   })
+}
+
+/** Writers that are known already stay as they are, or go on. */
+async function storeWriters(transaction: Drizzle, writers: readonly JournalPlace[]): Promise<void> {
+  if (writers.length === 0) return
+  await transaction
+    .insert(auditWriters)
+    .values([...writers])
+    .onConflictDoUpdate({
+      target: auditWriters.writer,
+      set: { number: sql`excluded.number`, mac: sql`excluded.mac` },
+      setWhere: sql`excluded.number > ${auditWriters.number}`,
+    })
 }
