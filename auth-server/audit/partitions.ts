@@ -42,8 +42,11 @@ export async function readPartitions(database: Pick<Database, 'query'>): Promise
   return rows.map(({ partition }) => partition)
 }
 
-/** A partition with more entries ends before its month does: to end one, it is read while writers wait. */
-const mostEntries = 2_000_000
+/** A partition with more entries ends before its month does. */
+const mostEntries = 5_000_000
+
+/** To end a partition, PostgreSQL reads it while writers wait. So it does not end while that would take longer. */
+const longestReadMs = 2_000
 
 const attempts = 20
 const pauseMs = 500
@@ -73,15 +76,27 @@ export async function retryWhileHeld<Result>(work: () => Promise<Result>, signal
 export const cutAuditLog: Chore = {
   name: 'partitions of the audit log',
   run: async (drizzle, now) => {
-    const due = sql<boolean>`coalesce((select min(to_char(e.at at time zone 'UTC', 'YYYY-MM')) < ${monthOf(now)}::text
-        from auth.audit_entries e where e.seq = p.first), false)
-      or (select count from auth.audit_head) - p.first >= ${mostEntries}::bigint`
-    const [last] = await drizzle
-      .select({ isDue: sql<boolean>`${due}` })
-      .from(sql`auth.audit_partitions() p`)
-      .where(sql`p.behind is null`)
-    if (last?.isDue) await retryWhileHeld(() => drizzle.execute(sql`select auth.cut_audit_entries()`))
+    const due = await findDue(drizzle, now)
+    if (due === undefined) return
+    // It also brings the partition into memory.
+    const start = performance.now()
+    await drizzle.execute(sql`select count(*) from auth.${sql.identifier(due)}`)
+    const tookMs = Math.round(performance.now() - start)
+    if (tookMs > longestReadMs) throw new Error(`auth.${due} does not end: it takes ${tookMs} ms to read`)
+    await retryWhileHeld(() => drizzle.execute(sql`select auth.cut_audit_entries()`))
   },
+}
+
+/** The name of the last partition, if it should end. */
+async function findDue(drizzle: Drizzle, now: Date): Promise<string | undefined> {
+  const isOver = sql`(select to_char(e.at at time zone 'UTC', 'YYYY-MM') < ${monthOf(now)}::text
+    from auth.audit_entries e where e.seq >= p.first order by e.seq limit 1)`
+  const isLarge = sql`(select count from auth.audit_head) - p.first >= ${mostEntries}::bigint`
+  const [last] = await drizzle
+    .select({ name: sql<string>`p.name` })
+    .from(sql`auth.audit_partitions() p`)
+    .where(sql`p.behind is null and (${isOver} or ${isLarge})`)
+  return last?.name
 }
 
 /**
