@@ -22,7 +22,7 @@ export interface Chore {
   /** In the log. */
   readonly name: string
   /** Each statement is a transaction of its own, without time limits. */
-  run(drizzle: Drizzle, now: Date): Promise<void>
+  run(drizzle: Drizzle, clock: Clock): Promise<void>
 }
 
 /** The database, the clock, the log, the jobs and the chores of a housekeeping. */
@@ -118,7 +118,7 @@ class Runner implements Housekeeping {
         for (const job of jobs) await this.#do(job, drizzle)
         for (const chore of chores) {
           if (this.#stopping) return
-          await this.#guard(chore.name, () => chore.run(drizzle, new Date(clock.now())))
+          await this.#guard(chore.name, () => chore.run(drizzle, clock))
         }
       })
     } catch (err) {
