@@ -23,7 +23,7 @@ import { refreshTokens } from './refresh.ts'
 import { measureStarts } from './start.ts'
 import { compareNamedStyles, compareStyles } from './styles.ts'
 import { holdWithTraces, readWithTraces } from './traces/traces.ts'
-import { holdWithWorkers, issueWithWorkers, readWithWorkers } from './workers.ts'
+import { holdWithWorkers, issueWithWorkers, readWithWorkers, renderWithWorkers } from './workers.ts'
 
 /** All measurements by name, in the order of a full run. */
 export const measurements: Measurements = {
@@ -36,6 +36,7 @@ export const measurements: Measurements = {
   'traces-hold': compared('HoldDeal and UnholdDeal with traces (no traces)', holdWithTraces),
   workers: compared('GET of one deal with two workers (one process)', readWithWorkers),
   'workers-hold': compared('HoldDeal and UnholdDeal with two workers (one process)', holdWithWorkers),
+  'workers-pages': compared('a page of the console with two workers (one process)', renderWithWorkers),
   'workers-token': compared('POST /oauth/token with two workers (one process)', issueWithWorkers),
   refresh: compared('POST /refresh (one RS256 signature)', refreshTokens),
   'client-credentials': compared('POST /oauth/token (one RS256 signature)', issueToClients),

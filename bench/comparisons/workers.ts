@@ -1,8 +1,9 @@
 import type { Comparison, Subject } from '../runner/compare.ts'
 import { numbersOf } from '../servers/bare-reads.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
+import { sessionFields } from '../servers/credentials.ts'
 import type { Running } from '../servers/processes.ts'
-import { holdAndUnhold, readDeal } from '../servers/requests.ts'
+import { dealId, holdAndUnhold, readDeal, request } from '../servers/requests.ts'
 import { tokenRequestsOf } from './client-credentials.ts'
 
 /** Compares GET of a deal at a server of two workers with the same server of one process. */
@@ -19,6 +20,17 @@ export async function holdWithWorkers(bench: Bench): Promise<Comparison> {
     const requestsOf = (client: number) => holdAndUnhold(first + client, bench.keyhold.accessToken, { named: false })
     return overHttp(bench, { name, server, requestsOf })
   })
+}
+
+/** The same for a page of the console: the server renders it, and PostgreSQL and the load have little to do. */
+export async function renderWithWorkers(bench: Bench): Promise<Comparison> {
+  const { authOrigin, user } = bench.keyhold
+  const headers = { ...(await sessionFields(authOrigin, user)), Accept: 'text/html' }
+  const numberOf = numbersOf(bench)
+  const requestsOf = (client: number) => [
+    request(`GET /console/deals/${dealId(numberOf(client))}`, { token: undefined, headers }),
+  ]
+  return compareDealServers(bench, 'Page of one deal', (name, server) => overHttp(bench, { name, server, requestsOf }))
 }
 
 /** The same for access tokens by `client_credentials` at the auth server: its signatures use most of the CPU time. */

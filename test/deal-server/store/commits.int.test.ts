@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { getTableColumns, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
+import { createDealRepository, type DealDatabase, type DealStore } from '../../../deal-server/store/deals.ts'
 import { deals, events, tasks } from '../../../deal-server/store/schema.ts'
 import { type Database, DatabaseError } from '../../../shared/platform/database/database.ts'
+import { campaign } from '../../support/campaign.ts'
 import { type Backend, describeBackends } from '../../support/stores/backends.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { commitOf, newDeal } from './commits.ts'
+
+const rounds = campaign({ short: 20, long: 1000 })
 
 /** Gives every unique constraint the name that it could have in a partition or shard. */
 async function renameConstraints({ drizzle }: Database): Promise<void> {
@@ -16,6 +19,12 @@ async function renameConstraints({ drizzle }: Database): Promise<void> {
     await drizzle.execute(sql.raw(`alter table deals.${table} rename constraint ${name} to ${name}_102024`))
   }
 }
+
+const shuffled = <Item>(items: readonly Item[]): Item[] =>
+  items
+    .map((item) => ({ item, at: Math.random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item)
 
 /** The names in a list of columns, without those of their table. */
 const namesIn = (list = '') => Array.from(list.matchAll(/(?:\w\.)?(\w+)/g), ([, name]) => name)
@@ -79,6 +88,38 @@ describeBackends('commits, whatever constraints are called', (openBackend) => {
     const many = Array.from({ length: 8 }, () => newDeal())
     const results = await Promise.all(many.map((deal) => store.commit(commitOf(deal, { key }))))
     expect(results.sort()).toEqual([...Array(7).fill('command-taken'), 'committed'])
+  })
+
+  it('of two servers over the same deals never wait for each other: each change is written once', async () => {
+    const errors: string[] = []
+    const another = backend.openDatabase()
+    const stores = [database, another].map((each) =>
+      createDealRepository({
+        query: each.query,
+        write: (...args) =>
+          each.write(...args).catch((error: unknown) => {
+            errors.push(String(error))
+            throw error
+          }),
+      } as DealDatabase),
+    )
+    let deals = Array.from({ length: 40 }, () => newDeal())
+    await Promise.all(deals.map((deal) => store.commit(commitOf(deal))))
+    for (let round = 2; round <= rounds; round += 1) {
+      const next = deals.map((before) => ({ ...before, version: round, sequence: round }))
+      const results = await Promise.all(
+        stores.map(async (each) => {
+          const order = shuffled(deals.map((before, at) => [before, next[at] as typeof before] as const))
+          const pairs = order.map(async ([before, deal]) => [deal.id, await each.commit(commitOf(deal, { before }))])
+          return new Map((await Promise.all(pairs)) as [string, string][])
+        }),
+      )
+      const outcomes = deals.map(({ id }) => results.map((of) => of.get(id)).sort())
+      expect(outcomes).toEqual(deals.map(() => ['committed', 'version-lost']))
+      deals = next
+    }
+    expect(errors).toEqual([])
+    await another.close()
   })
 
   it('a duplicate that no row explains stays an error', async () => {
