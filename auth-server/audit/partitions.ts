@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { type Database, DatabaseError, type Drizzle } from '../../shared/platform/database/database.ts'
 import type { Chore } from '../../shared/platform/database/housekeeping.ts'
+import { OperationError } from '../../shared/platform/terminal/report.ts'
 import { monthOf } from './archive-head.ts'
 
 /** A partition. */
@@ -51,19 +52,23 @@ const longestReadMs = 2_000
 const attempts = 20
 const pauseMs = 500
 
+const inUse =
+  'Others use the audit log all the time, such as a dump or an export. Nothing more was done: repeat it later.'
+
 /** SQLSTATE `lock_not_available`. */
 const isHeld = (error: unknown): boolean => error instanceof DatabaseError && error.sqlState === '55P03'
 
 /**
  * Runs work on tables, and repeats it some times when it gave up because others use them: in the pauses, those who wait
- * behind it have their turn.
+ * behind it have their turn. @throws OperationError when they still use them after twelve seconds
  */
 export async function retryWhileHeld<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
-      if (!isHeld(error) || attempt === attempts) throw error
+      if (!isHeld(error)) throw error
+      if (attempt === attempts) throw new OperationError(inUse)
       await pause(pauseMs, undefined, signal && { signal })
     }
   }

@@ -86,6 +86,22 @@ describeOnDatabases('the partitions of the audit log', (open) => {
     expect(items.map(({ seq }) => seq)).toEqual([7, 5, 1])
   })
 
+  it('end when they have many entries, and not while they take long to read', async () => {
+    await write(1)
+    await opened.database.write('update auth.audit_head set count = 5000000')
+    await keepHouse()
+    expect(await bounds()).toEqual(['2025-11 1 null'])
+    await opened.database.write('update auth.audit_head set count = 5000001')
+    let time = 0
+    const slow = { ...clock, monotonic: () => (time += 3_000) }
+    await expect(cutAuditLog.run(opened.database.drizzle, slow)).rejects.toThrow(
+      'auth.audit_entries_from_1 does not end: it takes 3000 ms to read',
+    )
+    expect(await bounds()).toEqual(['2025-11 1 null'])
+    await keepHouse()
+    expect(await bounds()).toEqual(['2025-11 1 5000002', 'null 5000002 null'])
+  })
+
   it('lose no entry that servers write while one ends', async () => {
     await write(1)
     const logs = [createLog(), createLog(), createLog()]
