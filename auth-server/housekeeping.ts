@@ -7,11 +7,12 @@ import {
   createUsedSignatureExpiry,
 } from '../shared/protocol/authentication/credential-expiry.ts'
 import { createApiKeyExpiry } from './api-keys/key-use.ts'
+import { cutAuditLog } from './audit/partitions.ts'
 import { createLoginExpiry, createPasswordResetExpiry, createSessionExpiry } from './logins/housekeeping.ts'
 import { createRevokedTokenExpiry } from './oauth/revoke-token.ts'
 import { digestCounts, usedSignatures } from './store/schema.ts'
 
-/** Creates the jobs that delete expired rows of the auth server. */
+/** Creates the jobs that delete expired rows of the auth server, and the chore that ends months of the audit log. */
 export const createAuthHousekeeping = (ports: {
   readonly database: Database
   readonly clock: Clock
@@ -29,4 +30,5 @@ export const createAuthHousekeeping = (ports: {
       createUsedSignatureExpiry(usedSignatures),
       createDigestCountExpiry(digestCounts),
     ],
+    chores: [cutAuditLog],
   })

@@ -5,7 +5,7 @@ import type { Log } from '../../shared/platform/log/log.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditHead } from './audit.ts'
 import { appendAfter, createLink, headOf, insertLinked, lockHead, readHead } from './chain-end.ts'
-import { chainJournal, createJournal, hasJournal, type Pending } from './journal.ts'
+import { type Chainable, chainJournal, createJournal, hasJournal, type Pending } from './journal.ts'
 
 /** The systems that an appender uses. */
 export interface AppenderPorts {
@@ -55,7 +55,7 @@ export function createAppender({ database, clock, log, secretsKeys }: AppenderPo
     return true
   }
   const chainOnce = async (): Promise<boolean> => {
-    const append = async (transaction: Drizzle, entries: readonly Pending[]) =>
+    const append = async (transaction: Drizzle, entries: readonly Chainable[]) =>
       insertLinked(transaction, link(entries, await lockHead(transaction)))
     const chained = await chainJournal(database, { secretsKeys, lockHead, append })
     if (chained.head) left = chained.head

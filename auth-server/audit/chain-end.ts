@@ -3,9 +3,9 @@ import { sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { auditHead } from '../store/audit-tables.ts'
 import type { SecretsKey } from '../store/secrets-keys.ts'
-import type { AuditEntry, AuditHead } from './audit.ts'
-import { macUnder } from './chain.ts'
-import type { Pending } from './journal.ts'
+import type { AuditHead } from './audit.ts'
+import { type CoveredEntry, macUnder } from './chain.ts'
+import type { Chainable } from './journal.ts'
 
 /** Reads the head. @throws Unavailable */
 export async function readHead(database: Pick<Database, 'query'>): Promise<AuditHead> {
@@ -15,14 +15,24 @@ export async function readHead(database: Pick<Database, 'query'>): Promise<Audit
   return row?.head ?? noHead()
 }
 
+const hasHeadSql = `select exists (select from auth.audit_entries where seq = $1::text::bigint and mac = $2::text)
+  or exists (select from auth.audit_archive where count >= $1::text::bigint) as has`
+
+/** True when this was the head of the log once, and when its entry is archived. @throws Unavailable */
+export async function hasHead(database: Pick<Database, 'query'>, { count, digest }: AuditHead): Promise<boolean> {
+  if (count === 0) return true
+  const [row] = await database.query<{ has: boolean }>(hasHeadSql, [String(count), digest])
+  return row?.has === true
+}
+
 /** An entry with its place in the chain. */
-export interface Linked extends AuditEntry {
+export interface Linked extends CoveredEntry {
   readonly keyId: string
   readonly mac: string
 }
 
 /** Makes entries that follow each other of entries behind this head. */
-export type Link = (entries: readonly Pending[], head: AuditHead) => Linked[]
+export type Link = (entries: readonly Chainable[], head: AuditHead) => Linked[]
 
 /** Creates the links under this key. */
 export function createLink(secretsKey: SecretsKey): Link {
@@ -47,12 +57,14 @@ export async function insertLinked(transaction: Drizzle, linked: readonly Linked
 }
 
 const insertSql = `insert into auth.audit_entries
-    (seq, at, actor, action, target, outcome, scheme, address, request_id, count, reason, key_id, mac)
+    (seq, at, actor, action, target, outcome, scheme, address, request_id, count, reason, key_id, mac,
+     writer, writer_first, writer_last, writer_mac)
   select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count,
-    e.reason, e."keyId", e.mac`
+    e.reason, e."keyId", e.mac, (e.journal->>'writer')::uuid, (e.journal->>'first')::bigint,
+    (e.journal->>'last')::bigint, e.journal->>'mac'`
 
 const recordColumns = `as e(seq bigint, at timestamptz, actor text, action text, target text, outcome text,
-    scheme text, address text, "requestId" text, count integer, reason text, "keyId" text, mac text)`
+    scheme text, address text, "requestId" text, count integer, reason text, "keyId" text, mac text, journal json)`
 
 /** Adds the entries and moves the head only if the head is the expected one and no entries wait before them. */
 const appendSql = `with moved as (

@@ -2,9 +2,16 @@ import { createHmac } from 'node:crypto'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry } from './audit.ts'
+import type { JournalPart } from './journal-places.ts'
+
+/** An entry as its MAC covers it. */
+export interface CoveredEntry extends AuditEntry {
+  /** The part of a journal that ends with this entry; most entries have none. */
+  readonly journal?: JournalPart | undefined
+}
 
 /** Computes the MAC of an entry, with one key of SECRETS_KEY. */
-export type Mac = (entry: AuditEntry, macBefore: string) => string
+export type Mac = (entry: CoveredEntry, macBefore: string) => string
 
 /** Creates MACs with a key that is derived from this one only for the audit log. */
 export function macUnder(secretsKey: SecretsKey): Mac {
@@ -19,17 +26,19 @@ export function macUnder(secretsKey: SecretsKey): Mac {
  * The canonical JSON (RFC 8785) of an entry and the MAC before it: members sorted by name. The strings have no lone
  * surrogates and the numbers are integers, so JSON.stringify writes their canonical form (RFC 8785 §3.2.2).
  */
-function canonical(entry: AuditEntry, macBefore: string, keyId: string): string {
+function canonical(entry: CoveredEntry, macBefore: string, keyId: string): string {
   const { action, actor, address, at, outcome, requestId, scheme, seq, target } = entry
-  // Left out when they are 1 and null, because older entries have neither and must keep their MAC.
+  // Left out when they are 1 and null, because older entries have none of them and must keep their MAC.
   const count = entry.count === 1 ? undefined : entry.count
   const reason = entry.reason ?? undefined
+  const journal = entry.journal && canonicalPart(entry.journal)
   return JSON.stringify({
     action,
     actor,
     address,
     at,
     count,
+    journal,
     keyId,
     macBefore,
     outcome,
@@ -40,6 +49,8 @@ function canonical(entry: AuditEntry, macBefore: string, keyId: string): string 
     target,
   })
 }
+
+const canonicalPart = ({ first, last, mac, writer }: JournalPart) => ({ first, last, mac, writer })
 
 interface KeyOfLogPorts {
   readonly database: Pick<Database, 'query'>

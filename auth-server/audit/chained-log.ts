@@ -10,7 +10,7 @@ import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { createAppender } from './appender.ts'
 import type { Audit, AuditEvent, AuditHead, TimedEvent } from './audit.ts'
 import { holdsKeyOfLog } from './chain.ts'
-import { createLink, insertLinked, lockHead, readHead } from './chain-end.ts'
+import { createLink, hasHead, insertLinked, lockHead, readHead } from './chain-end.ts'
 import type { Pending } from './journal.ts'
 import { formatAuditHead } from './verify-chain.ts'
 
@@ -34,8 +34,8 @@ export interface ChainedLog extends Audit {
   /** Resolves when all entries have their numbers that were stored before the call. @throws Unavailable */
   settle(): Promise<void>
   /**
-   * Starts to store the number of left-out refusals and to log the head, each minute. Also logs a warning when
-   * SECRETS_KEY does not hold the key of the last entry.
+   * Starts to store the number of left-out refusals and to log the head, each minute. Logs an error when the log no
+   * longer has the head that was logged before, and a warning when SECRETS_KEY does not hold the key of the last entry.
    */
   start(): void
   /** Does this a last time, and stops. */
@@ -48,6 +48,9 @@ type Refusal = Omit<Pending, 'count'>
 const maxEntriesAtOnce = 200
 
 const intervalMs = 60_000
+
+const lostHead =
+  'The audit log was cut off or written anew, or its database was restored: it no longer has the head of a minute ago,'
 
 const unknownKeyWarning =
   'SECRETS_KEY does not hold the key that the audit log was last written under. Has it just been rotated? ' +
@@ -76,14 +79,7 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
     await settle()
     return readHead(database)
   }
-  const logHead = async () => {
-    try {
-      const now = await head()
-      log.info({ auditHead: now }, `Current audit head ${formatAuditHead(now)}`)
-    } catch (err) {
-      log.warn({ err }, 'The head of the audit log could not be read')
-    }
-  }
+  const logHead = createHeadLog(ports, head)
   const eachMinute = (which: 'over' | 'all') => refusals.writeLeftOut(which).then(logHead)
   const checkKey = async () => {
     try {
@@ -110,6 +106,24 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
       await checking
       await eachMinute('all')
     },
+  }
+}
+
+/** Logs the head, and an error when the log no longer has the one that was logged before. */
+function createHeadLog({ database, log }: ChainedLogPorts, head: () => Promise<AuditHead>): () => Promise<void> {
+  // Nobody who can write to the database can change what a server remembers.
+  let before: AuditHead | undefined
+  return async () => {
+    try {
+      const now = await head()
+      log.info({ auditHead: now }, `Current audit head ${formatAuditHead(now)}`)
+      if (before && !(await hasHead(database, before))) {
+        log.error({ auditHead: before }, `${lostHead} ${formatAuditHead(before)}`)
+      }
+      before = now
+    } catch (err) {
+      log.warn({ err }, 'The head of the audit log could not be read')
+    }
   }
 }
 

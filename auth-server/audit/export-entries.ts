@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { type Mac, macUnder } from './chain.ts'
+import { createJournalPlaces } from './journal-places.ts'
 import {
   type AuditFilter,
   type ChainedEntry,
@@ -110,4 +111,4 @@ async function readPage(
 }
 
 const faultOfOne = ({ macBefore, ...entry }: ExportedEntry, macs: ReadonlyMap<string, Mac>): AuditFault | undefined =>
-  faultOf(entry, { count: entry.seq - 1, digest: macBefore }, macs)
+  faultOf(entry, { count: entry.seq - 1, digest: macBefore }, { macs, places: createJournalPlaces(undefined) })

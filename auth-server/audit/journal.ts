@@ -4,26 +4,26 @@
  * moments later one of them chains all that wait, in the order in which they came (docs/contract.md#audit-log).
  *
  * Each writer has a chain of its own in the journal: the MAC of an entry covers the one before it. An entry that was
- * changed there, or whose predecessor was removed, is left where it is and is never chained.
+ * changed there, or whose predecessor was removed, is left where it is and is never chained. The audit log itself says
+ * how far each writer has come (`journal-places.ts`): so an entry that was put back is not chained a second time.
  */
 import { createHmac, randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { auditJournal, auditWriters } from '../store/audit-tables.ts'
+import { auditJournal } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry, AuditHead } from './audit.ts'
+import type { JournalPart, JournalPlace } from './journal-places.ts'
 
 /** An entry without its number. */
 export type Pending = Omit<AuditEntry, 'seq'>
 
-/** Where a writer is in its own chain. */
-interface Place {
-  readonly writer: string
-  readonly number: number
-  readonly mac: string
+/** An entry that goes into the chain, with the part of its journal where it is the last one of it. */
+export interface Chainable extends Pending {
+  readonly journal?: JournalPart
 }
 
-interface JournalRow extends Place {
+interface JournalRow extends JournalPlace {
   readonly position: number
   readonly entry: Pending
   readonly keyId: string
@@ -41,7 +41,7 @@ export interface JournalPorts {
   readonly secretsKeys: SecretsKeys
 }
 
-type JournalMac = (place: Omit<Place, 'mac'>, entry: Pending, macBefore: string) => string
+type JournalMac = (place: Omit<JournalPlace, 'mac'>, entry: Pending, macBefore: string) => string
 
 function macUnder(secretsKey: SecretsKey): JournalMac {
   const key = secretsKey.derive('audit journal')
@@ -63,7 +63,7 @@ const addSql = `insert into auth.audit_journal (writer, number, entry, key_id, m
 /** Creates the journal of this process. Call `add` for one batch after the other. */
 export function createJournal({ database, secretsKeys: [secretsKey] }: JournalPorts): Journal {
   const mac = macUnder(secretsKey)
-  let last: Place = beginning()
+  let last = beginning()
   return {
     add: async (entries) => {
       let place = last
@@ -80,7 +80,7 @@ export function createJournal({ database, secretsKeys: [secretsKey] }: JournalPo
   }
 }
 
-const beginning = (): Place => ({ writer: randomUUID(), number: 0, mac: '' })
+const beginning = (): JournalPlace => ({ writer: randomUUID(), number: 0, mac: '' })
 
 /** True when entries wait. @throws Unavailable */
 export async function hasJournal(database: Pick<Database, 'query'>): Promise<boolean> {
@@ -91,7 +91,7 @@ export async function hasJournal(database: Pick<Database, 'query'>): Promise<boo
 /** What waits in the journal, and what is wrong with it. */
 export interface Waiting {
   /** Entries that may be chained, in the order of the journal. */
-  readonly entries: readonly Pending[]
+  readonly entries: readonly Chainable[]
   /** True when an entry was changed or removed, or was written under an unknown key. */
   readonly isDamaged: boolean
   /** True when there may be more. */
@@ -102,17 +102,15 @@ interface Read extends Omit<Waiting, 'isDamaged'> {
   /** Writers whose chains are broken. */
   readonly damaged: ReadonlySet<string>
   readonly positions: readonly number[]
-  /** The places after these entries, by writer. */
-  readonly places: readonly Place[]
 }
 
 /** How many entries are chained in one transaction at most. */
 const maxAtOnce = 500
 
-/** What is read: rows of the journal, and the places of their writers. */
+/** What is read: rows of the journal, and how far their writers are in the chain. */
 interface ReadRow {
   readonly rows: readonly JournalRow[]
-  readonly places: readonly Place[]
+  readonly places: readonly JournalPlace[]
 }
 
 /** Reads the first rows of all writers but these. */
@@ -122,9 +120,12 @@ async function readJournal(source: Drizzle, leftOut: ReadonlySet<string>): Promi
       where writer <> all(${`{${[...leftOut].join(',')}}`}::text::uuid[])
       order by position limit ${maxAtOnce}::int
     ) j)`
-  const places = sql<ReadRow['places']>`(select coalesce(
-      json_agg(json_build_object('writer', writer, 'number', number, 'mac', mac)), '[]'::json)
-    from auth.audit_writers where writer in (select writer from auth.audit_journal))`
+  const places = sql<ReadRow['places']>`(select coalesce(json_agg(p), '[]'::json)
+    from (select distinct writer from auth.audit_journal) w cross join lateral (
+      (select w.writer, writer_last as number, writer_mac as mac, 1 as source from auth.audit_entries e
+        where e.writer = w.writer order by writer_last desc limit 1)
+      union all select a.writer, a.number, a.mac, 2 from auth.audit_writers a where a.writer = w.writer
+      order by source limit 1) p)`
   const [row] = await source.select({ rows, places }).from(sql`(select 1) one`)
   return row ?? { rows: [], places: [] }
 }
@@ -150,18 +151,27 @@ function judge({ rows, places: known }: ReadRow, secretsKeys: SecretsKeys): Read
     places.set(one.writer, { writer: one.writer, number: one.number, mac: one.mac })
     sound.push(one)
   }
-  const moved = new Set(sound.map(({ writer }) => writer))
   return {
-    entries: sound.map(({ entry }) => entry),
+    entries: chainable(sound),
     damaged,
     isFull: rows.length === maxAtOnce,
     positions: sound.map(({ position }) => position),
-    places: [...places.values()].filter(({ writer }) => moved.has(writer)),
   }
 }
 
+/** Entries of sound rows. The last one of each writer says which part of its journal they are. */
+function chainable(rows: readonly JournalRow[]): Chainable[] {
+  const firsts = new Map(rows.toReversed().map(({ writer, number }) => [writer, number]))
+  const lasts = new Map(rows.map(({ writer, number }) => [writer, number]))
+  return rows.map(({ entry, writer, number, mac }) =>
+    lasts.get(writer) === number
+      ? { ...entry, journal: { writer, first: firsts.get(writer) ?? number, last: number, mac } }
+      : entry,
+  )
+}
+
 /** Appends entries to the chain behind a locked head. */
-export type AppendLocked = (transaction: Drizzle, entries: readonly Pending[]) => Promise<AuditHead>
+export type AppendLocked = (transaction: Drizzle, entries: readonly Chainable[]) => Promise<AuditHead>
 
 /** What one run has chained. */
 export interface Chained extends Omit<Waiting, 'entries'> {
@@ -192,20 +202,13 @@ export function chainJournal(
       read = judge(await readJournal(transaction, damaged), secretsKeys)
       for (const writer of read.damaged) damaged.add(writer)
     }
-    const { entries, positions, places, isFull } = read
+    const { entries, positions, isFull } = read
     const isDamaged = damaged.size > 0
     if (entries.length === 0) return { count: 0, head: undefined, isDamaged, isFull }
     const head = await append(transaction, entries)
     await transaction
       .delete(auditJournal)
       .where(sql`${auditJournal.position} = any(${`{${positions.join(',')}}`}::bigint[])`)
-    await transaction
-      .insert(auditWriters)
-      .values([...places])
-      .onConflictDoUpdate({
-        target: auditWriters.writer,
-        set: { number: sql`excluded.number`, mac: sql`excluded.mac` },
-      })
     return { count: entries.length, head, isDamaged, isFull }
   })
 }

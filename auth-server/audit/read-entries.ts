@@ -3,18 +3,26 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import type { AuditEntry } from './audit.ts'
+import type { CoveredEntry } from './chain.ts'
 
 /** An entry with its MAC and the id of the key of the MAC. */
-export interface ChainedEntry extends AuditEntry {
+export interface ChainedEntry extends CoveredEntry {
   readonly keyId: string
   readonly mac: string
 }
 
-/** SQL of an entry as JSON. */
-export const entrySql = `json_build_object('seq', seq,
+const membersSql = `'seq', seq,
     'at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'actor', actor, 'action', action,
     'target', target, 'outcome', outcome, 'scheme', scheme, 'address', address, 'requestId', request_id,
-    'count', count, 'reason', reason, 'keyId', key_id, 'mac', mac)`
+    'count', count, 'reason', reason, 'keyId', key_id, 'mac', mac`
+
+/** SQL of the part of a journal that ends with an entry, as JSON. */
+export const journalPartSql =
+  "json_build_object('writer', writer, 'first', writer_first, 'last', writer_last, 'mac', writer_mac)"
+
+/** SQL of an entry as JSON. */
+export const entrySql = `case when writer is null then json_build_object(${membersSql})
+  else json_build_object(${membersSql}, 'journal', ${journalPartSql}) end`
 
 const readSql = `select ${entrySql} as entry from auth.audit_entries
   where seq > $1::text::bigint order by seq limit $2::int`
@@ -87,9 +95,11 @@ export async function readEntries(
   const range = rangeBehind(after, order)
   const wanted = limit + 1
   const entries = await readFiltered(database, { filter, range, order, limit: wanted })
-  const items = entries.slice(0, limit).map(({ keyId: _keyId, mac: _mac, ...entry }) => entry)
+  const items = entries.slice(0, limit).map(withoutMac)
   return { items, next: entries.length > limit ? items.at(-1)?.seq : undefined }
 }
+
+const withoutMac = ({ keyId: _keyId, mac: _mac, journal: _journal, ...entry }: ChainedEntry): AuditEntry => entry
 
 interface FilteredRead {
   readonly filter: AuditFilter

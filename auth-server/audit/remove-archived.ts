@@ -1,13 +1,16 @@
-/** Removes entries that are in the archive from the database, in batches. */
+/** Removes entries that are in the archive from the database: whole partitions, or rows in batches. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { and, eq, sql } from 'drizzle-orm'
-import type { Database } from '../../shared/platform/database/database.ts'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
-import { auditArchive } from '../store/audit-tables.ts'
+import { auditArchive, auditWriters } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
-import { type ArchiveHead, readArchiveHead, sealHead } from './archive-head.ts'
+import { type ArchiveHead, readArchiveHead, type SealedHead, sealHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
+import { type JournalPart, type JournalPlace, placesBehind } from './journal-places.ts'
 import type { MonthFacts } from './month-file.ts'
+import { type AuditPartition, dropPartition, readPartitions, retryWhileHeld } from './partitions.ts'
+import { journalPartSql } from './read-entries.ts'
 
 /** The systems that the removal uses. */
 export interface RemovalPorts {
@@ -16,6 +19,8 @@ export interface RemovalPorts {
   readonly signal: AbortSignal
   /** Rows for each transaction; 2,000 when left out. */
   readonly batchSize?: number
+  /** A partition with no more rows that stay is dropped, and those rows are copied; 20,000 when left out. */
+  readonly mostCopied?: number
   /** How many entries are removed, out of how many. */
   readonly onProgress?: (done: number, total: number) => void
 }
@@ -29,23 +34,48 @@ const pauseMs = 10
  * interruption. Resolves to the number of removed entries. @throws OperationError, Unavailable
  */
 export async function removeArchived(ports: RemovalPorts, months: readonly MonthFacts[]): Promise<number> {
-  const { database, secretsKeys, signal, batchSize = 2000, onProgress } = ports
+  const { database, secretsKeys, signal, onProgress } = ports
   let head: ArchiveHead = await readArchiveHead(database)
   const start = head.count
   const total = (months.at(-1)?.last ?? start) - start
   for (const { month, last, mac } of months) {
     while (head.count < last) {
       signal.throwIfAborted()
-      const count = Math.min(head.count + batchSize, last)
+      const { to: count, dropped } = await nextStep(ports, head.count, last)
       const digest = count === last ? mac : await macOf(database, count)
-      const next: ArchiveHead = { count, digest, month }
-      await removeBatch(database, { from: head, to: next, key: secretsKeys[0] })
+      const parts = await partsWithin(database, head.count + 1, count)
+      const next: ArchiveHead = { count, digest, month, writers: placesBehind(head.writers, parts) }
+      const step: Step = { from: head, to: next, parts, dropped, key: secretsKeys[0] }
+      await retryWhileHeld(() => removeStep(database, step), signal)
       head = next
       onProgress?.(head.count - start, total)
       await pause(pauseMs)
     }
   }
   return head.count - start
+}
+
+interface Step {
+  readonly from: ArchiveHead
+  readonly to: ArchiveHead
+  /** How far journals come with the step. */
+  readonly parts: readonly JournalPart[]
+  /** The partition that is dropped; undefined: rows are deleted. */
+  readonly dropped: AuditPartition | undefined
+  readonly key: SecretsKey
+}
+
+/** A partition goes at once when all its entries are archived, or all but a few. */
+async function nextStep(
+  { database, batchSize = 2000, mostCopied = 20_000 }: RemovalPorts,
+  from: number,
+  last: number,
+): Promise<{ readonly to: number; readonly dropped: AuditPartition | undefined }> {
+  const [part] = (await readPartitions(database)).filter(({ behind }) => behind === null || behind > from + 1)
+  if (part === undefined || part.behind === null) return { to: Math.min(from + batchSize, last), dropped: undefined }
+  const end = part.behind - 1
+  if (end - last <= Math.min(mostCopied, last - from)) return { to: Math.min(end, last), dropped: part }
+  return { to: Math.min(from + batchSize, last), dropped: undefined }
 }
 
 async function macOf(database: Pick<Database, 'query'>, seq: number): Promise<string> {
@@ -57,26 +87,65 @@ async function macOf(database: Pick<Database, 'query'>, seq: number): Promise<st
   throw new OperationError(`Entry ${seq} is no longer there. Nothing more was removed.`)
 }
 
-interface Batch {
-  readonly from: AuditHead
-  readonly to: ArchiveHead
-  readonly key: SecretsKey
+/** Of each writer the last part of its journal that ends with one of these entries. */
+async function partsWithin(
+  database: Pick<Database, 'query'>,
+  first: number,
+  last: number,
+): Promise<readonly JournalPart[]> {
+  const rows = await database.query<{ part: JournalPart }>(
+    `select distinct on (writer) ${journalPartSql} as part from auth.audit_entries
+      where seq between $1::text::bigint and $2::text::bigint and writer is not null order by writer, writer_last desc`,
+    [String(first), String(last)],
+  )
+  return rows.map(({ part }) => part)
 }
 
-function removeBatch(database: Pick<Database, 'transaction'>, { from, to, key }: Batch): Promise<void> {
-  const { count, digest, month, keyId, seal } = sealHead(key, to)
+function removeStep(database: Pick<Database, 'transaction'>, { from, to, parts, dropped, key }: Step): Promise<void> {
   return database.transaction(async (transaction) => {
-    const moved = await transaction
-      .update(auditArchive)
-      .set({ count, mac: digest, month, keyId, seal })
-      .where(and(eq(auditArchive.count, from.count), eq(auditArchive.mac, from.digest)))
-      .returning({ count: auditArchive.count })
-    if (moved.length === 0) throw new OperationError('Somebody else archives, too. Nothing more was removed here.')
-    // What is logged only once must be known for ever (`recordOnce`).
-    await transaction.execute(sql`with gone as (
-        delete from auth.audit_entries where seq <= ${String(count)}::text::bigint returning action, target)
-      insert into auth.audit_archived_once (action, target)
-        select distinct action, target from gone where action like 'key.%' and target is not null
-      on conflict do nothing`)
+    await moveHead(transaction, from, sealHead(key, to))
+    await storeWriters(transaction, placesBehind([], parts))
+    if (dropped === undefined) {
+      await transaction.execute(sql`with gone as (
+          delete from auth.audit_entries where ${isUpTo(to)} returning action, target) ${rememberOnce(sql`gone`)}`)
+    } else {
+      await transaction.execute(rememberOnce(sql`auth.audit_entries`, isUpTo(to)))
+      await dropPartition(transaction, dropped, to.count)
+    }
   })
+}
+
+const isUpTo = ({ count }: AuditHead) => sql`seq <= ${String(count)}::text::bigint`
+
+/** What is logged only once must be known for ever (`recordOnce`). */
+const rememberOnce = (source: SQL, condition: SQL = sql`true`): SQL =>
+  sql`insert into auth.audit_archived_once (action, target)
+      select distinct action, target from ${source}
+      where action collate "C" like 'key.%' and target is not null and ${condition}
+    on conflict do nothing`
+
+async function moveHead(
+  transaction: Drizzle,
+  from: AuditHead,
+  { count, digest, month, keyId, seal }: SealedHead,
+): Promise<void> {
+  const moved = await transaction
+    .update(auditArchive)
+    .set({ count, mac: digest, month, keyId, seal })
+    .where(and(eq(auditArchive.count, from.count), eq(auditArchive.mac, from.digest)))
+    .returning({ count: auditArchive.count })
+  if (moved.length === 0) throw new OperationError('Somebody else archives, too. Nothing more was removed here.')
+}
+
+/** Writers that are known already stay as they are, or go on. */
+async function storeWriters(transaction: Drizzle, writers: readonly JournalPlace[]): Promise<void> {
+  if (writers.length === 0) return
+  await transaction
+    .insert(auditWriters)
+    .values([...writers])
+    .onConflictDoUpdate({
+      target: auditWriters.writer,
+      set: { number: sql`excluded.number`, mac: sql`excluded.mac` },
+      setWhere: sql`excluded.number > ${auditWriters.number}`,
+    })
 }

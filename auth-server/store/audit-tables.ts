@@ -45,8 +45,13 @@ export const auditEntries = authSchema.table(
     keyId: text('key_id').notNull(),
     /** HMAC-SHA256 (base64url) over the MAC before it and this entry. */
     mac: text().notNull(),
+    /** The part of a writer's journal that ends with this entry; null for most entries (`audit/journal-places.ts`). */
+    writer: uuid(),
+    writerFirst: bigint('writer_first', { mode: 'number' }),
+    writerLast: bigint('writer_last', { mode: 'number' }),
+    writerMac: text('writer_mac'),
   },
-  // Each index ends in the number, which is the order of every page.
+  // Each index but the last ends in the number, which is the order of every page.
   (table) => [
     check('audit_entries_seq', sql`${table.seq} >= 1`),
     index('audit_entries_actor').on(folded(table.actor), table.seq).where(sql`${table.actor} is not null`),
@@ -54,6 +59,7 @@ export const auditEntries = authSchema.table(
     index('audit_entries_action').on(sql`${table.action} collate "C"`, table.seq),
     index('audit_entries_refused').on(table.outcome, table.seq).where(sql`${table.outcome} <> 'succeeded'`),
     index('audit_entries_at').on(table.at, table.seq),
+    index('audit_entries_writer').on(table.writer, table.writerLast).where(sql`${table.writer} is not null`),
   ],
 )
 
@@ -115,10 +121,10 @@ export const auditJournal = authSchema.table(
   (table) => [unique('audit_journal_of_writer').on(table.writer, table.number)],
 )
 
-/** How far the entries of each writer of the journal have come into the chain. */
+/** How far the journals of writers have come with the entries that were removed, because they are in the archive. */
 export const auditWriters = authSchema.table('audit_writers', {
   writer: uuid().primaryKey(),
-  /** The number and the MAC of its last entry in the chain. */
+  /** The number and the MAC of its last such entry. The seal of `audit_archive` covers them. */
   number: bigint({ mode: 'number' }).notNull(),
   mac: text().notNull(),
 })

@@ -109,7 +109,14 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   'auth-server/schemes.ts': ['auth-server', 'shared', '*'],
   'auth-server/dependencies.ts': ['auth-server/key-ring', 'auth-server/users', 'shared'],
   'auth-server/housekeeping.ts': [
-    ...['auth-server/api-keys', 'auth-server/logins', 'auth-server/oauth', 'auth-server/store', 'shared'],
+    ...[
+      'auth-server/audit',
+      'auth-server/api-keys',
+      'auth-server/logins',
+      'auth-server/oauth',
+      'auth-server/store',
+      'shared',
+    ],
   ],
   'auth-server/server.ts': ['auth-server', 'shared', '*'],
   'auth-server/main.ts': ['auth-server', 'shared', '*'],

@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'
+import type { StoredPartition } from '../../audit/partitions.ts'
 import type { StorageReport } from '../offline/measure-storage.ts'
 import type { OpenStoredData } from '../offline/stored-data.ts'
 import { bytesText } from '../terminal/bytes-text.ts'
@@ -47,7 +48,7 @@ function days(text: string): number {
 const titles = ['KIND', 'ROWS', 'TABLE', 'INDEXES', 'A ROW', 'ROWS A DAY', 'GROWTH', 'REMOVED']
 
 function reportOf(storage: StorageReport): Report {
-  const { kinds, due, notSeen } = storage
+  const { kinds, due, partitions, notSeen } = storage
   const rows = kinds.map((kind) => [
     kind.name,
     String(kind.rows),
@@ -62,8 +63,20 @@ function reportOf(storage: StorageReport): Report {
   const lines = [
     table(titles, rows),
     `Together: ${bytesText(sum)}`,
+    ...(partitions.length === 0 ? [] : [partitionTable(partitions)]),
     ...notSeen.map((setting) => `Without ${setting}, that database is not seen.`),
     due.length === 0 ? 'Nothing is due.' : `Due:\n${due.map((one) => `  ${one}`).join('\n')}`,
   ]
   return { json: { ...storage, bytes: sum }, text: lines.join('\n') }
 }
+
+const partitionTable = (partitions: readonly StoredPartition[]): string =>
+  table(
+    ['AUDIT ENTRIES FROM', 'FIRST', 'LAST', 'SIZE'],
+    partitions.map(({ month, first, behind, bytes }) => [
+      month ?? '-',
+      String(first),
+      behind === null ? '…' : String(behind - 1),
+      bytesText(bytes),
+    ]),
+  )

@@ -63,10 +63,10 @@ async function generatedKey(dataDir: string): Promise<string> {
   throw new WrongUsage(`Set SECRETS_KEY to that of the auth server: there is none in ${dataDir} either.`)
 }
 
-/** Requires the newest table. A server must migrate older data first. */
+/** Requires what the newest migration made. A server must migrate older data first. */
 async function requireTables(database: Database): Promise<void> {
   const [row] = await database.query<{ there: string | null }>(
-    "select to_regclass('auth.audit_archive')::text as there",
+    "select to_regprocedure('auth.cut_audit_entries()')::text as there",
   )
   if (row?.there) return
   throw new OperationError(

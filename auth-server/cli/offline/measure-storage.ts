@@ -8,6 +8,7 @@ import {
   type StoredKind,
 } from '../../../shared/platform/database/measure-table.ts'
 import { dueMonth } from '../../audit/archive-head.ts'
+import { readPartitions, type StoredPartition } from '../../audit/partitions.ts'
 import { bytesText } from '../terminal/bytes-text.ts'
 import type { StoredData } from './stored-data.ts'
 
@@ -22,6 +23,8 @@ export interface StoredSize extends MeasuredTable {
 export interface StorageReport {
   readonly kinds: readonly StoredSize[]
   readonly due: readonly string[]
+  /** Of the audit log, in order; empty without its database. */
+  readonly partitions: readonly StoredPartition[]
   /** Databases that the tool has no setting of. */
   readonly notSeen: readonly string[]
 }
@@ -50,7 +53,9 @@ export async function measureStorage(data: StoredData, options: MeasureOptions):
     }
   }
   if (data.deals !== undefined) await measure(data.deals, 'deals', dealKinds)
+  let partitions: readonly StoredPartition[] = []
   if (data.auth !== undefined) {
+    partitions = await readPartitions(data.auth)
     await measure(data.auth, 'auth', authKinds)
     const month = await dueMonth(data.auth, options.now)
     if (month) due.push(`The audit log has entries from before ${month}: \`ops audit archive --before ${month} …\``)
@@ -59,7 +64,7 @@ export async function measureStorage(data: StoredData, options: MeasureOptions):
     ...(data.deals === undefined ? ['DEAL_DATABASE_URL'] : []),
     ...(data.auth === undefined ? ['AUTH_DATABASE_URL'] : []),
   ]
-  return { kinds, due, notSeen }
+  return { kinds, due, partitions, notSeen }
 }
 
 /** Tables of this schema that no kind names, such as those of a later release. Partitions belong to their table. */

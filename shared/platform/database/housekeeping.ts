@@ -1,6 +1,6 @@
 /**
- * Housekeeping removes expired rows, in the background and in small batches, in one instance of a server at a time. It
- * knows no table: the jobs do.
+ * Housekeeping removes expired rows, in the background and in small batches, in one instance of a server at a time, and
+ * does other regular work on tables. It knows no table: the jobs and chores do.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, rfc3339 } from '../clock.ts'
@@ -17,7 +17,15 @@ export interface HousekeepingJob {
   removeBatch(drizzle: Drizzle, bounds: { readonly now: string; readonly limit: number }): Promise<number>
 }
 
-/** The database, the clock, the log and the jobs of a housekeeping. */
+/** Other work that is done in each run, after the jobs. */
+export interface Chore {
+  /** In the log. */
+  readonly name: string
+  /** Each statement is a transaction of its own, without time limits. */
+  run(drizzle: Drizzle, clock: Clock): Promise<void>
+}
+
+/** The database, the clock, the log, the jobs and the chores of a housekeeping. */
 export interface HousekeepingPorts {
   readonly database: Pick<Database, 'exclusivelyIfFree'>
   readonly clock: Clock
@@ -25,6 +33,7 @@ export interface HousekeepingPorts {
   /** Instances with one name on one database take turns. */
   readonly name: string
   readonly jobs: readonly HousekeepingJob[]
+  readonly chores?: readonly Chore[]
 }
 
 /** How often housekeeping runs and how large a batch is. Times in milliseconds. */
@@ -103,10 +112,14 @@ class Runner implements Housekeeping {
   }
 
   async #run(): Promise<boolean> {
-    const { database, jobs, log, name } = this.#ports
+    const { database, jobs, chores = [], clock, log, name } = this.#ports
     try {
       return await database.exclusivelyIfFree(`housekeeping of ${name}`, async (drizzle) => {
         for (const job of jobs) await this.#do(job, drizzle)
+        for (const chore of chores) {
+          if (this.#stopping) return
+          await this.#guard(chore.name, () => chore.run(drizzle, clock))
+        }
       })
     } catch (err) {
       log.warn({ err, housekeeping: name }, 'Housekeeping did not run')
@@ -118,13 +131,18 @@ class Runner implements Housekeeping {
   async #do(job: HousekeepingJob, drizzle: Drizzle): Promise<void> {
     const { clock, log, name: housekeeping } = this.#ports
     const before = this.#removed.get(job.name) ?? 0
-    try {
-      await this.#removeAll(job, drizzle, rfc3339(clock.now()))
-    } catch (err) {
-      log.warn({ err, housekeeping, job: job.name }, 'Housekeeping failed')
-    }
+    await this.#guard(job.name, () => this.#removeAll(job, drizzle, rfc3339(clock.now())))
     const count = (this.#removed.get(job.name) ?? 0) - before
     if (count > 0) log.info({ housekeeping, job: job.name, count }, 'Removed expired rows')
+  }
+
+  async #guard(job: string, work: () => Promise<void>): Promise<void> {
+    const { log, name: housekeeping } = this.#ports
+    try {
+      await work()
+    } catch (err) {
+      log.warn({ err, housekeeping, job }, 'Housekeeping failed')
+    }
   }
 
   async #removeAll(job: HousekeepingJob, drizzle: Drizzle, now: string): Promise<void> {

@@ -101,7 +101,7 @@ interface Sizes {
   rows(sampledRowsPerPage: number): number
 }
 
-/** A table with partitions is measured as the sum of its parts. */
+/** A table with partitions is measured as the sum of its parts: its own statistics count their rows once more. */
 const sizesSql = `with parts as (
     select relid::oid as id from pg_partition_tree(to_regclass($1::text)) where isleaf
     union select to_regclass($1::text)::oid)
@@ -112,7 +112,8 @@ const sizesSql = `with parts as (
     'indexBytes', coalesce(sum(pg_indexes_size(c.oid)), 0),
     'analysedRows', sum(greatest(c.reltuples, 0)), 'analysedPages', sum(c.relpages),
     'deadRows', coalesce(sum(s.n_dead_tup), 0)) as sizes
-  from parts join pg_class c on c.oid = parts.id left join pg_stat_user_tables s on s.relid = c.oid`
+  from parts join pg_class c on c.oid = parts.id left join pg_stat_user_tables s on s.relid = c.oid
+  where c.relkind <> 'p'`
 
 async function readSizes(database: Pick<Database, 'query'>, table: string): Promise<Sizes | undefined> {
   const [row] = await database.query<{

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import type { AuditEvent } from '../../../auth-server/audit/audit.ts'
 import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
@@ -308,6 +308,30 @@ describeOnDatabases('the audit log', (open) => {
     const broken = createChainedLog({ database: away as never, clock, log: logger as never, secretsKeys })
     await expect(broken.record(event('alice'))).rejects.toBeInstanceOf(Unavailable)
     expect(lines.at(-1)).toMatchObject({ level: 'error', content: { auditEntry: { target: 'alice' } } })
+  })
+
+  it('says that it no longer has the head that it told a minute ago', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval'] })
+    try {
+      await write(3)
+      const log = createLog()
+      log.start()
+      vi.advanceTimersByTime(60_000)
+      await expect.poll(() => lines).toHaveLength(1)
+      const head = await log.head()
+      await write(1)
+      vi.advanceTimersByTime(60_000)
+      await expect.poll(() => lines).toHaveLength(2)
+      await tamper('delete from auth.audit_entries where seq > 2')
+      await tamper('update auth.audit_head set count = 2, mac = (select mac from auth.audit_entries where seq = 2)')
+      expect(await verify()).toMatchObject({ fault: undefined })
+      await write(3)
+      await log.stop()
+      expect(lines.map(({ level }) => level)).toEqual(['info', 'info', 'info', 'error'])
+      expect(lines[3]?.content).toMatchObject({ auditHead: { count: head.count + 1 } })
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('reads a head as it is written on a command line', () => {

@@ -1,7 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { archiveMonths } from '../../../auth-server/audit/archive-months.ts'
 import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { createJournal, hasJournal, type Pending } from '../../../auth-server/audit/journal.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
+import { removeArchived } from '../../../auth-server/audit/remove-archived.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { rfc3339, systemClock } from '../../../shared/platform/clock.ts'
@@ -28,6 +33,8 @@ describeOnDatabases('the journal of the audit log', (open) => {
     await tamper('delete from auth.audit_entries')
     await tamper("update auth.audit_head set count = 0, mac = ''")
     await tamper('delete from auth.audit_journal')
+    await tamper('delete from auth.audit_writers')
+    await tamper("update auth.audit_archive set count = 0, mac = '', month = '', key_id = '', seal = ''")
   })
 
   const tamper = (sql: string) =>
@@ -97,6 +104,88 @@ describeOnDatabases('the journal of the audit log', (open) => {
     await createLog().settle()
     expect(await targets()).toEqual(['good-0', 'good-1'])
     expect((await verify()).fault).toEqual({ fault: 'journal', seq: 3 })
+  })
+
+  const copyRows = (table: string) => opened.database.query<object>(`select to_json(r)::text as row from ${table} r`)
+  const putBack = (table: string, rows: readonly object[]) =>
+    tamper(
+      `insert into ${table} overriding system value select p.* from json_populate_recordset(null::${table},
+        '[${rows.map((row) => Object.values(row)).join(',')}]') p on conflict do nothing`,
+    )
+
+  it.each([
+    ['', { fault: 'journal', seq: 5 }],
+    [
+      `insert into auth.audit_writers select writer, number, mac from auth.audit_journal where number = 3
+        on conflict (writer) do update set number = excluded.number, mac = excluded.mac;
+        delete from auth.audit_journal where number < 4`,
+      { fault: 'broken-archive', seq: 0 },
+    ],
+  ])(
+    'is not chained a second time, and says so, when true entries are put back, and the place of their writer: %s',
+    async (place, fault) => {
+      await createWriter().add(names('true', 4).map(pending))
+      const rows = await copyRows('auth.audit_journal')
+      await createLog().settle()
+      await putBack('auth.audit_journal', rows)
+      for (const sql of place.split(';')) if (sql !== '') await tamper(sql)
+      await createLog().settle()
+      expect(await targets()).toEqual(names('true', 4))
+      expect(errors).toHaveLength(1)
+      expect((await verify()).fault).toEqual(fault)
+    },
+  )
+
+  it('is found by the check when it was chained a second time because the log was changed for that moment', async () => {
+    const writer = createWriter()
+    await writer.add(names('true', 4).map(pending))
+    const rows = await copyRows('auth.audit_journal')
+    await createLog().settle()
+    const marks = await opened.database.query<{ row: string }>(
+      'select to_json(e)::text as row from auth.audit_entries e where writer is not null',
+    )
+    expect(marks).toHaveLength(1)
+    await tamper('update auth.audit_entries set writer = null, writer_first = null, writer_last = null')
+    await putBack('auth.audit_journal', rows)
+    await writer.add([pending('fifth')])
+    await createLog().settle()
+    expect(await targets()).toEqual([...names('true', 4), ...names('true', 4), 'fifth'])
+    await tamper(`update auth.audit_entries e set (writer, writer_first, writer_last) =
+      (select writer, writer_first, writer_last from json_populate_record(null::auth.audit_entries, '${marks[0]?.row}'))
+      where seq = 4`)
+    expect((await verify()).fault).toEqual({ fault: 'journal-again', seq: 9 })
+  })
+
+  const archiveAll = async (before: string) => {
+    const directory = await mkdtemp(join(tmpdir(), 'keyhold-journal-'))
+    const ports = { ...opened, secretsKeys, allSecretsKeys: secretsKeys, signal: new AbortController().signal }
+    const removed = await removeArchived(ports, await archiveMonths(ports, { before, directory }))
+    await rm(directory, { recursive: true })
+    return removed
+  }
+
+  it('is not chained a second time when the entries are archived', async () => {
+    const writer = createWriter()
+    await writer.add([pending('first')])
+    const rows = await copyRows('auth.audit_journal')
+    await createLog().settle()
+    expect(await archiveAll('2998-01')).toBe(1)
+    await putBack('auth.audit_journal', rows)
+    await writer.add([pending('second')])
+    await createLog().settle()
+    expect(await verify()).toMatchObject({ sound: { count: 1 }, fault: { fault: 'journal', seq: 2 } })
+    await tamper('delete from auth.audit_journal where number = 1')
+    await createLog().settle()
+    expect(await verify()).toMatchObject({ sound: { count: 2 }, fault: undefined })
+    expect(await archiveAll('2999-01')).toBe(1)
+    // Who changes for a moment what is known of writers has them chained, and is found.
+    const places = await copyRows('auth.audit_writers')
+    await tamper('delete from auth.audit_writers')
+    expect((await verify()).fault).toEqual({ fault: 'broken-archive', seq: 2 })
+    await putBack('auth.audit_journal', rows)
+    await createLog().settle()
+    await putBack('auth.audit_writers', places)
+    expect((await verify()).fault).toEqual({ fault: 'journal-again', seq: 3 })
   })
 
   it.each([

@@ -146,7 +146,8 @@ describeOnDatabases('what is stored', (open) => {
     const tables = (await kindsOf()).map(({ table }) => table)
     const all = await database.query<{ name: string }>(
       `select schemaname || '.' || tablename as name from pg_tables
-        where schemaname in ('auth', 'deals') and tablename not like '%migrations'`,
+        where schemaname in ('auth', 'deals') and tablename not like '%migrations'
+          and not (select relispartition from pg_class where oid = format('%I.%I', schemaname, tablename)::regclass)`,
     )
     expect(tables.toSorted()).toEqual(all.map(({ name }) => name).toSorted())
     await database.write('drop table deals.from_a_later_release')
@@ -172,9 +173,10 @@ describeOnDatabases('what is stored', (open) => {
     expect(text).toMatch(/^KIND +ROWS +TABLE +INDEXES +A ROW +ROWS A DAY +GROWTH +REMOVED\n/)
     expect(text).toMatch(/\naudit entries +0 +\d+\.\d+ kB +\S+ kB +- +0 +0 B +by `ops audit archive --remove`\n/)
     expect(text).toMatch(
-      /\nTogether: \S+ kB\nWithout DEAL_DATABASE_URL, that database is not seen\.\nNothing is due\.$/,
+      /\nTogether: \S+ kB\nAUDIT ENTRIES FROM +FIRST +LAST +SIZE\n- +1 +… +\S+ kB\nWithout DEAL_DATABASE_URL, that database is not seen\.\nNothing is due\.$/,
     )
     expect(json).toMatchObject({ notSeen: ['DEAL_DATABASE_URL'], due: [], kinds: expect.any(Array) })
+    expect(json).toMatchObject({ partitions: [{ name: 'audit_entries_from_1', first: 1, behind: null, month: null }] })
     await expect(run('--days', '0')).rejects.toThrow(/from 1 to 9999/)
   })
 })

@@ -1,0 +1,236 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { archiveMonths } from '../../../auth-server/audit/archive-months.ts'
+import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
+import { cutAuditLog, readPartitions, retryWhileHeld } from '../../../auth-server/audit/partitions.ts'
+import { readEntries } from '../../../auth-server/audit/read-entries.ts'
+import { removeArchived } from '../../../auth-server/audit/remove-archived.ts'
+import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
+import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
+import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
+import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
+import { createScratchDatabase } from '../../support/stores/scratch-database.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createTestClock } from '../support/test-clock.ts'
+
+const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
+const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const nobody = { actor: 'erin', outcome: 'succeeded', scheme: null, address: null, requestId: null }
+
+describeOnDatabases('the partitions of the audit log', (open) => {
+  let opened: TestDatabase
+  let clock: ReturnType<typeof createTestClock>
+  let warnings: unknown[] = []
+
+  beforeEach(async () => {
+    opened = await open()
+    clock = createTestClock(Date.UTC(2025, 10, 20))
+    warnings = []
+  })
+  afterEach(() => opened.dispose())
+
+  const createLog = () => createChainedLog({ ...opened, clock, log: quiet, secretsKeys })
+  const write = async (count: number, action = 'user.changed') => {
+    const log = createLog()
+    for (let n = 0; n < count; n += 1) await log.record({ ...nobody, action, target: `user-${n}` })
+  }
+  const keepHouse = () =>
+    createHousekeeping({
+      ...{ database: opened.database, clock, name: 'tests', jobs: [], chores: [cutAuditLog] },
+      log: { info: () => undefined, warn: (content: unknown) => void warnings.push(content) },
+    }).runOnce()
+  const cut = () =>
+    opened.database.transaction(async (transaction) => {
+      await transaction.execute(sql`select auth.cut_audit_entries()`)
+    })
+  const nextMonth = () => clock.advance(30 * 86_400_000)
+  const bounds = async () =>
+    (await readPartitions(opened.database)).map(({ first, behind, month }) => `${month} ${first} ${behind}`)
+  const verdict = () => verifyChain({ database: opened.database, secretsKeys })
+  const archive = async (before: string, mostCopied?: number) => {
+    const directory = await mkdtemp(join(tmpdir(), 'keyhold-partitions-'))
+    const ports = { ...opened, secretsKeys, allSecretsKeys: secretsKeys, signal: new AbortController().signal }
+    const months = await archiveMonths(ports, { before, directory })
+    const steps: number[] = []
+    const onProgress = (done: number) => void steps.push(done)
+    await removeArchived(
+      { ...ports, batchSize: 3, ...(mostCopied === undefined ? {} : { mostCopied }), onProgress },
+      months,
+    )
+    await rm(directory, { recursive: true })
+    return steps
+  }
+
+  it('begin with a month, and never without entries', async () => {
+    await keepHouse()
+    await write(4)
+    await keepHouse()
+    expect(await bounds()).toEqual(['2025-11 1 null'])
+    nextMonth()
+    await keepHouse()
+    await keepHouse()
+    expect(await bounds()).toEqual(['2025-11 1 5', 'null 5 null'])
+    nextMonth()
+    await keepHouse()
+    await write(2)
+    nextMonth()
+    await keepHouse()
+    await write(1)
+    expect(await bounds()).toEqual(['2025-11 1 5', '2026-01 5 7', '2026-02 7 null'])
+    expect(await verdict()).toMatchObject({ sound: { count: 7 }, fault: undefined })
+    const { items } = await readEntries(opened.database, { limit: 9, order: 'desc', filter: { target: 'user-0' } })
+    expect(items.map(({ seq }) => seq)).toEqual([7, 5, 1])
+  })
+
+  it('end when they have many entries, and not while they take long to read', async () => {
+    await write(1)
+    await opened.database.write('update auth.audit_head set count = 5000000')
+    await keepHouse()
+    expect(await bounds()).toEqual(['2025-11 1 null'])
+    await opened.database.write('update auth.audit_head set count = 5000001')
+    let time = 0
+    const slow = { ...clock, monotonic: () => (time += 3_000) }
+    await expect(cutAuditLog.run(opened.database.drizzle, slow)).rejects.toThrow(
+      'auth.audit_entries_from_1 does not end: it takes 3000 ms to read',
+    )
+    expect(await bounds()).toEqual(['2025-11 1 null'])
+    await keepHouse()
+    expect(await bounds()).toEqual(['2025-11 1 5000002', 'null 5000002 null'])
+  })
+
+  it('lose no entry that servers write while one ends', async () => {
+    await write(1)
+    const logs = [createLog(), createLog(), createLog()]
+    let isWriting = true
+    const writing = Promise.all(
+      Array.from({ length: 120 }, (_, n) =>
+        logs[n % 3]?.record({ ...nobody, action: 'user.changed', target: `u-${n}` }),
+      ),
+    ).finally(() => (isWriting = false))
+    for (let cuts = 0; isWriting && cuts < 20; cuts += 1) {
+      await retryWhileHeld(cut)
+    }
+    await writing
+    await Promise.all(logs.map((log) => log.settle()))
+    expect(await verdict()).toMatchObject({ sound: { count: 121 }, fault: undefined })
+    expect((await bounds()).length).toBeGreaterThan(1)
+  })
+
+  it('are dropped with their months, in one step each; entries of the next month stay', async () => {
+    await write(10, 'key.generated')
+    nextMonth()
+    // Written before housekeeping has run.
+    await write(2)
+    await keepHouse()
+    await write(10)
+    nextMonth()
+    await keepHouse()
+    await write(3)
+    expect(await bounds()).toEqual(['2025-11 1 13', '2025-12 13 23', '2026-01 23 null'])
+    expect(await archive('2025-12')).toEqual([10])
+    expect(await bounds()).toEqual(['2025-12 11 13', '2025-12 13 23', '2026-01 23 null'])
+    expect(await verdict()).toMatchObject({ sound: { count: 25 }, archived: { count: 10 }, fault: undefined })
+    expect(await archive('2026-01')).toEqual([2, 12])
+    expect(await bounds()).toEqual(['2026-01 23 null'])
+    expect(await verdict()).toMatchObject({ sound: { count: 25 }, archived: { count: 22 }, fault: undefined })
+    const again = { ...nobody, action: 'key.generated', at: '2025-11-20T00:00:00.000Z' }
+    expect(await createLog().recordOnce([{ ...again, target: 'user-0' }])).toEqual([])
+    expect(await createLog().recordOnce([{ ...again, target: 'other' }])).toHaveLength(1)
+  })
+
+  it('are emptied row by row where much of them stays, and when they are the last', async () => {
+    await write(7)
+    nextMonth()
+    await write(5)
+    await keepHouse()
+    nextMonth()
+    await keepHouse()
+    expect(await archive('2025-12', 4)).toEqual([3, 6, 7])
+    expect(await bounds()).toEqual(['2025-12 1 13', 'null 13 null'])
+    expect(await archive('2026-01')).toEqual([5])
+    await write(4)
+    expect(await archive('2026-02')).toEqual([3, 4])
+    expect(await bounds()).toEqual(['null 13 null'])
+    await write(1)
+    expect(await verdict()).toMatchObject({ sound: { count: 17 }, archived: { count: 16 }, fault: undefined })
+  })
+
+  it('refuse changes and deletions also when a statement names them', async () => {
+    await write(2)
+    nextMonth()
+    await write(2)
+    await keepHouse()
+    await write(2)
+    await archive('2025-12')
+    const names = (await readPartitions(opened.database)).map(({ name }) => name)
+    expect(names).toEqual(['audit_entries_from_3', 'audit_entries_from_5'])
+    for (const name of ['audit_entries', ...names]) {
+      for (const text of [`delete from auth.${name}`, `update auth.${name} set count = 2`, `truncate auth.${name}`]) {
+        await expect(opened.database.write(text)).rejects.toMatchObject({ sqlState: '23001' })
+      }
+    }
+  })
+
+  it('do not end while somebody else has the table; writers go on, and the next run ends them', async (context) => {
+    if (!opened.database.concurrentSessions) return context.skip()
+    await write(2)
+    nextMonth()
+    let given: Promise<void> | undefined
+    await opened.database.transaction(async (reader) => {
+      await reader.execute(sql`select count(*) from auth.audit_entries`)
+      await expect(cut()).rejects.toMatchObject({ sqlState: '55P03' })
+      given = write(1)
+      await given
+    })
+    expect(await bounds()).toEqual(['2025-11 1 null'])
+    await keepHouse()
+    expect(await bounds()).toEqual(['2025-11 1 4', 'null 4 null'])
+    expect(warnings).toEqual([])
+  })
+})
+
+const migrationsFolder = join(import.meta.dirname, '../../../auth-server/store/migrations')
+
+/** The migrations before the one of partitions. */
+async function formerMigrations(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'keyhold-migrations-'))
+  await cp(migrationsFolder, folder, { recursive: true })
+  const path = join(folder, 'meta/_journal.json')
+  const journal = JSON.parse(await readFile(path, 'utf8')) as { entries: { tag: string }[] }
+  const end = journal.entries.findIndex(({ tag }) => tag.endsWith('audit_partitions'))
+  await writeFile(path, JSON.stringify({ ...journal, entries: journal.entries.slice(0, end) }))
+  return folder
+}
+
+const serverUrl = process.env.TEST_DATABASE_URL
+
+describe.skipIf(serverUrl === undefined)('the upgrade to partitions of the audit log', () => {
+  it('keeps the entries where they are, and who may read them', async () => {
+    const [scratch, folder] = [await createScratchDatabase(serverUrl ?? ''), await formerMigrations()]
+    const database = openPostgres(scratch.url)
+    try {
+      await migrateDatabase(database, { migrationsFolder: folder, schema: 'auth' })
+      const clock = createTestClock(Date.UTC(2025, 10, 20))
+      const log = createChainedLog({ database, clock, log: quiet, secretsKeys })
+      await log.record({ ...nobody, action: 'user.changed', target: 'before' })
+      await database.write('grant select on auth.audit_entries to pg_monitor')
+      const fileOf = async (table: string) =>
+        (await database.query<{ file: string }>(`select pg_relation_filenode('${table}')::text as file`))[0]?.file
+      const file = await fileOf('auth.audit_entries')
+      await migrateDatabase(database, { migrationsFolder, schema: 'auth' })
+      await log.record({ ...nobody, action: 'user.changed', target: 'after' })
+      expect(await verifyChain({ database, secretsKeys })).toMatchObject({ sound: { count: 2 }, fault: undefined })
+      expect(await fileOf('auth.audit_entries_from_1')).toBe(file)
+      const may = `select has_table_privilege('pg_monitor', 'auth.audit_entries', 'select') as may`
+      expect(await database.query(may)).toEqual([{ may: true }])
+    } finally {
+      await database.close()
+      await scratch.drop()
+      await rm(folder, { recursive: true })
+    }
+  })
+})
