@@ -38,7 +38,8 @@ export class SimulatedLog implements EventLog {
   #nextXid = 10
   #nextPosition = 1
   #runId = 1
-  /** The present one is the last. */
+  #failovers = 0
+  /** As the log itself knows them: a server does not know of one that began after what it has. The present one is last. */
   readonly #timelines: LogTimeline[] = [{ timeline: 'simulated.1', firstSlice: 1 }]
   /** What was visible on a former timeline, and still is, by its mark. */
   readonly #kept = new Map<string, Set<number>>()
@@ -92,8 +93,13 @@ export class SimulatedLog implements EventLog {
     const after = this.#visible()
     this.#kept.set(mark, before)
     for (const kept of this.#kept.values()) for (const position of kept) if (!after.has(position)) kept.delete(position)
-    const timeline = `simulated.${this.#timelines.length + 1}`
-    this.#timelines.push({ timeline, firstSlice: this.#lastSlice() + 1 })
+    const firstSlice = this.#lastSlice() + 1
+    for (let last = this.#timelines.at(-1); last && last.firstSlice > firstSlice; last = this.#timelines.at(-1)) {
+      this.#timelines.pop()
+      this.#kept.delete(timelineMark(last.timeline))
+    }
+    this.#failovers += 1
+    this.#timelines.push({ timeline: `simulated.${this.#failovers + 1}`, firstSlice })
   }
 
   timeline(): string {
