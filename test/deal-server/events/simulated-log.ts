@@ -39,7 +39,7 @@ export class SimulatedLog implements EventLog {
   #nextPosition = 1
   #runId = 1
   #failovers = 0
-  /** As the log itself knows them: a server does not know of one that began after what it has. The present one is last. */
+  /** The present one is the last. A server does not know of one that began after what it has. */
   readonly #timelines: LogTimeline[] = [{ timeline: 'simulated.1', firstSlice: 1 }]
   /** What was visible on a former timeline, and still is, by its mark. */
   readonly #kept = new Map<string, Set<number>>()
