@@ -68,15 +68,16 @@ const loadStatement = `
 /** `$1`: `SavedRow`; `$2`, `$4`: rows of blocked deals and attempts; `$3`: text of a uuid array. */
 const saveStatement = `
   with held as (
-    update deals.webhooks w set position = i.position, places = i.places, failures = i.failures, last_success_at = i.last_success_at,
-      last_failure_at = i.last_failure_at, last_failure_status = i.last_failure_status,
+    update deals.webhooks w set position = i.position, places = i.places, failures = i.failures,
+      last_success_at = i.last_success_at, last_failure_at = i.last_failure_at,
+      last_failure_status = i.last_failure_status,
       last_failure_reason = i.last_failure_reason, held_until = i.held_until,
       lease_until = clock_timestamp() + i.lease_ms * interval '1 ms',
       state = case when i.paused_reason is null then 'active' else 'paused' end, paused_reason = i.paused_reason,
       paused_at = i.paused_at, pause_reported = i.paused_reason is null
     from json_to_record($1::text::json) as i(id uuid, owner uuid, revision int, timeline text, lease_ms int,
-      position bigint, places jsonb, failures int, last_success_at timestamptz, last_failure_at timestamptz, last_failure_status int,
-      last_failure_reason text, held_until timestamptz, paused_reason text, paused_at timestamptz)
+      position bigint, places jsonb, failures int, last_success_at timestamptz, last_failure_at timestamptz,
+      last_failure_status int, last_failure_reason text, held_until timestamptz, paused_reason text, paused_at timestamptz)
     where w.id = i.id and w.lease_owner = i.owner and w.revision = i.revision and w.state = 'active'
       and ${timelineSql} = i.timeline
     returning w.id

@@ -1,8 +1,7 @@
 /**
- * Reads the events of all logs for webhooks. There is one log for each shard; a log that is away does
- * not hold the others up. How far a webhook is in each log is its own, so it misses nothing of a log that is back.
+ * Reads the events of all logs for webhooks. There is one log for each shard. A log that is away does not hold the
+ * others up. A webhook has a place of its own in each log, so it misses nothing of a log that is back.
  */
-
 import { timelineMark } from '../../shared/platform/database/timeline.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import {

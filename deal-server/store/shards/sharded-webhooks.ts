@@ -53,7 +53,8 @@ const tuple = (of: string) =>
 const rewindStatement = `
   with rewound as (
     update deals.webhooks w set updated_at = $3::text::timestamptz, revision = w.revision + 1, places = (
-        select jsonb_agg(case when ${tuple('t.place')} < ${tuple('c.place')} then t.place else c.place end order by c.log)
+        select jsonb_agg(
+          case when ${tuple('t.place')} < ${tuple('c.place')} then t.place else c.place end order by c.log)
         from jsonb_array_elements(w.places) with ordinality as c(place, log)
           join jsonb_array_elements($2::text::jsonb) with ordinality as t(place, log) on t.log = c.log)
     where w.id = $1::text::uuid and exists (

@@ -26,8 +26,8 @@ end
 `
 
 const entries = `${prelude}
--- The name under which an entry is kept: the run of this node. On another node than that of the channels, the run of the
--- latter is put before it. RUNS: as in a moment. Nil when they do not name the run of this node.
+-- The name under which an entry is kept: the run of this node. On another node than that of the channels, the run of
+-- the latter is put before it. RUNS: as in a moment. Nil when they do not name the run of this node.
 local function run_within(runs, here)
   local first, others = runs:match('^([^@]+)@?(.*)$')
   if first == here then return here end
