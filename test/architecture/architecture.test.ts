@@ -49,21 +49,11 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     ...['deal-server/commands', 'deal-server/queries', 'deal-server/use-cases', 'deal-server/domain'],
     ...['deal-server/events', 'deal-server/webhooks', 'shared', 'zod'],
   ],
-  'deal-server/config.ts': [
-    ...[
-      'deal-server/domain',
-      'deal-server/store/shards/shard-of.ts',
-      'deal-server/webhooks/back-off.ts',
-      'shared',
-      '*',
-    ],
-  ],
+  'deal-server/config.ts': ['deal-server/domain', 'deal-server/webhooks/back-off.ts', 'shared', '*'],
   'deal-server/deal-metrics.ts': [
     ...['deal-server/auth-client', 'deal-server/commands', 'deal-server/events', 'deal-server/webhooks', 'shared'],
   ],
   'deal-server/machine.ts': ['deal-server/events', 'deal-server/webhooks', 'shared'],
-  'deal-server/shards.ts': ['deal-server/events', 'deal-server/store', 'deal-server/webhooks', 'shared'],
-  'deal-server/prepare-shard.ts': ['deal-server/config.ts', 'deal-server/store', 'shared', '*'],
   'deal-server/traced-parts.ts': ['deal-server/commands', 'deal-server/http', 'shared'],
   'deal-server/schemes.ts': ['deal-server', 'shared', '*'],
   'deal-server/demo-deals.ts': ['deal-server/commands', 'deal-server/queries', 'deal-server/use-cases', 'shared'],
