@@ -29,7 +29,6 @@ import { ensureAnonymous } from './auth-server/users/create-user.ts'
 import { readDealConfig } from './deal-server/config.ts'
 import { createDemoDeals } from './deal-server/demo-deals.ts'
 import { createDealServer } from './deal-server/server.ts'
-import { requireShards } from './deal-server/store/shards/shard-place.ts'
 import { reportForgeries } from './shared/platform/cache/report-forgeries.ts'
 import { systemClock as clock } from './shared/platform/clock.ts'
 import type { Database } from './shared/platform/database/database.ts'
@@ -138,10 +137,9 @@ await prepareDatabase('AUTH_DATABASE_URL', async () => {
   await migrateDatabase(authDatabase, { migrationsFolder: migrationsOf('auth-server'), schema: 'auth' })
   await ensureAnonymous({ database: authDatabase, clock, ids })
 })
-await prepareDatabase('DEAL_DATABASE_URL', async () => {
-  await migrateDatabase(dealDatabase, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' })
-  await requireShards(dealDatabase, deal.config.shards)
-})
+await prepareDatabase('DEAL_DATABASE_URL', () =>
+  migrateDatabase(dealDatabase, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' }),
+)
 
 const metrics = createMetrics()
 forgeries.observe(metrics, 'auth')

@@ -5,6 +5,7 @@ import { isReplicaUrl, replicaUrlForms } from '../shared/platform/postgres/postg
 import { noRedis } from '../shared/platform/redis/redis-url.ts'
 import {
   flag,
+  goneSettings,
   integer,
   listOf,
   readBy,
@@ -12,7 +13,6 @@ import {
   type SettingProblem,
   text,
   url,
-  type Values,
 } from '../shared/platform/settings/settings.ts'
 import { loopbackNetworks, type Network, parseNetwork } from '../shared/platform/webhooks/reachable-address.ts'
 import {
@@ -28,7 +28,6 @@ import {
   workersWithoutServices,
 } from '../shared/protocol/settings/common-settings.ts'
 import { currencyExponents } from './domain/currency.ts'
-import { maxShards } from './store/shards/shard-of.ts'
 import { standardRetriesMs } from './webhooks/back-off.ts'
 
 /** All settings; `docs/settings.md` is generated from them. */
@@ -38,12 +37,6 @@ export const dealSettings = {
   DEAL_READ_URL: text('standbys of the database of the deal server that answer reads', undefined, {
     expected: replicaUrlForms,
     test: isReplicaUrl,
-  }),
-  DEAL_SHARDS: integer('databases that deals are spread over, behind the one in DEAL_DATABASE_URL', {
-    fallback: 1,
-    min: 1,
-    max: maxShards,
-    among: Array.from({ length: Math.log2(maxShards) + 1 }, (_, exponent) => 2 ** exponent),
   }),
   AUTH_URL: url('where the deal server finds the auth server; by default its public origin', ['http:', 'https:']),
   RECORD_MAX_AGE: integer('seconds a principal record is used while the auth server cannot be reached', {
@@ -79,6 +72,9 @@ export const dealSettings = {
   }),
 }
 
+/** Settings that are gone, and what to do instead. */
+const formerSettings = { DEAL_SHARDS: 'must be unset: all deals are in the database of DEAL_DATABASE_URL' }
+
 /** The settings of one deal server process, with all defaults applied. */
 export type DealConfig = ReturnType<typeof readDealConfig>['config']
 
@@ -90,6 +86,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
   const authUrl = (values.AUTH_URL ?? shared.publicOrigins.auth).replace(/\/+$/, '')
   const all: SettingProblem[] = [
     ...problems,
+    ...goneSettings(formerSettings, environment),
     ...missingSettings(mode, values, { DEAL_DATABASE_URL, REDIS_URL }),
     ...(values.DEAL_READ_URL !== undefined && DEAL_DATABASE_URL === undefined
       ? [
@@ -99,7 +96,6 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
           },
         ]
       : []),
-    ...shardsWithout(values),
     ...halfCertificate(values),
     ...sharedPort(['DEAL_PORT', values.DEAL_PORT], ['METRICS_PORT', values.METRICS_PORT]),
     ...workersWithoutServices(mode, values),
@@ -123,7 +119,6 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     authUrl,
     databaseUrl: DEAL_DATABASE_URL,
     readUrl: values.DEAL_READ_URL,
-    shards: values.DEAL_SHARDS,
     // Without Redis, only an auth server of the same process announces changes.
     hasFeed: mode === 'together' || REDIS_URL !== noRedis,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
@@ -141,24 +136,3 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
   }
   return { config, problems: all }
 }
-
-/** Shards are behind a database of a server, and have no replicas that a deal server could ask. */
-function shardsWithout({
-  DEAL_SHARDS,
-  DEAL_DATABASE_URL,
-  DEAL_READ_URL,
-}: Pick<Values<typeof dealSettings>, 'DEAL_SHARDS' | 'DEAL_DATABASE_URL' | 'DEAL_READ_URL'>): SettingProblem[] {
-  if (DEAL_SHARDS === 1) return []
-  return [
-    ...(DEAL_DATABASE_URL === undefined
-      ? [{ variable: 'DEAL_SHARDS', expected: 'must be 1 without DEAL_DATABASE_URL: the embedded database is one' }]
-      : []),
-    ...(DEAL_READ_URL === undefined
-      ? []
-      : [{ variable: 'DEAL_READ_URL', expected: 'must not be set beside DEAL_SHARDS: shards are read directly' }]),
-  ]
-}
-
-/** The database that the program `prepare-shard` prepares; undefined without a usable setting. */
-export const readShardDatabase = (environment: Readonly<Record<string, string | undefined>> = process.env) =>
-  readSettings({ DEAL_DATABASE_URL: dealSettings.DEAL_DATABASE_URL }, environment).values.DEAL_DATABASE_URL

@@ -7,11 +7,11 @@ import type { FeedLine } from '../shared/protocol/internal-api/feed-stream.ts'
 import type { EventLog, EventPage, Place, ReadOptions } from './events/event-log.ts'
 import type { AcquireStream, EventStreams } from './events/event-streams.ts'
 import { createSharedReads } from './events/shared-reads.ts'
-import { logsOf, type WakeUpPorts, type WakeUps } from './events/wake-ups.ts'
+import type { WakeUpPorts, WakeUps } from './events/wake-ups.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
 
-/** A worker wrote events; into these logs, where there are several. */
-const wakeUpCall = defineCall<readonly number[] | undefined, void>('wake-up')
+/** A worker wrote events. */
+const wakeUpCall = defineCall<undefined, void>('wake-up')
 /** A worker changed a webhook. */
 const webhookNews = defineNews<undefined>('webhook-changed')
 
@@ -24,43 +24,30 @@ const releaseNews = defineNews<number>('release-stream')
 const feedLineNews = defineNews<{ readonly line: FeedLine; readonly readAt: number }>('feed-line')
 
 /** A worker reads the events that have just come. */
-const readCall = defineCall<Reading, EventPage>('read-events')
-
-interface Reading {
-  readonly log: number
-  readonly after: Place
-  readonly options: ReadOptions
-}
+const readCall = defineCall<{ readonly after: Place; readonly options: ReadOptions }, EventPage>('read-events')
 
 /** The parts of the primary process that serve its workers. */
 export interface PrimaryParts {
   readonly wakeUps: Pick<WakeUps, 'send'>
   readonly webhooks: Pick<Webhooks, 'look'>
   readonly events: Pick<EventStreams, 'acquire'>
-  readonly eventLogs: readonly Pick<EventLog, 'read'>[]
+  readonly eventLog: Pick<EventLog, 'read'>
 }
 
 /** Serves the workers of a primary process. Does nothing in other processes. */
-export function serveWorkers({ primary }: MachineRole, { wakeUps, webhooks, events, eventLogs }: PrimaryParts): void {
+export function serveWorkers({ primary }: MachineRole, { wakeUps, webhooks, events, eventLog }: PrimaryParts): void {
   if (!primary) return
-  primary.answer(wakeUpCall, (logs) => {
-    for (const log of logs ?? [undefined]) wakeUps.send(log)
-  })
+  primary.answer(wakeUpCall, () => wakeUps.send())
   primary.hear(webhookNews, () => webhooks.look())
   countStreams(primary, events)
-  const shared = eventLogs.map(createSharedReads)
-  primary.answer(readCall, async ({ log, after, options }) => {
-    const reads = shared[log]
-    if (!reads) throw new TypeError('workers and their primary have the same logs')
-    return reads.read(after, options)
-  })
+  const shared = createSharedReads(eventLog)
+  primary.answer(readCall, ({ after, options }) => shared.read(after, options))
 }
 
 /** Reads the events that have just come by the primary process: once for all workers that are at the same place. */
-export const readByPrimary = (channel: Channel, logs: number): readonly Pick<EventLog, 'read'>[] =>
-  Array.from({ length: logs }, (_, log) => ({
-    read: (after, options) => channel.call(readCall, { log, after, options }),
-  }))
+export const readByPrimary = (channel: Channel): Pick<EventLog, 'read'> => ({
+  read: (after, options) => channel.call(readCall, { after, options }),
+})
 
 /** Counts the streams of all workers together. Those of a worker that ends are released. */
 function countStreams(primary: Workers, events: Pick<EventStreams, 'acquire'>): void {
@@ -101,8 +88,8 @@ export const wakeUpsByPrimary = (
 ): WakeUpPorts['cache'] => ({
   subscribe: (name, listener) => cache.subscribe(name, listener),
   moment: async () => '',
-  publish: async (_, message) => {
-    await channel.call(wakeUpCall, logsOf(message))
+  publish: async () => {
+    await channel.call(wakeUpCall, undefined)
     return true
   },
 })

@@ -26,7 +26,6 @@ import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
 import { warnOfUnverifiedWays } from '../shared/protocol/settings/unverified-connections.ts'
 import { readDealConfig } from './config.ts'
 import { createDealServer } from './server.ts'
-import { requireShards } from './store/shards/shard-place.ts'
 
 beginServer()
 const worker = thisWorker()
@@ -55,12 +54,7 @@ const opened = openCache({
 })
 const cache = machine.cache(opened)
 const migrations = { migrationsFolder: join(projectFolder, 'deal-server/store/migrations'), schema: 'deals' }
-if (machine.isFirst) {
-  await prepareDatabase('DEAL_DATABASE_URL', async () => {
-    await migrateDatabase(database, migrations)
-    await requireShards(database, config.shards)
-  })
-}
+if (machine.isFirst) await prepareDatabase('DEAL_DATABASE_URL', () => migrateDatabase(database, migrations))
 const [serviceSecret = ''] = serviceSecrets
 const metrics = machine.metrics(createMetrics())
 const draining = new Draining()

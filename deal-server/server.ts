@@ -41,10 +41,11 @@ import { createExecuteCommand } from './commands/execute.ts'
 import { createFindAssignableUsers, createFindUserId } from './commands/find-assignable-users.ts'
 import type { DealConfig } from './config.ts'
 import { countCommands, countDeliveries, countReads, observeDealServer } from './deal-metrics.ts'
+import type { EventLog } from './events/event-log.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
-import { representEventAt } from './http/representations/represent-event.ts'
+import { representEvent } from './http/representations/represent-event.ts'
 import { resourceMetadataRoute } from './http/resource-metadata.ts'
 import {
   acquireByPrimary,
@@ -57,9 +58,13 @@ import {
 } from './machine.ts'
 import type { DealReader } from './queries/ports.ts'
 import { createDealAuthentication } from './schemes.ts'
-import { openShards, type Shards } from './shards.ts'
+import { createDealRepository } from './store/deals.ts'
+import { createEventLog } from './store/event-log.ts'
 import { createFreshReads, type FreshReadsPorts } from './store/fresh-reads.ts'
+import { dealHousekeepingJobs } from './store/housekeeping.ts'
 import { dealSearchIndex } from './store/search-index.ts'
+import { createWebhookWork } from './store/webhook-work.ts'
+import { createWebhookStore } from './store/webhooks.ts'
 import { traceCommands, traceRepository, traceRoutes } from './traced-parts.ts'
 import { commands } from './use-cases/index.ts'
 import { restoreDeal } from './use-cases/restore-deal.ts'
@@ -112,18 +117,17 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     serviceSecrets,
     observe: observeAuthentications(metrics, 'deal'),
   })
-  const shards = openShards(database, config.shards)
-  const webhooks = openWebhooks(config, resources, { ...followed, shards, metrics, serviceSecrets })
-  const { events, wakeUps } = createLiveEvents(config, resources, { feed, webhooks, shards })
-  const jobs = shards.housekeepingJobs
-  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs })
+  const eventLog = createEventLog(database)
+  const webhooks = openWebhooks(config, resources, { ...followed, eventLog, metrics, serviceSecrets })
+  const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks })
+  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
   const heard = config.hasFeed ? feed : undefined
-  const dependencies = dependenciesOf(resources, { keys, feed: heard, events, shards })
+  const dependencies = dependenciesOf(resources, { keys, feed: heard, events })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
   observeDealServer(metrics, { keys, feed: heard, events, webhooks })
   const repository = traceRepository(
     step,
-    shards.openStore((shard) => wakeUps.send(shard)),
+    createDealRepository(database, () => wakeUps.send()),
   )
   const findAssignableUsers = createFindAssignableUsers(principals)
   const { defaultCurrency } = config
@@ -149,7 +153,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     log,
   })
   const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
-  serveWorkers(machine, { wakeUps, webhooks, events, eventLogs: shards.logs })
+  serveWorkers(machine, { wakeUps, webhooks, events, eventLog })
   const background = { wakeUps, housekeeping, searchIndex, webhooks, isOfMachine: machine.worker === undefined }
   const parts = { ...followed, ...background, refusalReports, changeReports }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
@@ -230,14 +234,14 @@ async function stopParts({
 function createLiveEvents(
   { eventStreams }: Pick<DealConfig, 'eventStreams'>,
   { cache, clock, ids, log: logger, eventStreams: others, machine }: DealResources,
-  { feed, webhooks, shards: { logs, logOf } }: LiveEventsParts,
+  { feed, eventLog, webhooks }: LiveEventsParts,
 ) {
   const acquire = machine?.worker && acquireByPrimary(machine.worker)
-  const live = machine?.worker && readByPrimary(machine.worker, logs.length)
-  const ports = { logs, logOf, represent: representEventAt, clock, logger, acquire, live }
+  const live = machine?.worker && readByPrimary(machine.worker)
+  const ports = { log: eventLog, represent: representEvent, clock, logger, acquire, live }
   const events = createEventStreams(ports, { ...eventStreams, ...others })
-  const onWakeUp = (written?: readonly number[]) => {
-    events.wakeUp(written)
+  const onWakeUp = () => {
+    events.wakeUp()
     webhooks.wakeUp()
   }
   const sent = machine?.worker ? wakeUpsByPrimary(cache, machine.worker) : cache
@@ -247,23 +251,23 @@ function createLiveEvents(
 
 interface LiveEventsParts {
   readonly feed: Pick<PrincipalFeed, 'instanceId'>
+  readonly eventLog: EventLog
   readonly webhooks: Pick<Webhooks, 'wakeUp'>
-  readonly shards: Pick<Shards, 'logs' | 'logOf'>
 }
 
 /** What webhooks use of the other parts. */
 interface WebhookParts {
   readonly authClient: Pick<AuthClient, 'ask'>
   readonly principals: Principals
-  readonly shards: Pick<Shards, 'logs' | 'logOf' | 'webhookStore' | 'webhookWork'>
+  readonly eventLog: EventLog
   readonly metrics: Metrics
   readonly serviceSecrets: readonly string[]
 }
 
 function openWebhooks(
   config: Pick<DealConfig, 'webhooks'>,
-  { clock, ids, log: logger, webhooks: tuning, tracing, machine }: DealResources,
-  { authClient, principals, shards, metrics, serviceSecrets }: WebhookParts,
+  { database, clock, ids, log: logger, webhooks: tuning, tracing, machine }: DealResources,
+  { authClient, principals, eventLog, metrics, serviceSecrets }: WebhookParts,
 ): Webhooks {
   const report = async (pauses: readonly UnreportedPause[]) => {
     const body = { pauses: pauses.map(({ id, reason }) => ({ id, reason })) }
@@ -271,9 +275,8 @@ function openWebhooks(
   }
   return createWebhooks(
     {
-      ...{ store: shards.webhookStore, work: shards.webhookWork, logs: shards.logs, logOf: shards.logOf },
-      ...{ principals, report, restoring: restoreDeal.right, represent: representEventAt, serviceSecrets },
-      ...{ clock, ids, logger },
+      ...{ store: createWebhookStore(database), work: createWebhookWork(database), log: eventLog, principals, report },
+      ...{ restoring: restoreDeal.right, represent: representEvent, serviceSecrets, clock, ids, logger },
       tracePost: tracing && ((post) => tracing.post(post)),
       ...(machine?.worker && { onChange: webhookChanged(machine.worker) }),
       ...{ userAgent: `Keyhold/${projectVersion()}`, onAttempt: countDeliveries(metrics) },
@@ -323,21 +326,13 @@ function followAuthServer(
   return { authClient, keys, apiKeys, feed, feedStream, principals }
 }
 
-interface DependencyParts {
-  readonly keys: KeyStores
-  readonly feed: PrincipalFeed | undefined
-  readonly events: EventStreams
-  readonly shards: Shards
-}
-
 function dependenciesOf(
   { database, cache, replicas = [] }: Pick<DealResources, 'database' | 'cache' | 'replicas'>,
-  { keys, feed, events, shards }: DependencyParts,
+  { keys, feed, events }: { keys: KeyStores; feed: PrincipalFeed | undefined; events: EventStreams },
 ): Dependency[] {
   return [
     { name: 'database', required: true, check: () => database.ping() },
     { name: databaseWrites, required: false, check: () => database.checkWrites() },
-    ...shards.dependencies,
     ...replicas.map(({ check }, index) => ({ name: `replica-${index + 1}`, required: false, check })),
     { name: 'cache', required: false, check: () => cache.ping() },
     { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },

@@ -13,7 +13,6 @@ export const programs = [
   'start.ts',
   'auth-server/main.ts',
   'deal-server/main.ts',
-  'deal-server/prepare-shard.ts',
   'auth-server/cli/main.ts',
   'auth-server/cli/offline/init-secrets.ts',
   'cli/main.ts',

@@ -12,9 +12,9 @@ import type { CommandContext, CommandRequest, CommandResult, ShownCommand } from
 import { commitDecision } from './commit.ts'
 import { type DecisionPorts, decide } from './decide.ts'
 import { createKeyedQueue, type KeyedQueue } from './keyed-queue.ts'
-import type { CommandRecord, DealRepository, Loaded } from './ports.ts'
+import type { CommandRecord, DealRepository } from './ports.ts'
 import { isPresent, noSuchDeal, presentOf } from './presence.ts'
-import { continued, replay } from './replay.ts'
+import { replay } from './replay.ts'
 import { refusalTo, shownTo } from './withhold-deal.ts'
 
 /** The parts that the execution of commands uses. */
@@ -69,17 +69,16 @@ const runOrReplay = (parts: Parts, context: CommandContext): Promise<CommandResu
 async function runCommand(parts: Parts, context: CommandContext): Promise<CommandResult> {
   const { bound, caller, requirePrecondition } = context.request
   for (let round = 0; round < maxRounds; round += 1) {
-    const { deal, command, purged, reservation } = await load(parts.repository, context)
+    const { deal, command, purged } = await load(parts.repository, context)
     requireRightsOn(deal, command, context)
     refuseAnonymous(caller)
     if (command) return replay(command, context)
-    const own = reservation ? continued(reservation, context) : context
     const present = bound.target === 'deal' ? requireDeal(deal, context) : presentOf(deal)
     const isTaken = purged || deal !== undefined
     const isFulfilled = present !== undefined && bound.isFulfilledBy(present)
     if (!isFulfilled) requirePrecondition(present, isTaken)
-    const decided = await decide(parts, own, { present, isTaken })
-    const committed = await commitDecision(parts.repository, own, decided)
+    const decided = await decide(parts, context, { present, isTaken })
+    const committed = await commitDecision(parts.repository, context, decided)
     if (committed) return committed
     await pause(Math.random() * longestPauseMs)
   }
@@ -114,7 +113,7 @@ function refuseAnonymous(caller: Caller): void {
 }
 
 /** Loads deal and command. Skips the store for a new deal id and no command id: nothing can be stored then. */
-function load(repository: DealRepository, { request, dealId, key }: CommandContext): Loaded | Promise<Loaded> {
+function load(repository: DealRepository, { request, dealId, key }: CommandContext) {
   const isChosen = request.dealId !== undefined
   if (!isChosen && key === undefined) return { deal: undefined, command: undefined, purged: false }
   return repository.load(dealId, key, { forCreation: isChosen && request.bound.target === 'collection' })

@@ -76,20 +76,12 @@ export interface CommandRecord {
   readonly signature: string | null
 }
 
-/**
- * A command id that was taken in a store of several shards, before the shard of its deal commits the command. Between
- * the two a server may crash: the id stays reserved for the same command, which a retry carries out.
- */
-export interface CommandReservation extends Pick<CommandRecord, 'key' | 'dealId' | 'useCase' | 'fingerprint'> {}
-
 /** The result of one load. A member is undefined when the store has no such row. */
 export interface Loaded {
   readonly deal: Deal | undefined
   readonly command: CommandRecord | undefined
   /** True when the deal was purged: its id stays taken. Only `forCreation` reads it. */
   readonly purged: boolean
-  /** Only in a store of several shards, for a command id that is reserved and has no command yet. */
-  readonly reservation?: CommandReservation | undefined
 }
 
 /** All that one accepted command writes in one statement: everything or nothing. */

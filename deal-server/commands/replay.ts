@@ -1,7 +1,7 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { CommandContext, CommandRequest, CommandResult } from './command-context.ts'
+import type { CommandContext, CommandResult } from './command-context.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import type { CommandRecord, CommandReservation, RefusedCommand } from './ports.ts'
+import type { CommandRecord, RefusedCommand } from './ports.ts'
 
 /** A stored refusal: the command did not run now. */
 export class ReplayedRefusal extends ProblemError {
@@ -16,7 +16,11 @@ export class ReplayedRefusal extends ProblemError {
  */
 export function replay(command: CommandRecord, { request }: CommandContext): CommandResult {
   const { outcome } = command
-  requireSame(command, request)
+  if (command.fingerprint !== fingerprintOf(request)) {
+    throw new ProblemError('command-id-reused', 'This command id was used for another command. Choose a new one.', {
+      members: { commandId: command.key.commandId, dealId: command.dealId, useCase: command.useCase },
+    })
+  }
   if (outcome === undefined) {
     throw new ProblemError('command-expired', 'This command was carried out; its answer is no longer kept.', {
       members: { commandId: command.key.commandId, dealId: command.dealId },
@@ -24,20 +28,4 @@ export function replay(command: CommandRecord, { request }: CommandContext): Com
   }
   if (outcome.state === 'refused') throw new ReplayedRefusal(outcome)
   return { outcome, replayed: true, record: command }
-}
-
-/**
- * The context of a command whose id was reserved and that was not carried out: a deal whose id the server chooses gets
- * the id of the first attempt. @throws ProblemError `command-id-reused`
- */
-export function continued(reservation: CommandReservation, context: CommandContext): CommandContext {
-  requireSame(reservation, context.request)
-  return { ...context, dealId: reservation.dealId }
-}
-
-function requireSame({ fingerprint, key, dealId, useCase }: CommandReservation, request: CommandRequest): void {
-  if (fingerprint === fingerprintOf(request)) return
-  throw new ProblemError('command-id-reused', 'This command id was used for another command. Choose a new one.', {
-    members: { commandId: key.commandId, dealId, useCase },
-  })
 }

@@ -90,11 +90,6 @@ export const wasThereOn = (mark: string, { slice }: Pick<Place, 'slice'>, timeli
       timelineMark(timeline) === mark && slice < (timelines[index + 1]?.firstSlice ?? Number.POSITIVE_INFINITY),
   )
 
-/** A place with the mark of the timeline that it was read from; undefined for the beginning of every one. */
-export interface MarkedPlace extends Place {
-  readonly mark: string | undefined
-}
-
 /** An event with its place. */
 export interface LoggedEvent extends StoredEvent, Omit<Place, 'id'> {
   /** True for events of a deleted or purged deal, except the deletion. Set only for reads with `hidesDeleted`. */

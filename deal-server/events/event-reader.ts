@@ -14,13 +14,12 @@ import {
   type Place,
   type TimelineId,
 } from './event-log.ts'
-import type { StreamText } from './stream-text.ts'
 import { type Fork, Trail } from './trail.ts'
 
 /** An event and its text on a stream. */
 export interface EncodedEvent {
   readonly event: LoggedEvent
-  readonly text: StreamText
+  readonly text: Uint8Array
 }
 
 /** A page of the log. Its events are encoded once for all streams. */
@@ -42,7 +41,7 @@ export interface ReaderPorts {
   readonly log: EventLog
   /** Reads new events: the same log, maybe by another process. */
   readonly live: Pick<EventLog, 'read'>
-  readonly encode: (event: LoggedEvent) => StreamText
+  readonly encode: (event: LoggedEvent) => Uint8Array
   readonly clock: Clock
   readonly lag: EventLag
   readonly logger: Pick<Log, 'warn'>

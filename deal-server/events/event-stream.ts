@@ -1,19 +1,33 @@
 /**
- * The stream of one client. It has a part for each log that it reads, and writes what they send. The right of the
- * caller is checked before anything is sent. With several logs it keeps the client's position in each of them, because
- * every event is written with all.
+ * The stream of one client. It reads the log itself until it has caught up, then it follows the shared reader. When its
+ * client is too slow, it reads the log itself again, at the client's pace, so that its memory stays bounded. The right
+ * of the caller is checked before anything is sent.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { GivenPosition } from './event-log.ts'
-import { FeedPosition } from './feed-position.ts'
-import { type OpenedPart, StreamPart, type StreamPartPorts, type Visibility } from './stream-part.ts'
-import type { StreamText } from './stream-text.ts'
+import {
+  beginning,
+  type EventLog,
+  type EventPage,
+  isBefore,
+  type LoggedEvent,
+  type Place,
+  type RunId,
+  type TimelineId,
+} from './event-log.ts'
+import type { EncodedPage, EventReader, Follower } from './event-reader.ts'
+import type { StreamStart } from './stream-request.ts'
+import { Trail } from './trail.ts'
 
 /** The parts that a stream uses. */
 export interface StreamPorts {
+  readonly log: EventLog
+  readonly reader: EventReader
+  readonly encode: (event: LoggedEvent) => Uint8Array
+  /** The text that says: what the client knows is outdated, and the stream goes on after this place. */
+  readonly encodeReset: (place: Place, timeline: TimelineId) => Uint8Array
   readonly clock: Clock
   readonly logger: Pick<Log, 'warn' | 'debug'>
 }
@@ -25,34 +39,66 @@ export interface StreamOptions {
   readonly recheckMs: number
   /** A client that reads nothing for this time is disconnected. */
   readonly stallMs: number
-  /** The largest number of bytes that may wait for a client that follows the readers. */
+  /** The largest number of bytes that may wait for a client that follows the reader. */
   readonly maxWaitingBytes: number
-  /** The largest number of events in a page. */
   readonly pageSize: number
 }
 
-/** A stream that can begin: its parts and its caller's rights. */
+/** The part of the log that a caller may see. */
+export interface Visibility {
+  /** False: of the past events of a deleted deal, only the deletion is visible. New events are always visible. */
+  readonly seesDeleted: boolean
+}
+
+/** A stream that can begin: its start, its deal and its caller's rights. */
 export interface OpenedStream {
-  readonly parts: readonly { readonly ports: StreamPartPorts; readonly opened: OpenedPart }[]
-  /** The client's position, one part for each log; undefined where events have positions of their own. */
-  readonly position: readonly GivenPosition[] | undefined
+  readonly start: StreamStart
+  /** Set for a stream of one deal: reads of the log are limited to it. */
+  readonly dealId: string | undefined
+  /** True for an event that the client asked for. */
+  isWanted(event: LoggedEvent): boolean
   /** Checks the caller's right again. @throws ProblemError without the right; Unavailable when it cannot be checked */
   mayRead(): Promise<Visibility>
 }
 
+/** The texts of a page that are to be sent. */
+interface Batch {
+  readonly texts: readonly Uint8Array[]
+  readonly end: Place
+}
+
+/** How many events a stream remembers that it has read by itself. */
+const maxOwnPlaces = 200
+/** Pause before the next attempt to read the database, in milliseconds. */
+const retryMs = 500
+/** Pause of a stream that the shared reader cannot take over yet, in milliseconds. */
+const shortPauseMs = 5
 /** The begin of every stream: the time after which a client reconnects, in milliseconds. */
 const preamble = 'retry: 1000\n\n'
 const heartbeat = ':\n\n'
 
 /** The stream of one client. */
-export class EventStream {
+export class EventStream implements Follower {
   readonly #ports: StreamPorts
   readonly #options: StreamOptions
   readonly #opened: OpenedStream
   readonly #body: BodyStream
-  readonly #parts: readonly StreamPart[]
-  readonly #position: FeedPosition | undefined
+  /** All wanted events up to this place were sent. */
+  #place: Place
+  #includes: (event: LoggedEvent) => boolean
+  /** The run of the database; known after the first read. */
+  #runId: RunId | undefined
+  /** The timeline of the place; known after the first read. */
+  #timeline: TimelineId | undefined
+  /** Another server took over: what was sent may not exist there. */
+  #isOutdated = false
+  /** What this stream has read by itself before it got the pages of the shared reader. */
+  #trail: Trail | undefined
+  #queue: Batch[] = []
+  #waitingBytes = 0
+  #isBehind = false
   #isEnded = false
+  #wake: () => void = () => undefined
   #lastWrite: number
   #blockedSince: number | undefined
 
@@ -61,21 +107,11 @@ export class EventStream {
     this.#options = options
     this.#opened = of.opened
     this.#body = of.body
-    this.#position = of.opened.position && new FeedPosition(of.opened.position)
-    this.#parts = of.opened.parts.map((part, log) => this.#makePart(part, log))
+    const { place, timeline, includes } = of.opened.start
+    this.#place = place
+    this.#timeline = timeline
+    this.#includes = includes
     this.#lastWrite = ports.clock.monotonic()
-  }
-
-  #makePart({ ports, opened }: OpenedStream['parts'][number], log: number): StreamPart {
-    return new StreamPart(ports, opened, {
-      ended: this.#body.ended,
-      hasEnded: () => this.#hasEnded(),
-      end: (reason) => this.#end(reason),
-      drained: () => this.#body.drained(),
-      mayRead: () => this.#opened.mayRead(),
-      isFull: () => this.#isFull(),
-      send: (texts) => this.#send(log, texts),
-    })
   }
 
   /** Sends events until the client goes, the right is removed or the server drains. */
@@ -86,10 +122,37 @@ export class EventStream {
     ended.addEventListener('abort', end)
     try {
       this.#write(preamble)
-      await Promise.all(this.#parts.map((part) => part.run().catch((error: unknown) => this.#endFor(error))))
+      while (!this.#hasEnded()) {
+        if (this.#isOutdated) await this.#reset()
+        else {
+          await this.#catchUp()
+          await this.#follow()
+        }
+      }
+    } catch (error) {
+      this.#endFor(error)
     } finally {
       clearInterval(timer)
       ended.removeEventListener('abort', end)
+      this.#ports.reader.leave(this)
+    }
+  }
+
+  onPage(page: EncodedPage): void {
+    if (this.#isBehind || this.#isEnded) return
+    const texts = page.events.filter(({ event }) => this.#isWanted(event)).map(({ text }) => text)
+    this.#queue.push({ texts, end: page.end })
+    this.#waitingBytes += lengthOf(texts)
+    if (this.#waitingBytes + this.#body.waitingBytes() > this.#options.maxWaitingBytes) this.#fallBehind()
+    this.#wake()
+  }
+
+  onRestart(timeline: TimelineId): void {
+    if (timeline === this.#timeline) this.#end('The database was restarted.')
+    else {
+      this.#isOutdated = true
+      this.#fallBehind()
+      this.#wake()
     }
   }
 
@@ -100,32 +163,134 @@ export class EventStream {
   #end(reason: string): void {
     if (!this.#isEnded) this.#ports.logger.debug({ reason }, 'An event stream ends')
     this.#isEnded = true
-    for (const part of this.#parts) part.wake()
+    this.#wake()
   }
 
   /** Ends the stream for a refusal or an outage. @throws every other error */
   #endFor(error: unknown): void {
-    const isExpected = error instanceof ProblemError || error instanceof Unavailable
-    const reason = error instanceof ProblemError ? error.code : error instanceof Unavailable ? error.message : 'error'
-    this.#end(reason)
-    if (!isExpected) throw error
+    if (!(error instanceof ProblemError || error instanceof Unavailable)) throw error
+    this.#end(error instanceof ProblemError ? error.code : error.message)
   }
 
-  #isFull(): boolean {
-    const waiting = this.#parts.reduce((sum, { waitingBytes }) => sum + waitingBytes, this.#body.waitingBytes())
-    return waiting > this.#options.maxWaitingBytes
+  #fallBehind(): void {
+    this.#ports.reader.leave(this)
+    this.#isBehind = true
+    this.#queue = []
+    this.#waitingBytes = 0
   }
 
-  async #send(log: number, texts: readonly StreamText[]): Promise<void> {
-    if (texts.length === 0) return
-    await this.#opened.mayRead()
-    if (this.#hasEnded()) return
-    const pieces = texts.map((text) => {
-      this.#position?.set(log, text.position)
-      return text.at(this.#position)
+  #isWanted(event: LoggedEvent): boolean {
+    return isBefore(this.#place, event) && this.#includes(event)
+  }
+
+  /**
+   * Tells the client that another server took over, and goes on after the last event that both logs have. What the
+   * client got after it may not exist any more.
+   */
+  async #reset(): Promise<void> {
+    const snapshot = await this.#read(() => this.#ports.log.takeSnapshot())
+    if (!snapshot) return
+    const { runId, timeline } = snapshot
+    const found = await this.#read(async () => ({ common: await this.#findCommon(timeline) }))
+    if (!found) return
+    const { common } = found
+    if (common === undefined) {
+      return this.#end('Another database server took over, and has none of the events that this server remembers.')
+    }
+    if (isBefore(common, this.#place)) this.#place = common
+    this.#runId = runId
+    this.#timeline = timeline
+    this.#includes = this.#opened.isWanted
+    this.#isOutdated = false
+    await this.#send([this.#ports.encodeReset(this.#place, timeline)])
+  }
+
+  /** The last event that the log of this timeline shares with what was sent. @throws Unavailable */
+  async #findCommon(timeline: TimelineId): Promise<Place | undefined> {
+    if (!isBefore(beginning, this.#place)) return beginning
+    let last: Place | undefined
+    for (const read of [this.#trail, this.#ports.reader]) {
+      const fork = await read?.forkTo(timeline)
+      if (fork?.common === undefined || fork.from !== this.#timeline) continue
+      if (last === undefined || isBefore(last, fork.common)) last = fork.common
+    }
+    return last
+  }
+
+  /** Reads and sends one page after another until the shared reader takes over. */
+  async #catchUp(): Promise<void> {
+    const { encode, log, reader } = this.#ports
+    this.#isBehind = false
+    const trail = new Trail(log, maxOwnPlaces)
+    if (this.#timeline !== undefined) trail.add(this.#timeline, [this.#place])
+    this.#trail = trail
+    while (!this.#hasEnded() && !this.#isOutdated) {
+      await this.#body.drained()
+      const { seesDeleted } = await this.#opened.mayRead()
+      const page = await this.#readPage({ hidesDeleted: !seesDeleted })
+      if (!page || this.#hasEnded()) continue
+      const events = page.events.filter((event) => !event.isHidden && this.#isWanted(event))
+      await this.#send(events.map(encode))
+      this.#place = page.end
+      trail.add(page.timeline, page.events)
+      if (!page.isLast) continue
+      if (reader.join(this, page)) return
+      await pause(shortPauseMs, this.#body.ended)
+    }
+  }
+
+  /** The next page; undefined when the log cannot be read now, or when the database was restarted. */
+  async #readPage(options: { hidesDeleted: boolean }): Promise<EventPage | undefined> {
+    const { pageSize: limit } = this.#options
+    const page = await this.#read(() =>
+      this.#ports.log.read(this.#place, { limit, dealId: this.#opened.dealId, ...options }),
+    )
+    if (!page) return undefined
+    this.#timeline ??= page.timeline
+    if (page.timeline === this.#timeline) this.#runId ??= page.runId
+    if (page.runId === this.#runId) return page
+    this.onRestart(page.timeline)
+    return undefined
+  }
+
+  /** What a read of the log finds; undefined, after a pause, when the log cannot be read now. */
+  async #read<Found>(read: () => Promise<Found>): Promise<Found | undefined> {
+    try {
+      return await read()
+    } catch (err) {
+      if (!(err instanceof Unavailable)) this.#ports.logger.warn({ err }, 'The events could not be read')
+      await pause(retryMs, this.#body.ended)
+      return undefined
+    }
+  }
+
+  /** Sends the pages of the shared reader until the client falls behind. */
+  async #follow(): Promise<void> {
+    while (!this.#hasEnded()) {
+      const last = this.#queue.at(-1)
+      if (last) {
+        // All waiting events are sent together, after one check of the caller's right.
+        const texts = this.#queue.flatMap((batch) => batch.texts)
+        this.#queue = []
+        this.#waitingBytes = 0
+        await this.#send(texts)
+        if (isBefore(this.#place, last.end)) this.#place = last.end
+      } else if (this.#isBehind) return
+      else await this.#woken()
+    }
+  }
+
+  #woken(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
     })
-    const [first] = pieces
-    if (first) this.#write(pieces.length === 1 ? first : Buffer.concat(pieces))
+  }
+
+  async #send(texts: readonly Uint8Array[]): Promise<void> {
+    const [first] = texts
+    if (first === undefined) return
+    await this.#opened.mayRead()
+    if (!this.#hasEnded()) this.#write(texts.length === 1 ? first : Buffer.concat(texts))
   }
 
   #write(piece: string | Uint8Array): void {
@@ -155,3 +320,17 @@ export class EventStream {
     } else if (now - this.#lastWrite >= heartbeatMs) this.#write(heartbeat)
   }
 }
+
+const lengthOf = (texts: readonly Uint8Array[]): number => texts.reduce((sum, { length }) => sum + length, 0)
+
+/** Waits; returns early when `ended` is aborted. */
+const pause = (ms: number, ended: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      ended.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    ended.addEventListener('abort', end)
+  })

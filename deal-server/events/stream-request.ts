@@ -13,33 +13,24 @@ import {
 
 /** The events that a client wants. */
 export interface StreamRequest {
-  /**
-   * Events after this position: a plain one, or one part for each log; 0: all events; undefined: new events only.
-   */
-  readonly after: readonly GivenPosition[] | undefined
+  /** Events after this position; 0: all events; undefined: new events only. */
+  readonly after: number | undefined
+  /** The mark of the timeline that the position is of; undefined for the present one. */
+  readonly mark?: string | undefined
   /** Only events of this deal. */
   readonly dealId: string | undefined
   /** Only events of these types. */
   readonly types: ReadonlySet<string> | undefined
 }
 
-/** The start of a stream in one log. */
+/** The start of a stream. */
 export interface StreamStart {
   /** The stream has no event up to this place. */
   readonly place: Place
   /** The timeline of the place; undefined when it is the beginning of every one. */
   readonly timeline: TimelineId | undefined
-  /** The position of the place, or the given one while its event is not visible. */
-  readonly position: GivenPosition
   /** True for an event after the place that belongs to the stream. */
   includes(event: LoggedEvent): boolean
-}
-
-/** What a stream wants of one log. */
-export interface LogRequest {
-  /** Undefined: new events only. */
-  readonly after: GivenPosition | undefined
-  isWanted(event: LoggedEvent): boolean
 }
 
 /** The test whether an event is one that the client wants. */
@@ -49,25 +40,23 @@ export const isWantedBy =
     (dealId === undefined || event.dealId === dealId) && (types === undefined || types.has(event.type))
 
 /**
- * Finds the start of a stream in a log; undefined when no event has the position. A stream of new events gets those
- * that are committed from now on. A resumed stream gets the events after its position in the order of the log. While
- * the event at the position is not visible yet (clients can get one from a deal's history), that is all that follows.
+ * Finds the start of a stream; undefined when no event has the position. A stream of new events gets those that are
+ * committed from now on. A resumed stream gets the events after its position in the order of the log. While the event
+ * at the position is not visible yet (clients can get one from a deal's history), that is all that follows.
  * @throws ProblemError `outdated-cursor` for a position that the log has lost; Unavailable
  */
-export async function findStart(log: EventLog, { after, isWanted }: LogRequest): Promise<StreamStart | undefined> {
-  const fromBeginning = { place: beginning, position: { position: 0, mark: undefined }, includes: isWanted }
-  if (after?.position === 0 && after.mark === undefined) return { ...fromBeginning, timeline: undefined }
-  const snapshot = await log.takeSnapshot(after?.position)
+export async function findStart(log: EventLog, request: StreamRequest): Promise<StreamStart | undefined> {
+  const { after, mark } = request
+  const isWanted = isWantedBy(request)
+  if (after === 0 && mark === undefined) return { place: beginning, timeline: undefined, includes: isWanted }
+  const snapshot = await log.takeSnapshot(after)
   const { timeline, last, place, isNotVisible } = snapshot
-  const mark = timelineMark(timeline)
-  const startAt = (at: Place) => ({ place: at, timeline, position: { position: at.position, mark } })
-  if (after === undefined) return { ...startAt(last), includes: isWanted }
-  if (!isOfPresent(after, snapshot)) throw outdatedPosition()
-  if (after.position === 0) return { ...fromBeginning, timeline }
-  if (place) return { ...startAt(place), includes: isWanted }
+  if (after === undefined) return { place: last, timeline, includes: isWanted }
+  if (!isOfPresent({ position: after, mark }, snapshot)) throw outdatedPosition()
+  if (after === 0) return { place: beginning, timeline, includes: isWanted }
+  if (place) return { place, timeline, includes: isWanted }
   if (!isNotVisible) return undefined
-  const includes = (event: LoggedEvent) => event.position !== after.position && isWanted(event)
-  return { ...startAt(last), position: { position: after.position, mark }, includes }
+  return { place: last, timeline, includes: (event) => event.position !== after && isWanted(event) }
 }
 
 /** True for a position of the present timeline, and for one of a former timeline whose event is in this log. */

@@ -13,17 +13,14 @@ export interface WakeUpPorts {
   readonly ids: Pick<IdSource, 'uuid'>
   /** The id of this instance, when it is known: several instances may share one Redis. */
   instanceId(): string | undefined
-  /** Called when there may be new events in these logs; undefined: in any. */
-  onWakeUp(logs?: readonly number[]): void
+  /** Called when there may be new events. */
+  onWakeUp(): void
 }
 
 /** Sends and receives wake-ups. */
 export interface WakeUps {
-  /**
-   * Reports that this process wrote events, into this log where there are several: wakes its own reader at once, and
-   * all others soon. Never fails.
-   */
-  send(log?: number): void
+  /** Reports that this process wrote events: wakes its own reader at once, and all others soon. Never fails. */
+  send(): void
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -43,8 +40,6 @@ class CacheWakeUps implements WakeUps {
   #moment: CacheTime | undefined
   #isSending = false
   #isDue = false
-  /** What the next message is about. With one log, none is named. */
-  #logs: readonly number[] = []
   #unsubscribe: (() => Promise<void>) | undefined
 
   constructor(ports: WakeUpPorts) {
@@ -60,9 +55,8 @@ class CacheWakeUps implements WakeUps {
     await this.#unsubscribe?.()
   }
 
-  send(log?: number): void {
-    this.#ports.onWakeUp(log === undefined ? undefined : [log])
-    if (log !== undefined && !this.#logs.includes(log)) this.#logs = [...this.#logs, log]
+  send(): void {
+    this.#ports.onWakeUp()
     this.#isDue = true
     if (!this.#isSending) void this.#sendAll()
   }
@@ -70,32 +64,27 @@ class CacheWakeUps implements WakeUps {
   #onMessage(message: string): void {
     const [instanceId, sender] = message.split(' ')
     if (sender === this.#sender || instanceId !== String(this.#ports.instanceId())) return
-    this.#ports.onWakeUp(logsOf(message))
+    this.#ports.onWakeUp()
   }
 
   async #sendAll(): Promise<void> {
     this.#isSending = true
     while (this.#isDue) {
       this.#isDue = false
-      const logs = this.#logs
-      this.#logs = []
-      await this.#publish(logs).catch(() => undefined) // readers also read at an interval
+      await this.#publish().catch(() => undefined) // readers also read at an interval
       await new Promise((resolve) => setTimeout(resolve, pauseMs).unref())
     }
     this.#isSending = false
   }
 
-  async #publish(logs: readonly number[]): Promise<void> {
-    const message = [this.#ports.instanceId(), this.#sender, ...(logs.length > 0 ? [logs.join()] : [])].join(' ')
-    if (this.#moment !== undefined && (await this.#publishSince(this.#moment, message))) return
+  async #publish(): Promise<void> {
+    if (this.#moment !== undefined && (await this.#publishSince(this.#moment))) return
     this.#moment = await this.#ports.cache.moment()
-    await this.#publishSince(this.#moment, message)
+    await this.#publishSince(this.#moment)
   }
 
-  #publishSince(since: CacheTime, message: string): Promise<boolean> {
-    return this.#ports.cache.publish(channel, message, { since, maxAgeMs })
+  #publishSince(since: CacheTime): Promise<boolean> {
+    const { cache, instanceId } = this.#ports
+    return cache.publish(channel, `${instanceId()} ${this.#sender}`, { since, maxAgeMs })
   }
 }
-
-/** The logs that a message names; undefined when it names none. */
-export const logsOf = (message: string): readonly number[] | undefined => message.split(' ')[2]?.split(',').map(Number)

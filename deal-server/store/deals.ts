@@ -33,9 +33,6 @@ import {
 } from './statements.ts'
 import { createDealSums, type DealSums } from './sum-deals.ts'
 
-/** What the store uses of a database. */
-export interface DealDatabase extends Reads, Pick<Database, 'write'> {}
-
 /** The store of deals, for commands and queries. */
 export interface DealStore extends DealRepository, DealReader {}
 
@@ -57,11 +54,7 @@ export const createDealReads = (reads: Reads, sums: DealSums): Omit<DealReader, 
  * Makes the repository, one for each process, so that all callers share its batches. `onCommit` is called after every
  * batch that wrote events.
  */
-export function createDealRepository(
-  database: DealDatabase,
-  onCommit: () => void = () => undefined,
-  sums: DealSums = createDealSums(database),
-): DealStore {
+export function createDealRepository(database: Database, onCommit: () => void = () => undefined): DealStore {
   const readDeal = gatherStatements<string, Deal | undefined>({ run: (ids) => readDeals(database, ids) })
   const readText = gatherStatements<string, DealText | undefined>({ run: (ids) => readTexts(database, ids) })
   const loadOne = gatherStatements<LoadItem, Loaded>({ run: (items) => loadAll(database, items) })
@@ -76,7 +69,7 @@ export function createDealRepository(
   })
   const slice = () => database.write(sliceStatement).catch(unlessAway)
   return {
-    ...createDealReads(database, sums),
+    ...createDealReads(database, createDealSums(database)),
     list: (list) => listDeals(database, list, slice),
     load: async (dealId, key, { forCreation } = { forCreation: false }) => {
       if (key !== undefined || forCreation) return loadOne({ dealId, key, forCreation })
@@ -102,7 +95,7 @@ interface LoadItem {
   readonly forCreation: boolean
 }
 
-async function readDeals(database: Pick<Reads, 'query'>, ids: readonly string[]): Promise<(Deal | undefined)[]> {
+async function readDeals(database: Database, ids: readonly string[]): Promise<(Deal | undefined)[]> {
   type Row = { deal: DealRow; tasks: TaskRow[] | null }
   const rows = await database.query<Row>(readDealsStatement, [`{${ids.join(',')}}`])
   const found = new Map(rows.map(({ deal, tasks }) => [deal.id, dealOfRow(deal, tasks)]))
@@ -136,7 +129,7 @@ async function loadAll(database: Pick<Reads, 'query'>, items: readonly LoadItem[
   return results
 }
 
-async function commitAll(database: DealDatabase, commits: readonly DealCommit[]): Promise<CommitResult[]> {
+async function commitAll(database: Database, commits: readonly DealCommit[]): Promise<CommitResult[]> {
   const deals = commits.map(({ before, deal }) => ({
     id: deal.id,
     expected_version: before?.version ?? null,
@@ -159,7 +152,7 @@ async function commitAll(database: DealDatabase, commits: readonly DealCommit[])
 }
 
 /** What a commit met that PostgreSQL refused as a duplicate; undefined when no row explains the refusal. */
-async function conflictOf(database: DealDatabase, commit: DealCommit): Promise<CommitResult | undefined> {
+async function conflictOf(database: Database, commit: DealCommit): Promise<CommitResult | undefined> {
   const { before, deal, events, command } = commit
   const [row] = await database.query<{ conflict: CommitResult | null }>(conflictStatement, [
     command?.key.principalId ?? null,

@@ -80,8 +80,8 @@ interface SnapshotRow extends RunRow {
   readonly isThere: boolean
 }
 
-/** The event log of a database, which may be a shard. */
-export function createEventLog(database: Pick<Database, 'query' | 'write'>): EventLog {
+/** The event log of a database. */
+export function createEventLog(database: Database): EventLog {
   /** Puts what was committed into slices. @throws Unavailable also while nothing can be written */
   const slice = async (): Promise<LogState> => {
     const { isAhead, lastSlice } = requireRow(await database.query<LookRow>(lookStatement))

@@ -94,15 +94,12 @@ const emptySlices: HousekeepingJob = {
   },
 }
 
-/** The jobs on what belongs to deals. */
-export const dealJobs: readonly HousekeepingJob[] = [expiredAnswers, purgedDeals, emptySlices]
-
-/** The other jobs. */
-export const otherJobs: readonly HousekeepingJob[] = [
+/** The jobs of the deal server. */
+export const dealHousekeepingJobs: readonly HousekeepingJob[] = [
+  expiredAnswers,
+  purgedDeals,
   createUsedSignatureExpiry(usedSignatures),
   createDigestCountExpiry(digestCounts),
   oldAttempts,
+  emptySlices,
 ]
-
-/** The jobs of the deal server. */
-export const dealHousekeepingJobs: readonly HousekeepingJob[] = [...dealJobs, ...otherJobs]

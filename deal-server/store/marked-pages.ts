@@ -36,7 +36,7 @@ const markForm = /^[0-9a-f]{12}$/
  */
 export async function readMarkedPage<Row extends TimelineRow, Item>(
   database: Pick<Reads, 'query' | 'timeline'>,
-  { limit, after: given, everyPosition }: PageRequest,
+  { limit, after: given }: PageRequest,
   { read, item, position, isKept }: MarkedList<Row, Item>,
 ): Promise<Page<Item>> {
   // What readers on replicas add (`fresh-reads.ts`) may reach a server without replicas.
@@ -50,8 +50,7 @@ export async function readMarkedPage<Row extends TimelineRow, Item>(
     ...position(row),
     timelineMark(requireTimeline(row.timeline ?? database.timeline)),
   ]
-  const page = pageOfRows(rows, limit, { item, position: positionOf })
-  return everyPosition ? { ...page, positions: rows.slice(0, limit).map(positionOf) } : page
+  return pageOfRows(rows, limit, { item, position: positionOf })
 }
 
 /** An empty page has no row to tell. */
@@ -60,8 +59,7 @@ const timelineOf = async (
   [first]: readonly TimelineRow[],
 ): Promise<string> => database.timeline ?? (first ? requireTimeline(first.timeline) : readTimeline(database))
 
-/** The refusal of a position that was made elsewhere. */
-export function outdated(): ProblemError {
+function outdated(): ProblemError {
   const message = 'Another PostgreSQL server has taken over since the cursor was made: begin again without it.'
   return new ProblemError('outdated-cursor', message, {
     members: { errors: [{ pointer: '/cursor', code: 'outdated-cursor', message }] },

@@ -149,36 +149,6 @@ export const commands = dealsSchema.table(
   ],
 )
 
-/**
- * Command ids in a store of several shards, on the shard of their principal: the command itself is on the shard of its
- * deal, which commits later. Rows stay as long as commands do, for ever.
- */
-export const commandReservations = dealsSchema.table(
-  'command_reservations',
-  {
-    principalId: text('principal_id').notNull(),
-    commandId: text('command_id').notNull(),
-    dealId: uuid('deal_id').notNull(),
-    useCase: text('use_case').notNull(),
-    fingerprint: text('fingerprint').notNull(),
-  },
-  (table) => [primaryKey({ name: 'command_reservations_pkey', columns: [table.principalId, table.commandId] })],
-)
-
-/** Which shard this database is, and of how many; no row in a database that is none. */
-export const shardPlace = dealsSchema.table(
-  'shard_place',
-  {
-    only: boolean('only').primaryKey().default(true),
-    shard: integer('shard').notNull(),
-    shards: integer('shards').notNull(),
-  },
-  (table) => [
-    check('shard_place_has_one_row', sql`${table.only}`),
-    check('shard_place_range', sql`${table.shard} between 0 and ${table.shards} - 1`),
-  ],
-)
-
 /** All events of all deals, for ever: the history, and the outbox that live readers follow. */
 export const events = dealsSchema.table(
   'events',
@@ -297,8 +267,6 @@ export const webhooks = dealsSchema.table(
     revision: integer('revision').notNull(),
     /** Every event up to this one was delivered, left out, or belongs to a row of `webhook_blocked`. */
     position: bigint('position', { mode: 'number' }).notNull(),
-    /** The same with several shards: an array of `{slice, turn, position, mark}`, one for each. Else null. */
-    places: jsonb('places'),
     /** Failed attempts since the last success. */
     failures: integer('failures').notNull(),
     lastSuccessAt: time('last_success_at'),

@@ -26,8 +26,8 @@ export const loadStatement = `
 
 /**
  * `$1`: `[{id, expected_version, changes}]`, where `changes` has the changed columns, or all columns of a new deal;
- * `$2`, `$3`, `$4`: rows of events, commands and tasks. Returns the id of each deal that was written. The migration
- * `0013_one_statement` makes the function; a migration that adds a column to its tables replaces it.
+ * `$2`, `$3`, `$4`: rows of events, commands and tasks. Returns the id of each deal that was written. The
+ * function is in `functions/commit.sql`, and names the columns of its tables.
  */
 export const commitStatement = 'select id from deals.commit($1::text, $2::text, $3::text, $4::text)'
 

@@ -17,7 +17,7 @@ const sumLimitMs = 4000
 const runningAtOnce = 2
 const longestWaitMs = 500
 /** More groups than this help no reader. */
-export const maxGroups = 1000
+const maxGroups = 1000
 
 /** Counts and sums deals of one database. */
 export interface DealSums {
@@ -31,11 +31,7 @@ export interface DealSums {
 export const sumPermits = (): Permits => new Permits(runningAtOnce)
 
 /** Makes the counts and sums. Those on one server share `permits`. */
-export function createDealSums(
-  database: Pick<Reads, 'readWithin'>,
-  permits = sumPermits(),
-  largestGroups = maxGroups,
-): DealSums {
+export function createDealSums(database: Pick<Reads, 'readWithin'>, permits = sumPermits()): DealSums {
   const limited = <Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]> =>
     permits.run(() => database.readWithin<Row>(statement, timeoutMs), {
       timeoutMs: longestWaitMs,
@@ -62,7 +58,7 @@ export function createDealSums(
     },
     summarize: async (request) => {
       try {
-        return summaryOf(await limited<GroupRow>(groupsOf(request, largestGroups), sumLimitMs))
+        return summaryOf(await limited<GroupRow>(groupsOf(request), sumLimitMs))
       } catch (error) {
         if (error instanceof TookTooLong) throw tooSlow(error)
         throw error
@@ -85,7 +81,7 @@ const groupColumns: Readonly<Record<GroupKey, { readonly value: SQL; readonly sh
 }
 
 /** Amounts of different currencies have no sum: the currency is always part of a group. */
-function groupsOf({ filter, by }: DealSummaryRequest, limit: number): SQL {
+function groupsOf({ filter, by }: DealSummaryRequest): SQL {
   const keys = [...by.map((key) => groupColumns[key].value), sql`${deals.currency}`]
   const grouped = sql.join(keys, sql`, `)
   const shown = by.map((key) => sql`${sql.raw(`'${key}'`)}, ${groupColumns[key].shown}, `)
@@ -93,7 +89,7 @@ function groupsOf({ filter, by }: DealSummaryRequest, limit: number): SQL {
       'count', count(*), 'value', sum(${deals.price})::text) as group,
     (sum(count(*)) over ())::text as total
     from ${deals} where ${and(...conditionsOf(filter))}
-    group by ${grouped} order by count(*) desc, ${grouped} limit ${sql.raw(String(limit))}`
+    group by ${grouped} order by count(*) desc, ${grouped} limit ${sql.raw(String(maxGroups))}`
 }
 
 function summaryOf(rows: readonly GroupRow[]): DealSummary {
@@ -102,8 +98,7 @@ function summaryOf(rows: readonly GroupRow[]): DealSummary {
   return { groups, totalCount, otherCount: totalCount - groups.reduce((sum, { count }) => sum + count, 0) }
 }
 
-/** The refusal of sums over too many deals. */
-export function tooSlow(cause?: Error): ProblemError {
+function tooSlow(cause: TookTooLong): ProblemError {
   const message = 'So many deals match that they could not be summed up in time: filter them, or try again later.'
   return new ProblemError('query-too-slow', message, { retryAfterSeconds: 5, cause })
 }

@@ -1,8 +1,6 @@
 /** Converts rows of webhooks in PostgreSQL's JSON form. Column names are those of `schema.ts`. */
 
 import { timelineMark } from '../../shared/platform/database/timeline.ts'
-import type { MarkedPlace } from '../events/event-log.ts'
-import { positionText } from '../events/feed-position.ts'
 import type { PauseReason, StoredAttempt, Webhook, WebhookView } from '../webhooks/ports.ts'
 import { rfc3339OfRow } from './rows.ts'
 
@@ -27,7 +25,6 @@ export interface WebhookRow {
   readonly former_secret_until: string | null
   readonly revision: number
   readonly position: number
-  readonly places: readonly MarkedPlace[] | null
   readonly failures: number
   readonly last_success_at: string | null
   readonly last_failure_at: string | null
@@ -75,7 +72,6 @@ export const webhookOfRow = (row: WebhookRow): Webhook => ({
   formerSecretUntil: timeOf(row.former_secret_until),
   revision: row.revision,
   position: row.position,
-  places: row.places,
   health: {
     failures: row.failures,
     lastSuccessAt: timeOf(row.last_success_at),
@@ -94,7 +90,7 @@ export function viewOfRow({ webhook, blocked, behind_since, timeline }: WaitingR
     blockedDeals: blocked.count,
     nextAttemptAt: timeOf(blocked.next),
     oldestWaitingAt: waiting[0] ?? null,
-    markedPosition: webhook.places ? positionText(webhook.places) : `${webhook.position}-${timelineMark(timeline)}`,
+    markedPosition: `${webhook.position}-${timelineMark(timeline)}`,
   }
 }
 

@@ -5,22 +5,14 @@
 
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { requireTimeline, timelineMark, timelineSql } from '../../shared/platform/database/timeline.ts'
-import { beginning, type LoggedEvent } from '../events/event-log.ts'
-import type {
-  BlockedDeal,
-  LoadedWebhook,
-  PauseReason,
-  Progress,
-  WaitingEvents,
-  WebhookHead,
-  WebhookWork,
-} from '../webhooks/ports.ts'
+import { requireTimeline, timelineSql } from '../../shared/platform/database/timeline.ts'
+import { beginning } from '../events/event-log.ts'
+import type { BlockedDeal, LoadedWebhook, PauseReason, Progress, WebhookHead, WebhookWork } from '../webhooks/ports.ts'
 import { type EventRow, eventOfRow, type PlaceRow } from './event-log.ts'
 import { isHidden, sliceStatement } from './events/event-statements.ts'
 import { rfc3339OfRow } from './rows.ts'
 import { type WebhookRow, webhookOfRow } from './webhook-rows.ts'
-import { isNotVisible, placeOfWebhook, rowOfAttempt, rowOfPlaces } from './webhooks.ts'
+import { isNotVisible, placeOfWebhook, rowOfAttempt } from './webhooks.ts'
 
 /** So many attempts of a webhook are kept. */
 const keptAttempts = 200
@@ -68,16 +60,15 @@ const loadStatement = `
 /** `$1`: `SavedRow`; `$2`, `$4`: rows of blocked deals and attempts; `$3`: text of a uuid array. */
 const saveStatement = `
   with held as (
-    update deals.webhooks w set position = i.position, places = i.places, failures = i.failures,
-      last_success_at = i.last_success_at, last_failure_at = i.last_failure_at,
-      last_failure_status = i.last_failure_status,
+    update deals.webhooks w set position = i.position, failures = i.failures, last_success_at = i.last_success_at,
+      last_failure_at = i.last_failure_at, last_failure_status = i.last_failure_status,
       last_failure_reason = i.last_failure_reason, held_until = i.held_until,
       lease_until = clock_timestamp() + i.lease_ms * interval '1 ms',
       state = case when i.paused_reason is null then 'active' else 'paused' end, paused_reason = i.paused_reason,
       paused_at = i.paused_at, pause_reported = i.paused_reason is null
     from json_to_record($1::text::json) as i(id uuid, owner uuid, revision int, timeline text, lease_ms int,
-      position bigint, places jsonb, failures int, last_success_at timestamptz, last_failure_at timestamptz,
-      last_failure_status int, last_failure_reason text, held_until timestamptz, paused_reason text, paused_at timestamptz)
+      position bigint, failures int, last_success_at timestamptz, last_failure_at timestamptz, last_failure_status int,
+      last_failure_reason text, held_until timestamptz, paused_reason text, paused_at timestamptz)
     where w.id = i.id and w.lease_owner = i.owner and w.revision = i.revision and w.state = 'active'
       and ${timelineSql} = i.timeline
     returning w.id
@@ -150,19 +141,6 @@ interface HeadsRow {
 
 type IdRow = { readonly id: string }
 
-/** The events of one deal that wait, in the database of the deal. @throws Unavailable */
-export async function readWaiting(
-  database: Pick<Database, 'query'>,
-  { dealId, sequence, upTo, limit, hidesDeleted }: WaitingEvents,
-): Promise<readonly LoggedEvent[]> {
-  type Row = { readonly timeline: string | null; readonly events: EventRow[] | null }
-  const place = [upTo.slice, upTo.turn, upTo.position].map(String)
-  const parameters = [dealId, String(sequence), ...place, String(limit), String(hidesDeleted)]
-  const [row] = await database.query<Row>(waitingStatement, parameters)
-  const timeline = requireTimeline(row?.timeline)
-  return (row?.events ?? []).map((event) => eventOfRow(event, timeline))
-}
-
 /** The work for the webhooks of a database. */
 export function createWebhookWork(database: Database): WebhookWork {
   const idsOf = async (text: string, parameters: readonly string[]): Promise<readonly string[]> =>
@@ -186,7 +164,14 @@ export function createWebhookWork(database: Database): WebhookWork {
       return rows.filter((row) => !row.isNotVisible).map(loadedOfRow)
     },
     save: async (progress) => (await idsOf(saveStatement, parametersOf(progress))).length > 0,
-    waiting: (events) => readWaiting(database, events),
+    waiting: async ({ dealId, sequence, upTo, limit, hidesDeleted }) => {
+      type Row = { readonly timeline: string | null; readonly events: EventRow[] | null }
+      const place = [upTo.slice, upTo.turn, upTo.position].map(String)
+      const parameters = [dealId, String(sequence), ...place, String(limit), String(hidesDeleted)]
+      const [row] = await database.query<Row>(waitingStatement, parameters)
+      const timeline = requireTimeline(row?.timeline)
+      return (row?.events ?? []).map((event) => eventOfRow(event, timeline))
+    },
     unreportedPauses: async (olderThanMs) => {
       type Row = { readonly pause: { readonly id: string; readonly reason: PauseReason; readonly pausedAt: string } }
       const rows = await database.query<Row>(unreportedStatement, [String(olderThanMs)])
@@ -196,26 +181,23 @@ export function createWebhookWork(database: Database): WebhookWork {
   }
 }
 
-const loadedOfRow = ({ webhook, place, timeline: found, blocked }: LoadedRow): LoadedWebhook => {
-  const timeline = requireTimeline(found)
-  return {
-    webhook: webhookOfRow(webhook),
-    places: [{ ...(place ?? beginning), mark: timelineMark(timeline) }],
-    timeline,
-    blocked: (blocked ?? []).map(
-      (row): BlockedDeal => ({
-        ...{ dealId: row.deal_id, sequence: row.sequence, attempts: row.attempts },
-        nextAttemptAt: Date.parse(row.next_attempt_at),
-        since: rfc3339OfRow(row.since),
-      }),
-    ),
-  }
-}
+const loadedOfRow = ({ webhook, place, timeline, blocked }: LoadedRow): LoadedWebhook => ({
+  webhook: webhookOfRow(webhook),
+  place: place ?? beginning,
+  timeline: requireTimeline(timeline),
+  blocked: (blocked ?? []).map(
+    (row): BlockedDeal => ({
+      ...{ dealId: row.deal_id, sequence: row.sequence, attempts: row.attempts },
+      nextAttemptAt: Date.parse(row.next_attempt_at),
+      since: rfc3339OfRow(row.since),
+    }),
+  ),
+})
 
 function parametersOf({ health, blocked, unblocked, attempts, ...progress }: Progress): string[] {
-  const { id, owner, revision, timeline, leaseMs, places, pausedReason, pausedAt } = progress
+  const { id, owner, revision, timeline, leaseMs, position, pausedReason, pausedAt } = progress
   const saved = {
-    ...{ id, owner, revision, timeline, lease_ms: leaseMs, ...rowOfPlaces(places), failures: health.failures },
+    ...{ id, owner, revision, timeline, lease_ms: leaseMs, position, failures: health.failures },
     ...{ last_success_at: health.lastSuccessAt, last_failure_at: health.lastFailureAt },
     ...{ last_failure_status: health.lastFailureStatus, last_failure_reason: health.lastFailureReason },
     ...{ held_until: health.heldUntil, paused_reason: pausedReason, paused_at: pausedAt },

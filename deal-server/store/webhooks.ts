@@ -2,7 +2,6 @@
 import type { Database } from '../../shared/platform/database/database.ts'
 import { timelineSql } from '../../shared/platform/database/timeline.ts'
 import { type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
-import type { MarkedPlace } from '../events/event-log.ts'
 import type { Attempt, NewWebhook, SealedSecrets, WebhookChange, WebhookStore, WebhookView } from '../webhooks/ports.ts'
 import { type AttemptRow, attemptOfRow, viewOfRow, type WaitingRow } from './webhook-rows.ts'
 
@@ -36,9 +35,9 @@ const listStatement = `select ${view} from deals.webhooks w
 /** `$1`: the row; `$2`: the largest number of webhooks. */
 const createStatement = `
   insert into deals.webhooks (id, url, types, deals, description, state, pause_reported, created_by, created_at,
-    updated_at, responsible, responsible_user_id, sees_deleted, secret, revision, position, places, failures)
+    updated_at, responsible, responsible_user_id, sees_deleted, secret, revision, position, failures)
   select r.id, r.url, r.types, r.deals, r.description, 'active', true, r.responsible, r.created_at, r.created_at,
-    r.responsible, r.responsible_user_id, r.sees_deleted, r.secret, 1, r.position, r.places, 0
+    r.responsible, r.responsible_user_id, r.sees_deleted, r.secret, 1, r.position, 0
   from json_populate_record(null::deals.webhooks, $1::text::json) r
   where (select count(*) from deals.webhooks) < $2::text::int
   returning to_json(id) as id`
@@ -146,19 +145,13 @@ interface SealedRow {
 const rowOfSecrets = ({ secret, formerSecret, formerSecretUntil }: SealedSecrets) =>
   JSON.stringify({ secret, former_secret: formerSecret, former_secret_until: formerSecretUntil })
 
-/** With one log, the columns of a row have its position; else all places. */
-export const rowOfPlaces = (places: readonly MarkedPlace[]) =>
-  places.length === 1
-    ? { position: places[0]?.position ?? 0, places: null }
-    : { position: 0, places: places.map(({ slice, turn, position, mark }) => ({ slice, turn, position, mark })) }
-
 /** An attempt as a row. */
 export const rowOfAttempt = ({ eventId, type, dealId, attempt, at, durationMs, outcome, status, reason }: Attempt) => ({
   ...{ event_id: eventId, type, deal_id: dealId, attempt, at, duration_ms: durationMs, outcome, status, reason },
 })
 
-const rowOfNew = ({ id, url, types, deals, description, sealedSecret, responsible, at, places }: NewWebhook) => ({
-  ...{ id, url, types, deals, description, secret: sealedSecret, created_at: at, ...rowOfPlaces(places) },
+const rowOfNew = ({ id, url, types, deals, description, sealedSecret, responsible, at, position }: NewWebhook) => ({
+  ...{ id, url, types, deals, description, secret: sealedSecret, created_at: at, position },
   ...{ responsible: responsible.username, responsible_user_id: responsible.userId },
   sees_deleted: responsible.seesDeleted,
 })
@@ -190,8 +183,8 @@ export function createWebhookStore(database: Database): WebhookStore {
     change: (id, change) => written(id, changeStatement, [id, JSON.stringify(rowOfChange(change))]),
     remove: async (id) => (await database.write(removeStatement, [id])).length > 0,
     replaceSecrets: (id, secrets, at) => written(id, replaceSecretsStatement, [id, rowOfSecrets(secrets), at]),
-    rewind: async (id, places, at) => {
-      await database.write(rewindStatement, [id, String(rowOfPlaces(places).position), at])
+    rewind: async (id, position, at) => {
+      await database.write(rewindStatement, [id, String(position), at])
       return find(id)
     },
     attempts: async (id, { limit, after: position }) => {

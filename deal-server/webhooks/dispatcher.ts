@@ -7,17 +7,13 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { EventLog } from '../events/event-log.ts'
 import { createSharedReads } from '../events/shared-reads.ts'
 import { standardRetriesMs } from './back-off.ts'
-import { createMergedReads } from './merged-reads.ts'
 import type { WebhookHead, WebhookWork } from './ports.ts'
 import { WebhookWorker, type WorkerOptions, type WorkerPorts } from './worker.ts'
 
 /** The parts that the dispatcher uses. */
-export interface DispatcherPorts extends Omit<WorkerPorts, 'permits' | 'work' | 'feed'> {
-  /** One for each shard. */
-  readonly logs: readonly Pick<EventLog, 'read'>[]
+export interface DispatcherPorts extends Omit<WorkerPorts, 'permits' | 'work'> {
   readonly work: WebhookWork
   readonly clock: Clock
   readonly logger: Pick<Log, 'warn' | 'info'>
@@ -84,7 +80,7 @@ class WebhookDispatcher implements Dispatcher {
     this.#ports = ports
     this.#options = options
     const permits = new Permits(options.maxRequests)
-    this.#workerPorts = { ...ports, feed: createMergedReads(ports.logs.map(createSharedReads)), permits }
+    this.#workerPorts = { ...ports, log: createSharedReads(ports.log), permits }
   }
 
   start(): void {

@@ -1,7 +1,6 @@
 /** What clients can do with webhooks (docs/webhooks.md). Knows neither HTTP nor how events are sent on. */
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
-import { timelineMark } from '../../shared/platform/database/timeline.ts'
 import { invalidValue } from '../../shared/platform/http/content/check-value.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
@@ -9,8 +8,7 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { addressInHost, mayReach, type Network } from '../../shared/platform/webhooks/reachable-address.ts'
 import { newWebhookSecret } from '../../shared/platform/webhooks/sign-message.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import { beginning, type EventLog, type GivenPosition, type MarkedPlace } from '../events/event-log.ts'
-import { PositionFault, parseFeedPosition, partsFor } from '../events/feed-position.ts'
+import { type EventLog, parsePosition } from '../events/event-log.ts'
 import { isOfPresent, outdatedPosition } from '../events/stream-request.ts'
 import type { Delivered, Delivery, Receiver } from './deliver.ts'
 import type {
@@ -27,8 +25,7 @@ import type { WebhookSecrets } from './secrets.ts'
 /** The parts that the management uses. */
 export interface ManagementPorts {
   readonly store: WebhookStore
-  /** One for each shard. */
-  readonly logs: readonly Pick<EventLog, 'takeSnapshot'>[]
+  readonly log: Pick<EventLog, 'takeSnapshot'>
   readonly secrets: WebhookSecrets
   readonly deliver: (receiver: Receiver, sent: { readonly delivery: Delivery }) => Promise<Delivered | undefined>
   /** Networks that are allowed although they are not public. */
@@ -108,14 +105,14 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
   return {
     create: async ({ after, ...settings }, caller) => {
       requireUrl(settings.url, ports)
-      const places = await placesOf(ports.logs, after)
+      const position = await positionOf(ports.log, after)
       const [id, secret] = [ids.uuid(), newWebhookSecret()]
       const made = {
         id,
         sealedSecret: secrets.seal(id, secret),
         responsible: responsibleOf(caller),
         at: now(),
-        places,
+        position,
       }
       const webhook = await store.create({ ...settings, ...made }, maxWebhooks)
       if (webhook) return announced({ webhook, secret })
@@ -136,8 +133,8 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
     rotateSecret: async (id) => announced(await rotate(ports, id)),
     redeliver: async (id, after) => {
       found(await store.find(id))
-      const places = await placesOf(ports.logs, after)
-      return announced(found(await store.rewind(id, places, now())))
+      const position = await positionOf(ports.log, after)
+      return announced(found(await store.rewind(id, position, now())))
     },
     test: (id) => tests.run(() => sendTest(ports, id)),
     attempts: async (id, page) => {
@@ -198,34 +195,16 @@ function faultOfUrl(text: string, allowed: readonly Network[]): string | undefin
     : undefined
 }
 
-type SnapshotLog = Pick<EventLog, 'takeSnapshot'>
-
-/** The places after which events are sent. @throws ProblemError `invalid-value`, `outdated-cursor`; Unavailable */
-async function placesOf(logs: readonly SnapshotLog[], after: string | undefined): Promise<MarkedPlace[]> {
-  const given = after === undefined ? undefined : parseFeedPosition(after)
+/** The position after which events are sent. @throws ProblemError `invalid-value`, `outdated-cursor`; Unavailable */
+async function positionOf(log: Pick<EventLog, 'takeSnapshot'>, after: string | undefined): Promise<number> {
+  const given = after === undefined ? undefined : parsePosition(after)
   if (after !== undefined && !given) throw invalidPosition('Expected the position of an event, or 0 for the beginning.')
-  const parts = given && partsOf(given, logs.length)
-  return Promise.all(logs.map((log, index) => placeOf(log, parts?.[index])))
-}
-
-function partsOf(given: readonly GivenPosition[], count: number): readonly GivenPosition[] {
-  try {
-    return partsFor(given, { count, only: undefined })
-  } catch (error) {
-    throw error instanceof PositionFault ? invalidPosition(error.message) : error
-  }
-}
-
-async function placeOf(log: SnapshotLog, given: GivenPosition | undefined): Promise<MarkedPlace> {
   const snapshot = await log.takeSnapshot(given?.position)
-  const mark = timelineMark(snapshot.timeline)
-  if (!given) return { ...snapshot.last, mark }
+  if (!given) return snapshot.last.position
   if (!isOfPresent(given, snapshot)) throw outdatedPosition()
-  if (given.position === 0) return { ...beginning, mark }
-  if (snapshot.place) return { ...snapshot.place, mark }
-  if (!snapshot.isNotVisible) throw invalidPosition('There is no event at this position.')
-  // Behind what is visible: whoever sends waits for it.
-  return { ...snapshot.last, position: given.position, mark }
+  const isThere = snapshot.place !== undefined || snapshot.isNotVisible
+  if (given.position !== 0 && !isThere) throw invalidPosition('There is no event at this position.')
+  return given.position
 }
 
 const invalidPosition = (message: string) => invalidValue([{ pointer: '/after', code: 'invalid-position', message }])

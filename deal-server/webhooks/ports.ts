@@ -3,8 +3,7 @@
  * Rules: docs/webhooks.md.
  */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
-import type { LoggedEvent, MarkedPlace, Place, TimelineId } from '../events/event-log.ts'
-import type { FeedPlaces } from './merged-reads.ts'
+import type { LoggedEvent, Place, TimelineId } from '../events/event-log.ts'
 
 /** Why a webhook is paused. */
 export type PauseReason =
@@ -57,10 +56,8 @@ export interface Webhook extends WebhookSettings, SealedSecrets {
   readonly responsible: Responsible
   /** Grows with every change by a client. */
   readonly revision: number
-  /** With one log: every event up to this one was delivered, left out, or waits in a blocked deal. */
+  /** Every event up to this one was delivered, left out, or waits in a blocked deal. */
   readonly position: number
-  /** With several logs, the same as a place in each; else null. */
-  readonly places: readonly MarkedPlace[] | null
   readonly health: WebhookHealth
 }
 
@@ -117,8 +114,8 @@ export interface NewWebhook extends WebhookSettings {
   readonly responsible: Responsible
   /** RFC 3339. */
   readonly at: string
-  /** It begins after these places, one for each log. With one log, only the position of the place counts. */
-  readonly places: readonly MarkedPlace[]
+  /** It begins after the event at this position; 0: at the beginning. */
+  readonly position: number
 }
 
 /** A change by a client. Members that are left out stay. */
@@ -141,8 +138,8 @@ export interface WebhookStore {
   remove(id: string): Promise<boolean>
   /** Replaces the secrets. */
   replaceSecrets(id: string, secrets: SealedSecrets, at: string): Promise<WebhookView | undefined>
-  /** Goes back to these places, one for each log; never forward. */
-  rewind(id: string, places: readonly MarkedPlace[], at: string): Promise<WebhookView | undefined>
+  /** Goes back to this position; never forward. */
+  rewind(id: string, position: number, at: string): Promise<WebhookView | undefined>
   /** The last attempts, newest first. */
   attempts(id: string, page: PageRequest): Promise<Page<StoredAttempt>>
   noteAttempt(id: string, attempt: Attempt): Promise<void>
@@ -167,9 +164,7 @@ export interface BlockedDeal {
 /** A webhook whose events this server sends. */
 export interface LoadedWebhook {
   readonly webhook: Webhook
-  /** One for each log; undefined where the log is away. */
-  readonly places: FeedPlaces
-  /** The timeline of the database that has the webhooks. */
+  readonly place: Place
   readonly timeline: TimelineId
   readonly blocked: readonly BlockedDeal[]
 }
@@ -198,10 +193,9 @@ export interface Progress {
   readonly owner: string
   readonly revision: number
   readonly leaseMs: number
-  /** The timeline of the database that has the webhooks. Another one has taken over: then nothing is stored. */
+  /** The timeline that the position is of. Another one has taken over: then nothing is stored. */
   readonly timeline: TimelineId
-  /** One for each log. With one log, only the position of the place counts. */
-  readonly places: readonly MarkedPlace[]
+  readonly position: number
   readonly health: WebhookHealth
   readonly pausedReason: PauseReason | null
   /** RFC 3339; null while active. */
@@ -218,7 +212,7 @@ export interface WaitingEvents {
   readonly dealId: string
   /** From this one on. */
   readonly sequence: number
-  /** Up to this place in the log of the deal. */
+  /** Up to this place in the log. */
   readonly upTo: Place
   readonly limit: number
   /** Marks events of deleted deals as hidden. */

@@ -1,6 +1,5 @@
 /** What this server did for one webhook and has not stored yet, and the lease that storing it prolongs. */
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import { beginning, type MarkedPlace } from '../events/event-log.ts'
 import type { BlockedDeals } from './blocked-deals.ts'
 import type { Attempt, LoadedWebhook, PauseReason, WebhookHealth, WebhookWork } from './ports.ts'
 
@@ -25,9 +24,9 @@ export class Progress {
   readonly #timeline: string
   readonly #blocked: BlockedDeals
   readonly health: Mutable<WebhookHealth>
-  /** Every event up to these places was delivered, left out, or waits in a blocked deal. */
-  places: readonly MarkedPlace[]
-  #storedPlaces: readonly MarkedPlace[]
+  /** Every event up to this one was delivered, left out, or waits in a blocked deal. */
+  position: number
+  #storedPosition: number
   #attempts: Attempt[] = []
   #saving: Promise<void> = Promise.resolve()
   #leaseUntil: number
@@ -36,7 +35,7 @@ export class Progress {
 
   constructor(
     ports: ProgressPorts,
-    { webhook, places, timeline }: LoadedWebhook,
+    { webhook, place, timeline }: LoadedWebhook,
     of: { blocked: BlockedDeals; leaseUntil: number },
   ) {
     this.#ports = ports
@@ -45,9 +44,8 @@ export class Progress {
     this.#timeline = timeline
     this.#blocked = of.blocked
     this.health = { ...webhook.health }
-    // The place in a log that is away stays as it was stored.
-    this.places = places.map((place, log) => place ?? webhook.places?.[log] ?? { ...beginning, mark: undefined })
-    this.#storedPlaces = this.places
+    this.position = place.position
+    this.#storedPosition = place.position
     this.#leaseUntil = of.leaseUntil
     this.#storedAt = ports.clock.monotonic()
   }
@@ -88,12 +86,11 @@ export class Progress {
     }
   }
 
-  /** True when something must be stored now. Places alone can wait, until `positionAfterMs` after the last time. */
+  /** True when something must be stored now. A position alone can wait, until `positionAfterMs` after the last time. */
   isDue(positionAfterMs: number): boolean {
     if (this.#attempts.length > 0 || this.#blocked.hasChanges) return true
     const waitedMs = this.#ports.clock.monotonic() - this.#storedAt
-    const hasMoved = this.places.some(({ position }, log) => position !== this.#storedPlaces[log]?.position)
-    return hasMoved && waitedMs >= positionAfterMs
+    return this.position !== this.#storedPosition && waitedMs >= positionAfterMs
   }
 
   /** Stores everything, after what is being stored now. @throws Unavailable */
@@ -109,11 +106,11 @@ export class Progress {
     const attempts = this.#attempts
     this.#attempts = []
     const sentAt = clock.monotonic()
-    const { places } = this
+    const { position } = this
     const pausedAt = pausedReason && rfc3339(clock.now())
     const part = {
       timeline: this.#timeline,
-      places,
+      position,
       health: { ...this.health },
       pausedReason,
       pausedAt,
@@ -129,7 +126,7 @@ export class Progress {
       throw error
     }
     this.#storedAt = clock.monotonic()
-    this.#storedPlaces = places
+    this.#storedPosition = position
     this.prolong(sentAt + leaseMs)
   }
 }

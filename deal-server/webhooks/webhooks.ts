@@ -25,15 +25,12 @@ export interface WebhookConfig {
 export interface WebhooksPorts {
   readonly store: WebhookStore
   readonly work: WebhookWork
-  /** One for each shard. */
-  readonly logs: readonly EventLog[]
-  /** The number of the log that has the events of a deal. */
-  readonly logOf: (dealId: string) => number
+  readonly log: EventLog
   readonly principals: Pick<Principals, 'get'>
   /** The right to see deleted deals. */
   readonly restoring: string
-  /** Makes the envelope of an event, with this position if it is not the event's own. */
-  readonly represent: (event: LoggedEvent, position?: string) => object
+  /** Makes the envelope of an event. */
+  readonly represent: (event: LoggedEvent) => object
   /** True when the auth server has stored the report. @throws Unavailable */
   readonly report: (pauses: readonly UnreportedPause[]) => Promise<boolean>
   /** All accepted values of SERVICE_SECRET. */
@@ -69,7 +66,7 @@ export interface Webhooks extends Pick<Dispatcher, 'wakeUp' | 'health'> {
 
 /** Makes the webhooks of one server. */
 export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuning: WebhookTuning = {}): Webhooks {
-  const { store, work, logs, logOf, clock, ids, logger, onAttempt, principals, restoring, represent } = ports
+  const { store, work, log, clock, ids, logger, onAttempt, principals, restoring, represent } = ports
   const { resolve, ca, timeoutMs = config.timeoutMs, ...others } = tuning
   const secrets = createWebhookSecrets(ports.serviceSecrets)
   const rule = { allowed: config.allowedNetworks, timeoutMs }
@@ -80,7 +77,7 @@ export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuni
   const reportPauses = createPauseReports({ work, report: ports.report, logger })
   const dispatcher = createDispatcher(
     {
-      ...{ logs, logOf, work, represent, clock, logger, onAttempt, deliver: attempt, random: Math.random },
+      ...{ log, work, represent, clock, logger, onAttempt, deliver: attempt, random: Math.random },
       findStanding: createFindStanding(principals, restoring),
       onPause: ({ id }, reason) => {
         logger.warn({ webhook: id, reason }, 'A webhook is paused')
@@ -95,7 +92,7 @@ export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuni
   const { onChange = look } = ports
   return {
     management: createWebhookManagement({
-      ...{ store, logs, secrets, deliver: attempt, allowedNetworks, restoring, clock, ids, onChange },
+      ...{ store, log, secrets, deliver: attempt, allowedNetworks, restoring, clock, ids, onChange },
     }),
     look,
     wakeUp: () => dispatcher.wakeUp(),

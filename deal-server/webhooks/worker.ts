@@ -9,21 +9,20 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Permits } from '../../shared/platform/concurrency/permits.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { LoggedEvent } from '../events/event-log.ts'
+import type { EventLog, EventPage, LoggedEvent, Place } from '../events/event-log.ts'
 import { pauseAfter } from './back-off.ts'
 import { BlockedDeals, type NextEvent, type WaitingDeal } from './blocked-deals.ts'
 import type { Delivered, Delivery, Receiver } from './deliver.ts'
-import type { FeedPage } from './merged-reads.ts'
 import type { Attempt, LoadedWebhook, PauseReason, Webhook, WebhookWork } from './ports.ts'
 import { Progress } from './progress.ts'
 import { type FindStanding, standingNow } from './responsible.ts'
-import { WorkerPlaces, type WorkerPlacesPorts } from './worker-places.ts'
 
 /** The parts that a worker uses. */
-export interface WorkerPorts extends WorkerPlacesPorts {
+export interface WorkerPorts {
+  readonly log: Pick<EventLog, 'read'>
   readonly work: Pick<WebhookWork, 'save' | 'waiting'>
-  /** Makes the envelope of an event, with this position if it is not the event's own. */
-  readonly represent: (event: LoggedEvent, position?: string) => object
+  /** Makes the envelope of an event. */
+  readonly represent: (event: LoggedEvent) => object
   readonly deliver: (
     receiver: Receiver,
     sent: { readonly delivery: Delivery; readonly signal: AbortSignal },
@@ -74,8 +73,12 @@ export class WebhookWorker {
   readonly #progress: Progress
   readonly #abort = new AbortController()
   readonly #retries = new Set<Promise<void>>()
-  readonly #places: WorkerPlaces
+  /** Everything up to here was read. */
+  #place: Place
+  /** The end of the page that is being sent, or of the last one. */
+  #taken: Place
   #pageSince: string | undefined
+  #runId: string | undefined
   #pause: PauseReason | undefined
   #isStopping = false
   #heldBackReads = 0
@@ -92,7 +95,8 @@ export class WebhookWorker {
     const { work, clock } = ports
     const { owner, leaseMs } = options
     this.#progress = new Progress({ work, clock, owner, leaseMs }, loaded, { blocked: this.#blocked, leaseUntil })
-    this.#places = new WorkerPlaces(ports, loaded.places)
+    this.#place = loaded.place
+    this.#taken = loaded.place
     // Every request under way listens; they are bounded by the permits.
     setMaxListeners(0, this.#abort.signal)
   }
@@ -168,8 +172,8 @@ export class WebhookWorker {
     const page = await this.#readPage(!standing.seesDeleted)
     if (!page) return 0
     await this.#sendPage(page)
-    this.#places.pass(page)
-    this.#progress.places = this.#progress.places.map((place, log) => page.ends[log] ?? place)
+    this.#place = page.end
+    this.#progress.position = page.end.position
     await this.#saveIfDue()
     return page.isLast ? Math.min(this.#nextRetryMs(), this.#heldBackMs(page)) : 0
   }
@@ -198,17 +202,19 @@ export class WebhookWorker {
     return !this.hasEnded && !this.#isHeldOff() && !this.#isDown()
   }
 
-  /** Undefined when the webhook is loaded again. @throws Unavailable */
-  async #readPage(hidesDeleted: boolean): Promise<FeedPage | undefined> {
-    const page = await this.#places.next({ limit: this.#options.pageSize, hidesDeleted })
-    // What is known here may be ahead of a database that took over.
-    if (!page) this.#progress.abandon()
-    return page
+  /** Undefined when the database was restarted, or another one took over: the webhook is loaded again. */
+  async #readPage(hidesDeleted: boolean): Promise<EventPage | undefined> {
+    const page = await this.#ports.log.read(this.#place, { limit: this.#options.pageSize, hidesDeleted })
+    this.#runId ??= page.runId
+    if (page.runId === this.#runId) return page
+    // What is known here may be ahead of the database that took over.
+    this.#progress.abandon()
+    return undefined
   }
 
   /** Sends the events of a page. What cannot be sent now waits in its deal. */
-  async #sendPage(page: FeedPage): Promise<void> {
-    this.#places.take(page)
+  async #sendPage(page: EventPage): Promise<void> {
+    this.#taken = page.end
     const groups = this.#groupsOf(page)
     this.#pageSince = groups[0]?.[0]?.occurredAt
     const running = new Set<Promise<void>>()
@@ -222,7 +228,7 @@ export class WebhookWorker {
   }
 
   /** The wanted events of each deal, in order, without deals that wait. */
-  #groupsOf({ events }: FeedPage): LoggedEvent[][] {
+  #groupsOf({ events }: EventPage): LoggedEvent[][] {
     const groups = new Map<string, LoggedEvent[]>()
     for (const event of events) {
       if (!this.#isWanted(event) || this.#blocked.takes(event.dealId)) continue
@@ -287,10 +293,9 @@ export class WebhookWorker {
     for (;;) {
       const standing = await this.#standing()
       if (!standing) throw new Unavailable('principals')
-      const upTo = this.#places.takenOf(deal.dealId)
       deal.hasMore = false
       const events = await this.#ports.work.waiting({
-        ...{ dealId: deal.dealId, sequence: deal.sequence, upTo, limit: waitingLimit },
+        ...{ dealId: deal.dealId, sequence: deal.sequence, upTo: this.#taken, limit: waitingLimit },
         hidesDeleted: !standing.seesDeleted,
       })
       for (const event of events) if (!(await this.#retryEvent(deal, event))) return this.#saveIfDue()
@@ -344,14 +349,7 @@ export class WebhookWorker {
     const sent = await permits.run(async () => {
       if (this.hasEnded || !this.#progress.isHeld || !(await this.#standing())) return undefined
       const { id: eventId, type, dealId, occurredAt: timestamp } = event
-      const delivery = {
-        eventId,
-        type,
-        dealId,
-        timestamp,
-        data: represent(event, this.#places.positionWith(event, this.#progress.places)),
-        attempt,
-      }
+      const delivery = { eventId, type, dealId, timestamp, data: represent(event), attempt }
       const delivered = await deliver(this.webhook, { delivery, signal: this.#abort.signal })
       if (!delivered) this.#pause ??= 'secret-unreadable'
       return delivered
@@ -379,7 +377,7 @@ export class WebhookWorker {
   }
 
   /** How soon to read again while events are held back. */
-  #heldBackMs({ isHeldBack }: FeedPage): number {
+  #heldBackMs({ isHeldBack }: EventPage): number {
     this.#heldBackReads = isHeldBack ? this.#heldBackReads + 1 : 0
     if (this.#heldBackReads === 0) return this.#options.pollMs
     return Math.min(longestHeldBackMs, 5 * 2 ** (this.#heldBackReads - 1), this.#options.pollMs)

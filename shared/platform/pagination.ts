@@ -9,8 +9,6 @@ export interface PageRequest {
   readonly limit: number
   /** The position where the previous page ended; undefined for the first page. */
   readonly after: Position | undefined
-  /** True for a reader that merges pages: it needs `Page.positions`. */
-  readonly everyPosition?: true
 }
 
 /** A page. */
@@ -18,8 +16,6 @@ export interface Page<Item> {
   readonly items: readonly Item[]
   /** The position for the next page; undefined on the last page. */
   readonly next: Position | undefined
-  /** The position behind each item, if it was asked for. */
-  readonly positions?: readonly Position[]
 }
 
 /** Makes a page of `rows`, which were read with `limit + 1`. */

@@ -10,12 +10,14 @@ const source = sourceFiles()
 
 /**
  * What the servers read beside their code: every file in their folders that is not compiled, and not only for people.
+ * Of the SQL functions, they read the migrations.
  */
 const filesBesideCode = (): string[] =>
   ['auth-server', 'deal-server', 'shared'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !/\.(tsx?|md)$/.test(entry.name))
-      .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1)),
+      .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1))
+      .filter((path) => !path.includes('/store/functions/')),
   )
 
 it('copies what stands beside the code into the build', () => {

@@ -1,10 +1,7 @@
-/**
- * The project's source as the architecture tests read it. Not a parser: a scanner that knows comments, strings,
- * templates and regular expressions, which is enough to find imports and to count the lines between braces. It relies
- * on Biome's formatting.
- */
+/** The project's source as the architecture tests read it. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseSync, Visitor } from 'rolldown/utils'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -19,6 +16,17 @@ export interface SourceFile {
   readonly imports: readonly string[]
   /** Of these, what is loaded with it: neither types nor what is asked for later. */
   readonly importsAtOnce: readonly string[]
+  readonly functions: readonly SourceFunction[]
+  /** The lines, from 1, on which an object or array literal is spread into another one: `...{ a }`, `...[a]`. */
+  readonly spreadLiterals: readonly number[]
+}
+
+/** A function, method or accessor. */
+export interface SourceFunction {
+  /** The line on which it begins, from 1. */
+  readonly line: number
+  /** Its statements, those of inner blocks included, those of inner functions not. */
+  readonly statements: number
 }
 
 const sourceFolders = ['auth-server', 'deal-server', 'shared', 'client', 'cli', 'bench', 'scripts']
@@ -36,134 +44,82 @@ function filesBelow(folder: string): string[] {
     const path = `${folder}/${entry.name}`
     if (entry.isDirectory())
       return ['migrations', 'node_modules', 'generated', 'dist'].includes(entry.name) ? [] : filesBelow(path)
-    return /\.(tsx?|mjs)$/.test(entry.name) ? [path] : []
+    return /\.(tsx?|m?js)$/.test(entry.name) ? [path] : []
   })
 }
 
-/** What the tests need to know of a file with this text. */
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** What the tests need to know of a file with this text. @throws TypeError for a text that cannot be parsed */
 export function readSource(path: string, text: string): SourceFile {
-  const withStrings = blank(text, { strings: false })
-  const found = (pattern: RegExp): string[] =>
-    [...withStrings.matchAll(pattern)].map(([, specifier = '']) => resolve(path, specifier))
-  const whole = found(/^import\s+['"]([^'"]+)['"]/gm)
+  const { program, comments, errors } = parseSync(path, text)
+  if (errors.length > 0) throw new TypeError(`${path}: ${errors[0]?.message}`)
+  const blanks: Span[] = comments.map(({ start, end }) => ({ start, end }))
+  const imported: { name: string; isAtOnce: boolean }[] = []
+  const note = (source: unknown, isAtOnce: boolean) => {
+    const { value } = (source ?? {}) as { value?: unknown }
+    if (typeof value === 'string') imported.push({ name: resolve(path, value), isAtOnce })
+  }
+  const functions: SourceFunction[] = []
+  const open: { line: number; statements: number }[] = []
+  const spreadLiterals: number[] = []
+  const lineOf = ({ start }: Span) => text.slice(0, start).split('\n').length
+  const enter = (node: Span) => void open.push({ line: lineOf(node), statements: 0 })
+  const leave = () => {
+    const left = open.pop()
+    if (left) functions.push(left)
+  }
+  const count = (statements: readonly unknown[]) => {
+    const present = open.at(-1)
+    if (present) present.statements += statements.length
+  }
+  const visitor = new Visitor({
+    ImportDeclaration: ({ source, importKind }) => note(source, importKind !== 'type'),
+    ExportNamedDeclaration: ({ source, exportKind }) => note(source, exportKind !== 'type'),
+    ExportAllDeclaration: ({ source, exportKind }) => note(source, exportKind !== 'type'),
+    ImportExpression: ({ source }) => note(source, false),
+    TSImportType: ({ source }) => note(source, false),
+    FunctionDeclaration: enter,
+    'FunctionDeclaration:exit': leave,
+    FunctionExpression: enter,
+    'FunctionExpression:exit': leave,
+    ArrowFunctionExpression: enter,
+    'ArrowFunctionExpression:exit': leave,
+    BlockStatement: ({ body }) => count(body),
+    SwitchCase: ({ consequent }) => count(consequent),
+    SpreadElement: (node) => {
+      if (['ObjectExpression', 'ArrayExpression'].includes(node.argument.type)) spreadLiterals.push(lineOf(node))
+    },
+    Literal: ({ value, start, end }) => {
+      if (typeof value === 'string' || value instanceof RegExp) blanks.push({ start: start + 1, end: end - 1 })
+    },
+    TemplateElement: ({ start, end }) => void blanks.push({ start, end }),
+  })
+  visitor.visit(program)
   return {
     path,
     lines: text.replace(/\n$/, '').split('\n'),
-    code: blank(text, { strings: true }),
-    imports: [
-      ...found(/^(?:import|export)\b[^'"`;]*?\bfrom\s+['"]([^'"]+)['"]/gm),
-      ...whole,
-      ...found(/\b(?:import|require)\s*\(\s*['"]([^'"]+)['"]/g),
-    ],
-    importsAtOnce: [...found(/^(?:import|export)\b(?! type\b)[^'"`;]*?\bfrom\s+['"]([^'"]+)['"]/gm), ...whole],
+    code: blank(text, blanks),
+    imports: imported.map(({ name }) => name),
+    importsAtOnce: imported.filter(({ isAtOnce }) => isAtOnce).map(({ name }) => name),
+    functions,
+    spreadLiterals,
   }
 }
 
 const resolve = (path: string, specifier: string): string =>
   specifier.startsWith('.') ? join(path, '..', specifier) : specifier.replace(/^((?:@[^/]+\/)?[^/]+).*$/, '$1')
 
-const token =
-  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|(?<=(?:^|[(,=:[!&|?{};>]|\breturn)\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/[a-z]*|[`{}]/g
-
-/** The text with comments, and if asked for the content of quotes, replaced by blanks. Line ends stay. */
-function blank(text: string, { strings }: { strings: boolean }): string {
+/** The text with blanks at these places. Line ends stay. */
+function blank(text: string, spans: readonly Span[]): string {
   let result = ''
   let at = 0
-  // Depth of braces at which each template that is open goes on.
-  const templates: number[] = []
-  let depth = 0
-  const keep = (end: number) => {
-    result += text.slice(at, end)
+  for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {
+    result += text.slice(at, start) + text.slice(start, end).replace(/[^\n]/g, ' ')
     at = end
   }
-  const drop = (end: number) => {
-    result += text.slice(at, end).replace(/[^\n]/g, ' ')
-    at = end
-  }
-  const template = () => {
-    const end = endOfTemplatePart(text, at)
-    if (strings) drop(end)
-    else keep(end)
-    if (text[end] === '`') keep(end + 1)
-    else {
-      keep(end + 2)
-      templates.push(depth)
-    }
-  }
-  for (;;) {
-    token.lastIndex = at
-    const match = token.exec(text)
-    if (!match) break
-    keep(match.index)
-    const [found] = match
-    const end = at + found.length
-    if (found.startsWith('//') || found.startsWith('/*')) drop(end)
-    else if (found === '`') {
-      keep(end)
-      template()
-    } else if (found === '{') {
-      depth += 1
-      keep(end)
-    } else if (found === '}') {
-      keep(end)
-      if (templates.at(-1) === depth) {
-        templates.pop()
-        template()
-      } else depth -= 1
-    } else if (strings) {
-      keep(at + 1)
-      drop(end - 1)
-      keep(end)
-    } else keep(end)
-  }
-  keep(text.length)
-  return result
-}
-
-/** Where the text of a template ends: at its closing quote, or at the next `${`. */
-function endOfTemplatePart(text: string, from: number): number {
-  for (let at = from; at < text.length; at += 1) {
-    if (text[at] === '\\') at += 1
-    else if (text[at] === '`' || (text[at] === '$' && text[at + 1] === '{')) return at
-  }
-  return text.length
-}
-
-/** A stretch of code between braces, or between the parentheses behind an arrow. */
-export interface Block {
-  /** The code before it, up to the statement before. */
-  readonly header: string
-  /** Of the line on which it begins, from 1. */
-  readonly line: number
-  /** From the line of its opening to that of its closing. */
-  readonly length: number
-}
-
-const notFunctions = /\b(?:class|interface|namespace|enum)\b[^;{}]*$|(?:[=([,:?|&]|\?\?|\breturn|\btype\s+\w+\s*=)\s*$/
-
-/**
- * The blocks that are functions or parts of them: every pair of braces but those of classes, interfaces, types and
- * object literals, and what stands in parentheses behind an arrow.
- */
-export function functionBlocks(code: string): Block[] {
-  const open: { header: string; line: number; counts: boolean }[] = []
-  const blocks: Block[] = []
-  let line = 1
-  let headerFrom = 0
-  for (let at = 0; at < code.length; at += 1) {
-    const character = code[at] ?? ''
-    if (character === '\n') line += 1
-    if (character === ';') headerFrom = at + 1
-    if ('({['.includes(character)) {
-      const header = code.slice(headerFrom, at).trim()
-      const counts = character === '{' ? !notFunctions.test(header) : character === '(' && header.endsWith('=>')
-      open.push({ header, line, counts })
-      if (character === '{') headerFrom = at + 1
-    } else if (')}]'.includes(character)) {
-      const block = open.pop()
-      if (block?.counts) blocks.push({ header: block.header, line: block.line, length: line - block.line + 1 })
-      if (character === '}') headerFrom = at + 1
-    }
-  }
-  return blocks
+  return result + text.slice(at)
 }

@@ -19,7 +19,6 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/http/content/multipart-body.ts': 'one body',
   'shared/protocol/console/reader.ts': 'one page',
   'deal-server/http/console/dashboard/value-over-time.tsx': 'one page',
-  'deal-server/store/shards/merge-sums.ts': 'the groups that all shards answer, 50,000 each',
   'shared/platform/http/content/query-parameters.ts': 'one query',
   'shared/platform/http/server/routes.ts': 'the routes',
   'shared/platform/metrics/metrics.ts': 'the metrics, and one report of them',

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { readDealConfig } from '../../deal-server/config.ts'
 
-const problemsOf = (environment: Readonly<Record<string, string>>) =>
-  readDealConfig('together', environment).problems.filter(({ variable }) => variable === 'DEAL_READ_URL')
+const problemsWith = (name: string, environment: Readonly<Record<string, string>>) =>
+  readDealConfig('together', environment).problems.filter(({ variable }) => variable === name)
 
 describe('DEAL_READ_URL', () => {
+  const problemsOf = (environment: Readonly<Record<string, string>>) => problemsWith('DEAL_READ_URL', environment)
+
   it('needs a PostgreSQL server: the embedded database has no replicas', () => {
     expect(problemsOf({ DEAL_READ_URL: 'postgres://a/deals' })).toEqual([
       {
@@ -26,22 +28,18 @@ describe('DEAL_READ_URL', () => {
   })
 })
 
-describe('DEAL_SHARDS', () => {
-  const problemsWith = (environment: Readonly<Record<string, string>>) =>
-    readDealConfig('together', environment).problems.map(({ variable, expected }) => `${variable}: ${expected}`)
-
-  it('is a power of two', () => {
-    expect(problemsWith({ DEAL_SHARDS: '3' })).toEqual(['DEAL_SHARDS: expected one of 1, 2, 4, 8, 16, 32, 64'])
-    expect(problemsWith({ DEAL_SHARDS: '4', DEAL_DATABASE_URL: 'postgres://c/deals' })).toEqual([])
+describe('DEAL_SHARDS, which is gone,', () => {
+  it('is refused whatever its value, with what to do', () => {
+    const refusal = {
+      variable: 'DEAL_SHARDS',
+      expected: 'must be unset: all deals are in the database of DEAL_DATABASE_URL',
+    }
+    expect(problemsWith('DEAL_SHARDS', { DEAL_SHARDS: '2' })).toEqual([refusal])
+    expect(problemsWith('DEAL_SHARDS', { DEAL_SHARDS: '1' })).toEqual([refusal])
   })
 
-  it('needs a database that leads to shards, and excludes replicas', () => {
-    const [first] = problemsWith({ DEAL_SHARDS: '2' })
-    expect(first).toMatch(/^DEAL_SHARDS: must be 1 without DEAL_DATABASE_URL/)
-    const both = { DEAL_DATABASE_URL: 'postgres://c/deals', DEAL_READ_URL: 'postgres://a/deals' }
-    expect(problemsWith({ DEAL_SHARDS: '2', ...both })).toEqual([
-      'DEAL_READ_URL: must not be set beside DEAL_SHARDS: shards are read directly',
-    ])
+  it('may be empty, as any setting that is left out', () => {
+    expect(problemsWith('DEAL_SHARDS', { DEAL_SHARDS: ' ' })).toEqual([])
   })
 })
 

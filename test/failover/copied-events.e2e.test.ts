@@ -63,7 +63,7 @@ describe.skipIf(binaries === undefined)('cursors of events and lists', () => {
     const log = createEventLog(database)
     const { position, mark } = parsePosition(text) ?? { position: -1, mark: undefined }
     try {
-      const start = await findStart(log, { after: { position, mark }, isWanted: () => true })
+      const start = await findStart(log, { after: position, mark, dealId: undefined, types: undefined })
       if (!start) return 'none'
       const { events } = await log.read(start.place, { limit: 10_000 })
       return events.filter(start.includes).map(({ id }) => id)

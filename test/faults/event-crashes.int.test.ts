@@ -15,7 +15,7 @@ import { systemClock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
-import { at, fromNowOn, fromTheBeginning, SimulatedClient } from '../deal-server/events/simulated-client.ts'
+import { fromNowOn, fromTheBeginning, SimulatedClient } from '../deal-server/events/simulated-client.ts'
 import { campaign } from '../support/campaign.ts'
 import { eventually } from '../support/eventually.ts'
 import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
@@ -84,7 +84,7 @@ describe.skipIf(!canRun)(`streams over a PostgreSQL that crashes${title}`, () =>
         }),
     }
     const represent = ({ position }: { position: number }) => ({ position })
-    const ports = { logs: [counted], represent, clock: systemClock, logger }
+    const ports = { log: counted, represent, clock: systemClock, logger }
     const streams = createEventStreams(ports, { pollMs: 600_000, recheckMs: 100 })
     const look = async () => {
       const before = reads
@@ -114,7 +114,7 @@ describe.skipIf(!canRun)(`streams over a PostgreSQL that crashes${title}`, () =>
         streams.wakeUp()
         expect(client.isOpen()).toBe(false)
       })
-      expect(await client.open(streams, { ...fromTheBeginning, after: at(before) })).toBe(true)
+      expect(await client.open(streams, { ...fromTheBeginning, after: before })).toBe(true)
       await eventually(async () => expect(client.positions()).toEqual([before, ...after]))
       await client.leave()
     }

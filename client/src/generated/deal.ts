@@ -337,9 +337,9 @@ export interface paths {
         /**
          * Follow the events of deals as they happen
          * @description Each event has its position as `id`, its type as `event`, and an `Event` in one line as `data`.
-         *     A position is a number, a hyphen and a mark, or with several shards one text for all. Clients bring it back as it is. The event `reset` says that another PostgreSQL
-         *     server has taken over: what the client got after `position` in its `data` may be lost. All events after that
-         *     position follow. Without a position the stream begins now. Events of one deal come in their order.
+         *     A position is a number, a hyphen and a mark. Clients bring it back as it is. The event `reset` says that another
+         *     PostgreSQL server has taken over: what the client got after `position` in its `data` may be lost. All events after
+         *     that position follow. Without a position the stream begins now. Events of one deal come in their order.
          *     Events of different deals come in an order that never changes, which is not that of the numbers in positions. A comment
          *     every 15 seconds shows that the connection is open. The stream ends when the credential is no longer valid, when the
          *     right is removed, and when PostgreSQL was restarted. New events are always sent. Of the past events of a deleted deal, a

@@ -3,10 +3,7 @@ import { majorUnits } from '../../domain/money.ts'
 import { markedPosition, type StoredEvent } from '../../events/event-log.ts'
 
 /** An event in responses: CloudEvents 1.0, with additional members (docs/deal-model.md#event-envelope). */
-export const representEvent = (event: StoredEvent) => representEventAt(event)
-
-/** The same for a reader whose position is another one than the event's own. */
-export const representEventAt = (event: StoredEvent, position = markedPosition(event)) => ({
+export const representEvent = (event: StoredEvent) => ({
   specversion: '1.0',
   id: event.id,
   source: '/rest/v1/deals',
@@ -17,7 +14,7 @@ export const representEventAt = (event: StoredEvent, position = markedPosition(e
   schemaversion: event.schemaVersion,
   sequence: event.sequence,
   dealVersion: event.dealVersion,
-  position,
+  position: markedPosition(event),
   commandid: event.commandId,
   correlationid: event.correlationId,
   actor: event.actor,

@@ -5,8 +5,8 @@ import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { dealEventTypes } from '../../domain/events.ts'
+import { parsePosition } from '../../events/event-log.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
-import { PositionFault, parseFeedPosition } from '../../events/feed-position.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
 import { dealHistoryQuery } from '../../queries/queries.ts'
 import { uuid } from '../../use-cases/parameters.ts'
@@ -35,9 +35,9 @@ const operation: Operation = {
   id: 'streamEvents',
   summary: 'Follow the events of deals as they happen',
   description: `Each event has its position as \`id\`, its type as \`event\`, and an \`Event\` in one line as \`data\`.
-A position is a number, a hyphen and a mark, or with several shards one text for all. Clients bring it back as it is. The event \`reset\` says that another PostgreSQL
-server has taken over: what the client got after \`position\` in its \`data\` may be lost. All events after that
-position follow. Without a position the stream begins now. Events of one deal come in their order.
+A position is a number, a hyphen and a mark. Clients bring it back as it is. The event \`reset\` says that another
+PostgreSQL server has taken over: what the client got after \`position\` in its \`data\` may be lost. All events after
+that position follow. Without a position the stream begins now. Events of one deal come in their order.
 Events of different deals come in an order that never changes, which is not that of the numbers in positions. A comment
 every 15 seconds shows that the connection is open. The stream ends when the credential is no longer valid, when the
 right is removed, and when PostgreSQL was restarted. New events are always sent. Of the past events of a deleted deal, a
@@ -79,16 +79,13 @@ function decodeEvents(request: HttpRequest): Invocation {
   // A browser that reconnects uses the first URL again, and adds the header.
   const [name, text] =
     lastEventId === undefined ? (['after', after] as const) : (['Last-Event-ID', lastEventId] as const)
-  const wanted: StreamRequest = { after: positionOf(name, text), dealId: deal, types: type }
+  const wanted: StreamRequest = { ...placeOf(name, text), dealId: deal, types: type }
   return {
     kind: 'stream',
     rights: [dealHistoryQuery.right],
     open: async (events, client) => {
       // A response to HEAD has no body, so nothing would release the count of open streams.
-      const opening = request.method === 'HEAD' ? headOf(events, wanted) : events.open(wanted, client)
-      const body = await opening.catch((error: unknown) => {
-        throw error instanceof PositionFault ? invalidPosition(name, error.message) : error
-      })
+      const body = request.method === 'HEAD' ? await headOf(events, wanted) : await events.open(wanted, client)
       if (!body) throw invalidPosition(name, 'There is no event at this position.')
       return { status: 200, headers, body }
     },
@@ -98,10 +95,10 @@ function decodeEvents(request: HttpRequest): Invocation {
 const headOf = async (events: Pick<EventStreams, 'canBegin'>, request: StreamRequest) =>
   (await events.canBegin(request)) ? async () => undefined : undefined
 
-function positionOf(name: string, text: string | undefined): StreamRequest['after'] {
-  if (text === undefined) return undefined
-  const given = parseFeedPosition(text)
-  if (given) return given
+function placeOf(name: string, text: string | undefined): Pick<StreamRequest, 'after' | 'mark'> {
+  if (text === undefined) return { after: undefined }
+  const given = parsePosition(text)
+  if (given) return { after: given.position, mark: given.mark }
   throw invalidPosition(name, 'Expected the position of an event, or 0 for the beginning.')
 }
 

@@ -170,8 +170,8 @@ export const isDuplicate = (error: unknown): error is DatabaseError =>
   error instanceof DatabaseError && error.sqlState === '23505'
 
 /**
- * True when `error` is a violation of the unique or primary-key constraint of this name. In a table with partitions or
- * shards each part has names of its own.
+ * True when `error` is a violation of the unique or primary-key constraint of this name. In a table with partitions
+ * each of them has names of its own.
  */
 export const violates = (error: unknown, constraint: string): boolean =>
   isDuplicate(error) && error.constraint === constraint

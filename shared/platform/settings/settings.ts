@@ -52,6 +52,15 @@ export function readSettings<Settings extends Record<string, Setting<unknown>>>(
   return { values: Object.fromEntries(values), problems }
 }
 
+/** A problem for each variable that is set although its setting is gone. `gone`: what to do, by the variable. */
+export const goneSettings = (
+  gone: Readonly<Record<string, string>>,
+  environment: Readonly<Record<string, string | undefined>>,
+): SettingProblem[] =>
+  Object.entries(gone)
+    .filter(([variable]) => environment[variable]?.trim())
+    .map(([variable, expected]) => ({ variable, expected }))
+
 /** A schema for text that `read` understands; `read` answers undefined for other text. */
 export const readBy = <Value extends string | object>(read: (text: string) => Value | undefined): z.ZodType<Value> =>
   z.preprocess(

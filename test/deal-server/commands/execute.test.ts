@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CommandRequest } from '../../../deal-server/commands/command-context.ts'
 import { createExecuteCommand } from '../../../deal-server/commands/execute.ts'
-import { fingerprintOf } from '../../../deal-server/commands/fingerprint.ts'
 import type {
   CommandRecord,
   CommitResult,
@@ -118,49 +117,6 @@ describe('a command without HTTP', () => {
     const answered = await executorFor(repository)(requestFor(state.deal, { commandId: 'c1', validateOnly: true }))
     expect(answered.changed).toBe(true)
     expect([state.commits, state.commands]).toEqual([[], []])
-  })
-
-  describe('whose id was reserved by an attempt that did not end', () => {
-    const { deal } = { deal: pureDeal('OPEN') }
-    const reservedFor = (request: CommandRequest) => {
-      const { state, repository } = memoryRepository(deal)
-      const key = { principalId: request.caller.userId, commandId: 'c1' }
-      const reservation = { key, dealId: deal.id, useCase: request.bound.name, fingerprint: fingerprintOf(request) }
-      const load: DealRepository['load'] = async (...given) => ({ ...(await repository.load(...given)), reservation })
-      return { state, execute: executorFor({ ...repository, load }) }
-    }
-
-    it('is carried out', async () => {
-      const request = requestFor(deal, { commandId: 'c1' })
-      const { state, execute } = reservedFor(request)
-      expect(await execute(request)).toMatchObject({ changed: true, replayed: false })
-      expect(state.commits.map(({ deal: { id } }) => id)).toEqual([deal.id])
-    })
-
-    it('creates the deal of that attempt, if the server chooses its id', async () => {
-      const bound = commandNamed('CreateDeal')?.bind({ name: 'deal123', price: '1' }, '')
-      if (!bound) throw new TypeError('there is CreateDeal')
-      const request = requestFor(deal, { bound, dealId: undefined, commandId: 'c1' }, ['deal.create'])
-      const { state, execute } = reservedFor(request)
-      const { state: nothing, repository } = memoryRepository(deal)
-      const empty: DealRepository = {
-        ...repository,
-        load: async () => ({ deal: undefined, command: undefined, purged: false }),
-      }
-      await executorFor(empty)(request)
-      expect(nothing.commits[0]?.deal.id).not.toBe(deal.id)
-      state.deal = undefined as never
-      await execute(request)
-      expect([state.commits[0]?.deal.id, state.commits[0]?.command?.dealId]).toEqual([deal.id, deal.id])
-    })
-
-    it('is refused when it is another command', async () => {
-      const { state, execute } = reservedFor(requestFor(deal, { commandId: 'c1', dealId: '0198c0de' }))
-      const refused = execute(requestFor(deal, { commandId: 'c1' }))
-      const members = { commandId: 'c1', dealId: deal.id, useCase: 'HoldDeal' }
-      await expect(refused).rejects.toMatchObject({ code: 'command-id-reused', members })
-      expect([state.commits, state.commands]).toEqual([[], []])
-    })
   })
 
   it('is decided only when its precondition holds', async () => {

@@ -5,7 +5,7 @@ import { createEventStreams, type EventStreams } from '../../../deal-server/even
 import { timelineMark } from '../../../shared/platform/database/timeline.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { campaign } from '../../support/campaign.ts'
-import { at, fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
+import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
 
 const clock = { now: () => Date.now(), monotonic: () => Date.now() }
@@ -42,7 +42,7 @@ class World {
     const represent = ({ position }: { position: number }) => ({ position })
     // Small, so that clients fall behind and pages are full.
     const options = { pageSize: 3, maxWaitingBytes: 150, pollMs: 100, stallMs: 60_000 }
-    this.streams = createEventStreams({ logs: [this.log], represent, clock, logger }, options)
+    this.streams = createEventStreams({ log: this.log, represent, clock, logger }, options)
   }
 
   delay = async (): Promise<void> => {
@@ -67,7 +67,7 @@ class World {
     following.hasReconnected = true
     await leave(client)
     client.read(true)
-    const opening = client.open(this.streams, { ...fromTheBeginning, after: at(last, mark) }, this.delay).catch(codeOf)
+    const opening = client.open(this.streams, { ...fromTheBeginning, after: last, mark }, this.delay).catch(codeOf)
     await vi.advanceTimersByTimeAsync(20)
     const isKnown = this.log.knows(last, mark)
     expect(await opening).toBe(isKnown ? true : 'outdated-cursor')

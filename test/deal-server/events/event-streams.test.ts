@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
 import { timelineMark } from '../../../shared/platform/database/timeline.ts'
 import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
-import { at, fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
+import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
 
 const clock = { now: () => Date.now(), monotonic: () => Date.now() }
@@ -34,12 +34,7 @@ describe('event streams', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
     log = new SimulatedLog()
-    streams = createEventStreams({
-      logs: [log],
-      represent: ({ position }) => ({ position, text: 'a\nb\r' }),
-      clock,
-      logger,
-    })
+    streams = createEventStreams({ log, represent: ({ position }) => ({ position, text: 'a\nb\r' }), clock, logger })
   })
   afterEach(() => {
     vi.useRealTimers()
@@ -81,10 +76,7 @@ describe('event streams', () => {
   })
 
   it('are limited for one user and for all together; a stream that ends or cannot begin frees its place', async () => {
-    streams = createEventStreams(
-      { logs: [log], represent: () => ({}), clock, logger },
-      { maxOfPrincipal: 2, maxInAll: 3 },
-    )
+    streams = createEventStreams({ log, represent: () => ({}), clock, logger }, { maxOfPrincipal: 2, maxInAll: 3 })
     const clientOf = (principalId: string) => Object.assign(new SimulatedClient(), { principalId })
     const openAll = async (...ids: string[]) => {
       const clients = ids.map(clientOf)
@@ -97,7 +89,7 @@ describe('event streams', () => {
     const [other] = await openAll('bob')
     await expect(openAll('bob')).rejects.toMatchObject(tooMany)
     await first?.leave()
-    expect(await clientOf('bob').open(streams, { ...fromTheBeginning, after: at(9) })).toBe(false)
+    expect(await clientOf('bob').open(streams, { ...fromTheBeginning, after: 9 })).toBe(false)
     log.isAway = true
     await expect(openAll('bob')).rejects.toThrow(Unavailable)
     log.isAway = false
@@ -187,13 +179,14 @@ describe('event streams', () => {
       expect(each.positions()).toEqual([1, 2, 3, ...written])
       expect(each.lastMark()).toBe(timelineMark(log.timeline()))
     }
+    const returning = { ...fromTheBeginning, mark }
     const refusal = { code: 'outdated-cursor' }
     for (const lost of [2, 3]) {
-      const refused = new SimulatedClient().open(streams, { ...fromTheBeginning, after: at(lost, mark) })
+      const refused = new SimulatedClient().open(streams, { ...returning, after: lost })
       await expect(refused).rejects.toMatchObject(refusal)
     }
-    for (const kept of [mark, client.lastMark()]) {
-      const next = await follow({ ...fromTheBeginning, after: at(1, kept) })
+    for (const kept of [{ mark }, { mark: client.lastMark() }]) {
+      const next = await follow({ ...returning, ...kept, after: 1 })
       expect(next.positions()).toEqual(written)
     }
   })
@@ -245,7 +238,7 @@ describe('event streams', () => {
     await pass(1_000)
     for (const each of [client, fromNow]) {
       expect(each.isOpen()).toBe(false)
-      await each.open(streams, { ...fromTheBeginning, after: at(first) })
+      await each.open(streams, { ...fromTheBeginning, after: first })
     }
     await pass(1_000)
     for (const each of [client, fromNow]) expect(each.positions()).toEqual([first, ...written])
@@ -268,13 +261,13 @@ describe('event streams', () => {
     const older = log.begin()
     const late = log.write(older)
     const [known, next] = [happen(), happen()]
-    const client = await follow({ ...fromTheBeginning, after: at(known) })
+    const client = await follow({ ...fromTheBeginning, after: known })
     log.commit(older)
     await pass(1_000)
     expect(client.positions()).toEqual([next, late])
     log.isStuck = true
     const [unseen, other] = [happen(), happen()]
-    const early = await follow({ ...fromTheBeginning, after: at(unseen) })
+    const early = await follow({ ...fromTheBeginning, after: unseen })
     log.isStuck = false
     await pass(1_000)
     expect(early.positions()).toEqual([other])
@@ -343,7 +336,7 @@ describe('event streams', () => {
 
   it('disconnect a client that reads nothing, store little for it, and serve the others', async () => {
     const text = 'x'.repeat(4_000)
-    streams = createEventStreams({ logs: [log], represent: () => ({ text }), clock, logger })
+    streams = createEventStreams({ log, represent: () => ({ text }), clock, logger })
     const [slow, other] = [await follow(), await follow()]
     slow.read(false)
     for (let count = 0; count < 500; count += 1) {

@@ -3,11 +3,8 @@ import type { EventStreams } from '../../../deal-server/events/event-streams.ts'
 import type { StreamRequest } from '../../../deal-server/events/stream-request.ts'
 import type { BodyStream } from '../../../shared/platform/http/stream.ts'
 
-/** The plain position of an event. */
-export const at = (position: number, mark?: string) => [{ position, mark }]
-
 /** Everything from the beginning. */
-export const fromTheBeginning: StreamRequest = { after: at(0), dealId: undefined, types: undefined }
+export const fromTheBeginning: StreamRequest = { after: 0, dealId: undefined, types: undefined }
 /** Everything from now on. */
 export const fromNowOn: StreamRequest = { after: undefined, dealId: undefined, types: undefined }
 

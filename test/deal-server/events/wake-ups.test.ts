@@ -11,13 +11,11 @@ const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 class Server {
   heard = 0
-  readonly logs: (readonly number[] | undefined)[] = []
   readonly wakeUps: WakeUps
 
   constructor(cache: Pick<Cache, 'moment' | 'publish' | 'subscribe'>, instanceId?: string) {
-    const onWakeUp = (logs?: readonly number[]) => {
+    const onWakeUp = () => {
       this.heard += 1
-      this.logs.push(logs)
     }
     this.wakeUps = createWakeUps({ cache, ids, instanceId: () => instanceId, onWakeUp })
   }
@@ -36,20 +34,6 @@ describe('wake-ups', () => {
     here.wakeUps.send()
     await pass(20)
     expect(there.heard).toBe(1)
-  })
-
-  it('name the logs that were written, where there are several', async () => {
-    const cache = createMemoryCache(systemClock)
-    const [here, there] = [new Server(cache, 'a'), new Server(cache, 'a')]
-    await there.wakeUps.start()
-    for (const log of [3, 0, 3, 3]) here.wakeUps.send(log)
-    await pass(50)
-    expect(here.logs).toEqual([[3], [0], [3], [3]])
-    expect(there.logs).toEqual([[3], [0, 3]])
-    here.wakeUps.send()
-    await pass(20)
-    expect(there.logs.at(-1)).toBeUndefined()
-    await there.wakeUps.stop()
   })
 
   it('are gathered, and the last one is not lost', async () => {

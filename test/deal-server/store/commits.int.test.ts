@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { getTableColumns, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createDealRepository, type DealDatabase, type DealStore } from '../../../deal-server/store/deals.ts'
+import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
 import { deals, events, tasks } from '../../../deal-server/store/schema.ts'
 import { type Database, DatabaseError } from '../../../shared/platform/database/database.ts'
 import { campaign } from '../../support/campaign.ts'
@@ -12,7 +12,7 @@ import { commitOf, newDeal } from './commits.ts'
 
 const rounds = campaign({ short: 20, long: 1000 })
 
-/** Gives every unique constraint the name that it could have in a partition or shard. */
+/** Gives every unique constraint the name that it could have in a partition. */
 async function renameConstraints({ drizzle }: Database): Promise<void> {
   const names = { deals: 'deals_pkey', commands: 'commands_pkey', events: 'events_of_deal' }
   for (const [table, name] of Object.entries(names)) {
@@ -96,12 +96,12 @@ describeBackends('commits, whatever constraints are called', (openBackend) => {
     const stores = [database, another].map((each) =>
       createDealRepository({
         query: each.query,
-        write: (...args) =>
+        write: (...args: Parameters<Database['write']>) =>
           each.write(...args).catch((error: unknown) => {
             errors.push(String(error))
             throw error
           }),
-      } as DealDatabase),
+      } as Database),
     )
     let deals = Array.from({ length: 40 }, () => newDeal())
     await Promise.all(deals.map((deal) => store.commit(commitOf(deal))))

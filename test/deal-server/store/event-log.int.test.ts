@@ -13,7 +13,7 @@ import type { Database, Drizzle } from '../../../shared/platform/database/databa
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Backend, describeBackends } from '../../support/stores/backends.ts'
-import { at, fromNowOn, fromTheBeginning, SimulatedClient } from '../events/simulated-client.ts'
+import { fromNowOn, fromTheBeginning, SimulatedClient } from '../events/simulated-client.ts'
 
 const migrationsFolder = join(import.meta.dirname, '../../../deal-server/store/migrations')
 const logger = { warn: () => undefined, debug: () => undefined }
@@ -70,7 +70,7 @@ async function openTransaction() {
 
 const openStreams = () =>
   createEventStreams(
-    { logs: [createEventLog(database)], represent: ({ position }) => ({ position }), clock: systemClock, logger },
+    { log: createEventLog(database), represent: ({ position }) => ({ position }), clock: systemClock, logger },
     { pollMs: 20, pageSize: 5 },
   )
 
@@ -148,7 +148,7 @@ describeBackends('the event log', (openBackend) => {
     await fromNow.open(streams, fromNowOn)
     expect(await createEventLog(database).state()).toMatchObject({ isHeldBack: false })
     const resumed = new SimulatedClient()
-    await resumed.open(streams, { ...fromTheBeginning, after: at(quick) })
+    await resumed.open(streams, { ...fromTheBeginning, after: quick })
     await slow.commit()
     await eventually(() => expect(client.positions()).toEqual([quick, slow.position]))
     for (const each of [fromNow, resumed]) await eventually(() => expect(each.positions()).toEqual([slow.position]))
@@ -184,7 +184,7 @@ describeBackends('the event log', (openBackend) => {
       if (last === undefined) continue
       cuts += 1
       await client.leave()
-      expect(await client.open(streams, { ...fromTheBeginning, after: at(last) })).toBe(true)
+      expect(await client.open(streams, { ...fromTheBeginning, after: last })).toBe(true)
     }
     await writing
     await createEventLog(database).state()

@@ -16,7 +16,6 @@ type Answer = number | { readonly status: number; readonly retryAfterMs: number 
 const webhook = (settings: Partial<Webhook> = {}): Webhook => ({
   ...{ id: 'webhook', url: 'https://receiver.test/', types: [], deals: [], description: null, state: 'active' },
   ...{ pausedReason: null, pausedAt: null, createdBy: 'admin', createdAt: '', updatedAt: '', revision: 1, position: 0 },
-  places: null,
   ...{ secret: '', formerSecret: null, formerSecretUntil: null },
   responsible: { username: 'admin', userId: '1', seesDeleted: true },
   health: {
@@ -66,7 +65,7 @@ class World {
   }
 
   start(blocked: readonly BlockedDeal[] = [], retriesMs = standardRetriesMs): void {
-    const loaded = { webhook: webhook(), places: [{ ...beginning, mark: undefined }], timeline: 'timeline', blocked }
+    const loaded = { webhook: webhook(), place: beginning, timeline: 'timeline', blocked }
     const leaseUntil = this.clock.monotonic() + leaseMs
     const sizes = { pollMs: 10, pageSize: 100, concurrency: 4, maxBlocked: 50, downAfter: 10 }
     const options = { owner: 'here', leaseMs, retriesMs, ...sizes }
@@ -76,8 +75,7 @@ class World {
 
   #ports(): WorkerPorts {
     return {
-      feed: { read: ([after]) => this.#read(after?.position ?? 0) },
-      logOf: () => 0,
+      log: { read: (after) => this.#read(after.position) },
       work: {
         save: async (progress) => {
           this.saved.push(progress)
@@ -123,10 +121,12 @@ class World {
     const end = { slice: last?.slice ?? position, turn: 0, position: last?.position ?? position }
     return {
       events,
-      ends: [{ ...end, mark: undefined }],
+      end,
       isLast: events.length < 100,
       isHeldBack: false,
-      runIds: [this.runId],
+      lastSlice: 0,
+      runId: this.runId,
+      timeline: '',
     }
   }
 }
@@ -231,7 +231,7 @@ it('goes on with a deal that waits where it was, before later events of that dea
 it('stores nothing after another database took over, and ends when it has lost the webhook', async () => {
   world.start()
   world.write('a')
-  await eventually(() => expect(world.saved.at(-1)?.places[0]?.position).toBe(1))
+  await eventually(() => expect(world.saved.at(-1)?.position).toBe(1))
   const count = world.saved.length
   world.runId = 'another'
   world.write('a')

@@ -7,14 +7,9 @@ export interface ScratchDatabase {
   drop(): Promise<void>
 }
 
-/** A random name. */
-export const scratchName = (): string => `keyhold_test_${randomBytes(6).toString('hex')}`
-
 /** Creates an empty database with a random name on the server of `url`, whose user may create databases. */
-export const createScratchDatabase = (url: string): Promise<ScratchDatabase> => createNamedDatabase(url, scratchName())
-
-/** The same with a name of `scratchName`. */
-export const createNamedDatabase = async (url: string, name: string): Promise<ScratchDatabase> => {
+export const createScratchDatabase = async (url: string): Promise<ScratchDatabase> => {
+  const name = `keyhold_test_${randomBytes(6).toString('hex')}`
   await administer(url, `create database ${name}`)
   const own = new URL(url)
   own.pathname = `/${name}`

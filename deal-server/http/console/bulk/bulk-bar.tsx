@@ -25,6 +25,9 @@ export interface BulkEntries {
   readonly errors?: Readonly<Record<string, string>>
 }
 
+/** The field that belongs to an action alone. */
+const fieldOf: { readonly [Action in BulkAction]?: string } = { hold: 'reason', assign: 'employeeId' }
+
 interface BulkBarParts extends BulkEntries {
   readonly actions: readonly BulkAction[]
   /** The list of deals with its checkboxes. */
@@ -40,7 +43,13 @@ export function BulkBar({ actions, children, ...entries }: BulkBarParts) {
   const options = actions.map((value) => ({ value, text: texts.actions[value] }))
   const common = { form: 'bulk', isFilter: true }
   return (
-    <form method="post" action="/console/deals/bulk" class="bulk" data-texts={JSON.stringify(batchTexts)}>
+    <form
+      method="post"
+      action="/console/deals/bulk"
+      class="bulk"
+      data-texts={JSON.stringify(batchTexts)}
+      data-fields={JSON.stringify(fieldOf)}
+    >
       <input type="hidden" name="bulkId" value={crypto.randomUUID()} />
       {children}
       <fieldset class="bulk-bar">

@@ -3,7 +3,7 @@ import type { Page, PageResult, SignedInVisit } from '../../../../shared/protoco
 import { type Column, Table } from '../../../../shared/protocol/console/content.tsx'
 import { ErrorSummary } from '../../../../shared/protocol/console/fields.tsx'
 import type { RowOutcome } from '../../../files/outcomes.ts'
-import { runBatch } from '../parts/batch.ts'
+import { commandsResponse, runBatch } from '../parts/batch.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { bulkTexts as texts } from '../texts/lists.ts'
 import { type BulkAction, BulkBar, bulkActionsOf } from './bulk-bar.tsx'
@@ -28,12 +28,14 @@ async function change(visit: SignedInVisit): Promise<PageResult> {
   const actions = bulkActionsOf(caller.rights)
   const action = actions.find((name) => name === form.get('action')) ?? actions[0]
   const errors = faultsOf({ action, selected, reason: entered('reason'), employeeId: entered('employeeId') })
-  const deals = await namesOf(visit, selected)
-  if (action === undefined || errors.length > 0) return askAgain(visit, { deals, actions, errors })
+  if (action === undefined || errors.length > 0)
+    return askAgain(visit, { deals: await namesOf(visit, selected), actions, errors })
   const bulkId = /^[0-9a-f-]{36}$/.test(entered('bulkId')) ? entered('bulkId') : crypto.randomUUID()
   const change = { action, bulkId, reason: entered('reason'), employeeId: entered('employeeId') }
-  const outcomes = await runBatch(api, commandsFor(selected, change))
-  return shownResult(deals, outcomes)
+  const commands = commandsFor(selected, change)
+  if (form.get('stage') === 'commands') return { response: commandsResponse(commands) }
+  const deals = await namesOf(visit, selected)
+  return shownResult(deals, await runBatch(api, commands))
 }
 
 /** A page of the list has no more deals. */

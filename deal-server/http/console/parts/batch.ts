@@ -1,4 +1,6 @@
 /** Batches of commands, run in this process by the route of the API. */
+import { ndjson } from '../../../../shared/platform/http/content/json-items.ts'
+import type { HttpResponse } from '../../../../shared/platform/http/response.ts'
 import { collectStream } from '../../../../shared/platform/http/stream.ts'
 import { type Api, RefusedCall } from '../../../../shared/protocol/console/api.ts'
 import { type BatchOutcome, type RowOutcome, rowOutcome } from '../../../files/outcomes.ts'
@@ -28,3 +30,10 @@ export async function runBatch(api: Api, commands: readonly BatchCommand[], isDr
   const outcomes: readonly BatchOutcome[] = reply.stream ? JSON.parse(await collectStream(reply.stream)) : []
   return outcomes.map(rowOutcome)
 }
+
+/** The commands as lines, for the script that sends them to the route of batches by itself (`bulk.js`). */
+export const commandsResponse = (commands: readonly BatchCommand[]): HttpResponse => ({
+  status: 200,
+  headers: { 'content-type': ndjson, 'cache-control': 'no-store' },
+  body: commands.map((command) => JSON.stringify(command)).join('\n'),
+})

@@ -2,9 +2,8 @@
  * `/console/deals/import`: a file is checked without creating anything, then imported. Between the two steps the page
  * keeps the file: the server keeps nothing. Each row has the same command id in each run, so nothing is done twice.
  */
-import { ndjson } from '../../../../shared/platform/http/content/json-items.ts'
 import type { Page, PageResult, ShownPage, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
-import { runBatch } from '../parts/batch.ts'
+import { commandsResponse, runBatch } from '../parts/batch.ts'
 import { transferTexts as texts } from '../texts/lists.ts'
 import { CheckedFile, ImportForm, ImportResult } from './import-parts.tsx'
 import { commandsOf, type FileRows, maxBytes, readFile, type SentFile, sortRows } from './read-file.ts'
@@ -46,7 +45,7 @@ async function take(visit: SignedInVisit): Promise<PageResult> {
   const found = await readFile(file)
   if ('fault' in found) return ask(visit, { name: 'file', message: found.fault })
   const stage = visit.form.get('stage')
-  if (stage === 'commands') return { response: commandsResponse(found) }
+  if (stage === 'commands') return { response: commandsResponse(commandsOf(found)) }
   return stage === 'run' ? run(visit, file, found) : check(visit, file, found)
 }
 
@@ -69,15 +68,6 @@ function formatOf(chosen: string | undefined, name: string): SentFile['format'] 
   if (ending === 'csv') return 'csv'
   return ending === 'ndjson' || ending === 'jsonl' ? 'ndjson' : undefined
 }
-
-/** For the script, which sends them to the route of batches by itself. */
-const commandsResponse = (found: FileRows) => ({
-  status: 200,
-  headers: { 'content-type': ndjson, 'cache-control': 'no-store' },
-  body: commandsOf(found)
-    .map((command) => JSON.stringify(command))
-    .join('\n'),
-})
 
 async function check({ api }: SignedInVisit, file: SentFile, found: FileRows): Promise<PageResult> {
   const sorted = sortRows(found, await runBatch(api, commandsOf(found), true))

@@ -1,4 +1,5 @@
-// Changes many items: sends the commands as one stream, and shows each outcome as it comes.
+// Changes many items: the server makes commands of a form, and the script sends them as one stream and shows each
+// outcome as it comes.
 
 // The selected rows of a list.
 for (const form of document.querySelectorAll('form.bulk[data-texts]')) {
@@ -9,7 +10,8 @@ for (const form of document.querySelectorAll('form.bulk[data-texts]')) {
   const legend = bar.querySelector('legend')
   const title = legend.textContent
   const action = form.elements.namedItem('action')
-  const fieldOf = { hold: 'reason', assign: 'employeeId' }
+  // The field that belongs to an action alone.
+  const fieldOf = JSON.parse(form.dataset.fields)
   const chosen = () => boxes.filter((box) => box.checked)
 
   // The box above all boxes.
@@ -40,27 +42,6 @@ for (const form of document.querySelectorAll('form.bulk[data-texts]')) {
   window.addEventListener('pageshow', show)
   show()
 
-  const paramsOf = {
-    hold: () => ['HoldDeal', { reason: form.elements.namedItem('reason').value.trim() }],
-    unhold: () => ['UnholdDeal', {}],
-    assign: () => ['AssignOwner', { employeeId: form.elements.namedItem('employeeId').value.trim() }],
-  }
-
-  function commands() {
-    const bytes = [...crypto.getRandomValues(new Uint8Array(16))]
-    const bulkId = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
-    const [name, params] = paramsOf[action.value]()
-    return chosen().map((box) => {
-      const id = box.name.replace('select.', '')
-      const row = box.closest('tr')
-      const text = row.querySelector('th').textContent
-      return {
-        text,
-        command: { id: `bulk.${bulkId}.${id}`, deal: id, action: name, params, ifMatch: `"${box.value}"` },
-      }
-    })
-  }
-
   const onEnd = (actions) => {
     const reload = make('button', texts.reload, { type: 'button' })
     reload.addEventListener('click', () => location.reload())
@@ -68,30 +49,38 @@ for (const form of document.querySelectorAll('form.bulk[data-texts]')) {
   }
   form.addEventListener('submit', (event) => {
     event.preventDefault()
-    const work = commands()
-    if (work.length > 0) void run(work, { form, texts, onEnd })
+    const names = chosen().map((box) => box.closest('tr').querySelector('th').textContent)
+    const fields = new URLSearchParams(new FormData(form))
+    // The server chooses new ids for the commands: a form that stays is sent several times.
+    fields.delete('bulkId')
+    if (names.length > 0) void send(form, { fields, nameOf: (index) => names[index], texts, onEnd })
   })
 }
 
-// A file: the server makes commands of its rows. In the end the form is sent as it would be without a script: the server
-// repeats what is done, and shows the result.
+// A file. In the end the form is sent as it would be without a script: the server repeats what is done, and shows the
+// result.
 for (const form of document.querySelectorAll('form.import[data-texts]')) {
   const texts = JSON.parse(form.dataset.texts)
-  form.addEventListener('submit', async (event) => {
+  form.addEventListener('submit', (event) => {
     event.preventDefault()
-    const button = form.querySelector('button')
-    button.disabled = true
-    const fields = new FormData(form)
-    fields.set('stage', 'commands')
-    const response = await fetch(form.action, { method: 'POST', body: fields }).catch(() => undefined)
-    const isNdjson = response?.ok && response.headers.get('content-type') === 'application/x-ndjson'
-    // The page of the server says what is wrong.
-    if (!isNdjson) return form.submit()
-    const lines = (await response.text()).split('\n').filter((line) => line !== '')
-    const work = lines.map((line, index) => ({ text: String(index + 1), command: JSON.parse(line) }))
-    await run(work, { form, texts, onEnd: () => form.submit() })
-    button.disabled = false
+    const nameOf = (index) => String(index + 1)
+    void send(form, { fields: new FormData(form), nameOf, texts, onEnd: () => form.submit() })
   })
+}
+
+// The server makes commands of the fields, one a line, in the order of the items.
+async function send(form, { fields, nameOf, texts, onEnd }) {
+  const button = form.querySelector('button[type=submit]')
+  button.disabled = true
+  fields.set('stage', 'commands')
+  const response = await fetch(form.getAttribute('action'), { method: 'POST', body: fields }).catch(() => undefined)
+  const isNdjson = response?.ok && response.headers.get('content-type') === 'application/x-ndjson'
+  // The page of the server says what is wrong.
+  if (!isNdjson) return form.submit()
+  const lines = (await response.text()).split('\n').filter((line) => line !== '')
+  const work = lines.map((line, index) => ({ text: nameOf(index), command: JSON.parse(line) }))
+  await run(work, { form, texts, onEnd })
+  button.disabled = false
 }
 
 const make = (name, text, parts = {}) => Object.assign(document.createElement(name), { textContent: text, ...parts })
@@ -122,7 +111,7 @@ async function run(work, { form, texts, onEnd }) {
       list.append(item)
     } else done += 1
     progress.value = done + refused
-    // Screen readers hear each tenth of the work, not each deal.
+    // Screen readers hear each tenth of the work, not each item.
     const step = Math.max(1, Math.floor(work.length / 10))
     if ((done + refused) % step === 0) status.textContent = numbers(texts.running, done + refused, work.length)
   }

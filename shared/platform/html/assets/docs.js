@@ -1,4 +1,5 @@
-// Starts Swagger UI on the document that the page names. A file of its own: the page's policy allows no script in the page.
+// Starts Swagger UI on the document that the page names. A file of its own: the page's policy allows no script in the
+// page.
 const root = document.getElementById('swagger-ui')
 
 // The page may have been opened under another name of the server, such as localhost.

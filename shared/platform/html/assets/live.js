@@ -1,5 +1,5 @@
-// A part of the page follows events of the server. It is loaded anew some time after an event, and only while the reader
-// works on the page: a page that is left alone does not keep a session from ending.
+// A part of the page follows events of the server. It is loaded anew some time after an event, and only while the
+// reader works on the page: a page that is left alone does not keep a session from ending.
 
 const waitMs = 2_000
 const idleMs = 5 * 60_000

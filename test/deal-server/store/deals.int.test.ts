@@ -5,12 +5,13 @@ import type { CommandKey } from '../../../deal-server/commands/ports.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import type { Task } from '../../../deal-server/domain/task.ts'
 import { type DealFilter, type DealSort, dealSortKeys } from '../../../deal-server/queries/ports.ts'
-import type { DealStore } from '../../../deal-server/store/deals.ts'
-import { shardOfDeal } from '../../../deal-server/store/shards/shard-of.ts'
+import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
 import type { Page, PageRequest } from '../../../shared/platform/pagination.ts'
 import { campaign } from '../../support/campaign.ts'
+import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { commitOf, newDeal } from './commits.ts'
-import { describeStores, type OpenedStore } from './stores.ts'
 
 const keyOf = (commandId: string): CommandKey => ({ principalId: randomUUID(), commandId })
 
@@ -47,43 +48,37 @@ function ordered(deals: readonly Deal[], { by, descending }: DealSort): string[]
 
 const minute = (value: number) => `2026-01-01T00:${String(value).padStart(2, '0')}:00.${value % 2 ? '000' : '120'}Z`
 
-describeStores('a store of deals', (openStore) => {
-  let opened: OpenedStore
+describeBackends('the store of deals', (openBackend) => {
+  let backend: Backend
+  let database: Database
   let store: DealStore
 
   beforeAll(async () => {
-    opened = await openStore()
-    store = opened.open()
+    backend = await openBackend()
+    database = backend.openDatabase()
+    await migrateBoth(database)
+    store = createDealRepository(database)
   })
-  afterAll(() => opened.close())
+  afterAll(async () => {
+    await database.close()
+    await backend.close()
+  })
 
   const loadDeal = async (id: string) => (await store.load(id, undefined)).deal
 
-  it('keeps a deal with all that belongs to it on one shard, and gives it back', async () => {
-    for (let round = 0; round < 6; round += 1) {
-      const task = { id: randomUUID(), title: 'call', dueDate: '2030-01-01', assigneeId: 'bob' }
-      const assigned = { assigneeUserId: null, status: 'open', result: null, doneAt: null } as const
-      const times = { createdAt: minute(1), assignedAt: minute(2) }
-      const tasks: Task[] = [{ ...task, ...assigned, ...times }]
-      const deal = { ...newDeal(), tasks }
-      const key = keyOf('create')
-      expect(await store.commit({ ...commitOf(deal, { key }), tasks })).toBe('committed')
-      expect(await loadDeal(deal.id)).toEqual(deal)
-      expect((await store.loadText(deal.id))?.id).toBe(deal.id)
-      expect((await store.history(deal.id, { limit: 9, after: undefined })).items).toHaveLength(1)
-      const [command] = (await store.listCommands(deal.id, { limit: 9, after: undefined })).items
-      expect([command?.key, (await store.load(undefined, key)).command]).toEqual([key, command])
-      for (const [shard, database] of opened.databases.entries()) {
-        const counts = await database.query<{ count: number }>(
-          `select to_json((select count(*) from deals.deals where id = $1::text::uuid)
-            + (select count(*) from deals.tasks where deal_id = $1::text::uuid)
-            + (select count(*) from deals.events where deal_id = $1::text::uuid)
-            + (select count(*) from deals.commands where deal_id = $1::text::uuid)) as count`,
-          [deal.id],
-        )
-        expect(counts[0]?.count).toBe(shardOfDeal(deal.id, opened.databases.length) === shard ? 4 : 0)
-      }
-    }
+  it('keeps a deal with all that belongs to it, and gives it back', async () => {
+    const task = { id: randomUUID(), title: 'call', dueDate: '2030-01-01', assigneeId: 'bob' }
+    const assigned = { assigneeUserId: null, status: 'open', result: null, doneAt: null } as const
+    const times = { createdAt: minute(1), assignedAt: minute(2) }
+    const tasks: Task[] = [{ ...task, ...assigned, ...times }]
+    const deal = { ...newDeal(), tasks }
+    const key = keyOf('create')
+    expect(await store.commit({ ...commitOf(deal, { key }), tasks })).toBe('committed')
+    expect(await loadDeal(deal.id)).toEqual(deal)
+    expect((await store.loadText(deal.id))?.id).toBe(deal.id)
+    expect((await store.history(deal.id, { limit: 9, after: undefined })).items).toHaveLength(1)
+    const [command] = (await store.listCommands(deal.id, { limit: 9, after: undefined })).items
+    expect([command?.key, (await store.load(undefined, key)).command]).toEqual([key, command])
   })
 
   it('knows no deal and no command that was not committed', async () => {
@@ -107,7 +102,8 @@ describeStores('a store of deals', (openStore) => {
   })
 
   it('lets one command have an id, on whichever deals it is tried at once, by several servers', async () => {
-    const servers = [store, opened.open()]
+    const another = backend.openDatabase()
+    const servers = [store, createDealRepository(another)]
     const key = keyOf('once')
     const many = Array.from({ length: 16 }, () => newDeal())
     const results = await Promise.all(many.map((deal, index) => servers[index % 2]?.commit(commitOf(deal, { key }))))
@@ -118,27 +114,7 @@ describeStores('a store of deals', (openStore) => {
     const found = await Promise.all(many.map(({ id }) => loadDeal(id)))
     expect(found.filter((deal) => deal !== undefined)).toEqual([winner])
     expect(await store.commit(commitOf(newDeal(), { key: keyOf('once') }))).toBe('committed')
-  })
-
-  it('carries a command out, once, whose id was reserved by an attempt that did not reach the shard of its deal', async () => {
-    if (opened.databases.length === 1) return
-    const [key, before, existing] = [keyOf('cut off'), newDeal(), newDeal()]
-    expect(await store.commit(commitOf(existing))).toBe('committed')
-    // The attempt reserves the id, and is then refused by the shard.
-    expect(await store.commit(commitOf({ ...existing, id: existing.id }, { key }))).toBe('deal-exists')
-    const { command, reservation } = await store.load(before.id, key)
-    expect([command, reservation?.dealId, reservation?.fingerprint]).toEqual([undefined, existing.id, 'f'])
-    expect(await store.commit(commitOf(before, { key }))).toBe('command-taken')
-    expect(await loadDeal(before.id)).toBeUndefined()
-    const changed = { ...existing, name: 'once', version: 2, sequence: 2 }
-    const again = commitOf(changed, { before: existing, key })
-    const other = again.command && { ...again, command: { ...again.command, fingerprint: 'g' } }
-    expect(other && (await store.commit(other))).toBe('command-taken')
-    expect(await store.commit(again)).toBe('committed')
-    expect(await store.commit(commitOf({ ...changed, version: 3, sequence: 3 }, { before: changed, key }))).toBe(
-      'command-taken',
-    )
-    expect((await store.load(existing.id, key)).command?.dealId).toBe(existing.id)
+    await another.close()
   })
 
   it('keeps a command that changed no deal, once', async () => {
