@@ -1,7 +1,7 @@
 /**
  * Refresh token families in the database. One conditional statement decides between concurrent callers, so no other
- * statement can come between its read and its write. Times come from the caller's clock; only the window for repeating a
- * refresh goes by PostgreSQL's clock at both ends, since two servers may take part in it.
+ * statement can come between its read and its write. Times come from the caller's clock; only the window for repeating
+ * a refresh goes by PostgreSQL's clock at both ends, since two servers may take part in it.
  */
 import { validate as isUuid } from 'uuid'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'

@@ -73,8 +73,9 @@ const maxCredentialIdLength = 1_364
 const knownTransports: ReadonlySet<string> = new Set(['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'internal', 'cable'])
 
 /**
- * Whether an answer has no attestation, or signs with the passkey itself (WebAuthn §8.7, §8.2). Creation options ask for
- * no other, and the library fetches URLs that stand in the certificates of others. @throws for what cannot be decoded
+ * Whether an answer has no attestation, or signs with the passkey itself (WebAuthn §8.7, §8.2). Creation options ask
+ * for no other, and the library fetches URLs that stand in the certificates of others. @throws for what cannot be
+ * decoded
  */
 function hasNoCertificates({ response }: RegistrationResponseJSON): boolean {
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject))

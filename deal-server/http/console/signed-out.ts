@@ -1,6 +1,6 @@
 /**
- * `/console/signed-out`: browsers forget what they have stored of the deal server's origin too, such as saved views, and
- * go on to the page for signing in. A page of another site can lead here, but clears nothing.
+ * `/console/signed-out`: browsers forget what they have stored of the deal server's origin too, such as saved views,
+ * and go on to the page for signing in. A page of another site can lead here, but clears nothing.
  */
 import { clearSiteData, noStore } from '../../../shared/platform/http/response.ts'
 import type { OpenPage } from '../../../shared/protocol/console/console.tsx'

@@ -25,7 +25,7 @@ export type HashingPermits = WithHashingPermit & { load(): HashingLoad }
 export interface HashingBounds {
   /** `HASH_CONCURRENCY`: hashes at once. More hashes than cores only make each one slower. */
   readonly concurrency: number
-  /** How many may wait for a permit; without it, 100 for each concurrent hash, which is some seconds of work at most. */
+  /** How many may wait for a permit; without it, 100 for each concurrent hash: some seconds of work at most. */
   readonly maxQueued?: number
 }
 
