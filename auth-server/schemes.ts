@@ -6,7 +6,7 @@ import type { IdSource } from '../shared/platform/ids.ts'
 import type { Log } from '../shared/platform/log/log.ts'
 import type { Metrics } from '../shared/platform/metrics/metrics.ts'
 import { rememberVerifiedTokens } from '../shared/protocol/access-token/verified-token-cache.ts'
-import { createAuthentication } from '../shared/protocol/authentication/authenticate.ts'
+import { type Authentication, createAuthentication } from '../shared/protocol/authentication/authenticate.ts'
 import { createBasicScheme } from '../shared/protocol/authentication/basic/basic.ts'
 import { cachePasswords } from '../shared/protocol/authentication/basic/cached-passwords.ts'
 import { createBearerScheme } from '../shared/protocol/authentication/bearer/bearer.ts'
@@ -58,17 +58,14 @@ export interface AuthSchemePorts extends VerifyBasicPorts {
 }
 
 /** Creates the authentication of callers by the enabled schemes. */
-export function createCallerAuthentication(config: AuthConfig, ports: AuthSchemePorts) {
-  const refuseCrossSite = createCrossSiteRule(config)
-  const { authenticate, presented } = createAuthentication({
+export const createCallerAuthentication = (config: AuthConfig, ports: AuthSchemePorts): Authentication =>
+  createAuthentication({
     schemes: createAuthSchemes(config, ports),
     principals: { get: ports.principal },
-    refuseCrossSite,
+    refuseCrossSite: createCrossSiteRule(config),
     clock: ports.clock,
     observe: observeAuthentications(ports.metrics, 'auth'),
   })
-  return { authenticate, presented, refuseCrossSite }
-}
 
 /** The enabled schemes (AUTH_SCHEMES). */
 function createAuthSchemes(config: AuthConfig, ports: AuthSchemePorts): Scheme[] {

@@ -109,7 +109,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const { authClient, keys, feed, principals } = followed
   const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
   const { refusalReports, changeReports } = createReports(authClient, resources)
-  const { authenticate, recheck } = createDealAuthentication(config, {
+  const { authenticate, recheck, refuseCrossSite } = createDealAuthentication(config, {
     ...{ database, cache, clock, ids, ...followed },
     withPermit,
     noteRefusal: refusalReports.note,
@@ -140,6 +140,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     prepareRoute: traceRoutes(given.tracing),
     authenticate: step('authenticate', authenticate),
     recheck,
+    refuseCrossSite,
     executeCommand,
     ...{ reader: repository, beginReads: openReplicaReads(resources, repository, countReads(metrics)) },
     events,

@@ -68,8 +68,9 @@ export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
   const answer = createAnswerByRoute(answers)
   const { publicOrigins, keyRules } = settings
   const shown = { server: 'auth', publicOrigins, keyRules } as const
-  const { authenticate } = ports.pipeline
-  const console = serves.session ? authConsoleRoutes(shown, { routes: documented, answer, authenticate, clock }) : []
+  const { authenticate, refuseCrossSite } = ports.pipeline
+  const pages = { routes: documented, answer, authenticate, refuseCrossSite, clock }
+  const console = serves.session ? authConsoleRoutes(shown, pages) : []
   const app = createApp({
     ...answers,
     routes: [...withSignInPage(documented, shown, answer), ...console, ...openApi, ...internalRoutes],

@@ -1,6 +1,7 @@
 /**
  * Refresh token families in the database. One conditional statement decides between concurrent callers, so no other
- * statement can come between its read and its write. Times come from the caller's clock, never from PostgreSQL.
+ * statement can come between its read and its write. Times come from the caller's clock; only the window for repeating
+ * a refresh goes by PostgreSQL's clock at both ends, since two servers may take part in it.
  */
 import { validate as isUuid } from 'uuid'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
@@ -44,12 +45,12 @@ export interface RefreshTokenFamilies {
   find(id: string): Promise<RefreshTokenFamily | undefined>
   readonly rotate: Rotate
   /**
-   * The unused successor of `counter`, encrypted, if it was made at `rotatedSince` or later. Undefined when there is
+   * The unused successor of `counter`, encrypted, if it was made within the last `withinMs`. Undefined when there is
    * none or the family is revoked. Stores the expiry of the new access token.
    */
   repeat(
     id: string,
-    retry: { counter: number; rotatedSince: number; accessExpiresAt: number },
+    retry: { counter: number; withinMs: number; accessExpiresAt: number },
   ): Promise<Repeated | undefined>
   /** Counts the revoked ids of a user that count towards the limit. `now` in milliseconds. */
   revokedIds(userId: string, now: number): Promise<RevokedIds>
@@ -64,6 +65,9 @@ export interface Repeated {
 
 /** SQL for a time in milliseconds since the epoch. */
 export const milliseconds = (column: string) => `round(extract(epoch from ${column}) * 1000)`
+
+/** SQL for the milliseconds since then, by PostgreSQL's clock. */
+const millisecondsSince = (column: string) => milliseconds(`(clock_timestamp() - ${column})`)
 
 /** SQL condition: user `u` is enabled, and principal `p` accepts the generation of this family or session. */
 export const acceptedSqlOf = (alias: string): string => `u.enabled and p.user_id = ${alias}.user_id
@@ -88,7 +92,8 @@ const startSql = (
 const findSql = (
   accepted: string,
 ) => `select json_build_object('id', f.id, 'username', u.username, 'generation', f.generation,
-    'counter', f.counter, 'rotatedAt', ${milliseconds('f.rotated_at')}, 'expiresAt', ${milliseconds('f.expires_at')},
+    'counter', f.counter, 'rotatedAgoMs', ${millisecondsSince('f.rotated_at')},
+    'formerRotatedAgoMs', ${millisecondsSince('f.former_rotated_at')}, 'expiresAt', ${milliseconds('f.expires_at')},
     'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')},
     'alive', f.ended_at is null and ${accepted}) as family
   from auth.login_families f join auth.users u on u.id = f.user_id
@@ -99,7 +104,7 @@ const repeatSql = (accepted: string) => `update auth.login_families f
   set tokens_expire_at = greatest(f.tokens_expire_at, $4::text::timestamptz)
   from auth.users u, auth.principals p
   where f.id = $1::text::uuid and f.counter = $2::int + 1 and f.ended_at is null
-    and f.rotated_at >= $3::text::timestamptz
+    and ${millisecondsSince('f.rotated_at')} <= $3::int
     and u.id = f.user_id and p.username_folded = f.username_folded and ${accepted}
   returning json_build_object('sealed', f.successor_sealed,
     'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')}) as repeated`
@@ -138,8 +143,8 @@ export function createRefreshTokenFamilies(
 
     rotate: createRotate(database, accepted),
 
-    async repeat(id, { counter, rotatedSince, accessExpiresAt }) {
-      const parameters = [id, counter, timestamp(rotatedSince), fromSeconds(accessExpiresAt)]
+    async repeat(id, { counter, withinMs, accessExpiresAt }) {
+      const parameters = [id, counter, Math.ceil(withinMs), fromSeconds(accessExpiresAt)]
       const rows = await database.write<{ repeated: Repeated }>(repeatSql(accepted), parameters)
       return rows[0]?.repeated
     },

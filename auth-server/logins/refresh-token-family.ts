@@ -11,7 +11,10 @@ export interface RefreshTokenFamily {
   readonly generation: number
   /** Counter of the one unused refresh token. */
   readonly counter: number
-  readonly rotatedAt: number | null
+  /** How long ago the token before it was used; null before the first rotation. */
+  readonly rotatedAgoMs: number | null
+  /** The same of the token two before it. */
+  readonly formerRotatedAgoMs: number | null
   /** The end of the login, which a refresh does not move. */
   readonly expiresAt: number
   /** When the unused refresh token expires. */
@@ -26,27 +29,32 @@ export interface RefreshTokenFamily {
  */
 export type RefreshDecision = 'rotate' | 'repeat' | 'late' | 'reuse' | 'refuse'
 
-/** The arrival of the request and the length of the retry window, both in milliseconds. */
+/** The time of a request, in milliseconds. */
 export interface RefreshTime {
   readonly now: number
+  /** How long ago the request arrived. It is judged as of then, so that a slow database makes no request late. */
+  readonly waitedMs: number
   readonly retryWindowMs: number
 }
 
 /**
  * Decides about a refresh token. The previous token is accepted again within the retry window, for a client that lost
  * the response. After the window it counts as stolen, although its successor is unused: a thief may have used the token
- * first and hold that successor (RFC 9700 §4.14.2).
+ * first and hold that successor (RFC 9700 §4.14.2). The token two before is refused within the window of its own
+ * rotation and ends nothing: a client that repeats may be answered twice while its first request is still on its way.
  */
 export function decideRefresh(
   family: RefreshTokenFamily,
   presented: { counter: number; expiresAt: number },
-  { now, retryWindowMs }: RefreshTime,
+  { now, waitedMs, retryWindowMs }: RefreshTime,
 ): RefreshDecision {
+  const isWithinWindow = (agoMs: number | null) => agoMs !== null && agoMs - waitedMs <= retryWindowMs
   if (!family.alive || family.expiresAt <= now || presented.expiresAt * 1000 <= now) return 'refuse'
   if (presented.counter > family.counter || family.refreshExpiresAt <= now) return 'refuse'
   if (presented.counter === family.counter) return 'rotate'
-  if (presented.counter < family.counter - 1) return 'reuse'
-  return now - (family.rotatedAt ?? Number.NEGATIVE_INFINITY) <= retryWindowMs ? 'repeat' : 'late'
+  if (presented.counter === family.counter - 1) return isWithinWindow(family.rotatedAgoMs) ? 'repeat' : 'late'
+  const isTwoBefore = presented.counter === family.counter - 2
+  return isTwoBefore && isWithinWindow(family.formerRotatedAgoMs) ? 'refuse' : 'reuse'
 }
 
 /** The settings for lifetimes of tokens and logins, in seconds. */

@@ -55,19 +55,21 @@ export interface RefreshReports {
 const maxAttempts = 8
 
 /** The token of this request, and its arrival. */
-interface Presented extends RefreshTime {
+interface Presented extends Omit<RefreshTime, 'waitedMs'> {
   readonly token: RefreshTokenContent
   readonly reports: RefreshReports
+  /** By the monotonic clock. */
+  readonly arrivedMs: number
 }
 
-/** Creates the refresh over these ports. The time of arrival counts, so a slow database makes no request late. */
+/** Creates the refresh over these ports. */
 export function createRefresh(ports: RefreshPorts): Refresh {
   const retryWindowMs = ports.lifetimes.refreshRetryWindowSeconds * 1000
   return async (refreshToken, reports = {}) => {
     const now = ports.clock.now()
     const token = ports.refreshTokens.read(refreshToken)
     if (!token) throw invalidGrant()
-    const presented = { token, reports, now, retryWindowMs }
+    const presented = { token, reports, now, retryWindowMs, arrivedMs: ports.clock.monotonic() }
     const atOnce = await rotateAtOnce(ports, presented)
     if (atOnce) return atOnce
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
@@ -103,7 +105,9 @@ async function actOn(
   family: RefreshTokenFamily,
   presented: Presented,
 ): Promise<TokenResponse | undefined> {
-  const decision = decideRefresh(family, presented.token, presented)
+  const { now, retryWindowMs, arrivedMs } = presented
+  const waitedMs = ports.clock.monotonic() - arrivedMs
+  const decision = decideRefresh(family, presented.token, { now, retryWindowMs, waitedMs })
   switch (decision) {
     case 'rotate':
     case 'repeat': {
@@ -114,7 +118,7 @@ async function actOn(
     case 'reuse':
       await presented.reports.reused?.()
       await ports.revokeLogin({ id: family.id, username: family.username, reason: 'reuse' })
-      throw invalidGrant(decision === 'late' ? lateDetail(presented.retryWindowMs) : reuseDetail)
+      throw invalidGrant(decision === 'late' ? lateDetail(retryWindowMs) : reuseDetail)
     case 'refuse':
       throw invalidGrant()
   }
@@ -141,11 +145,12 @@ async function rotate(ports: RefreshPorts, family: Family): Promise<NewTokens | 
 async function repeat(
   ports: RefreshPorts,
   family: Family,
-  { token: { counter }, now, retryWindowMs }: Presented,
+  { token: { counter }, arrivedMs, retryWindowMs }: Presented,
 ): Promise<NewTokens | undefined> {
   const times = tokenTimes(ports.lifetimes, unixSeconds(ports.clock.now()), unixSeconds(family.expiresAt))
   const { accessExpiresAt } = times
-  const retry = { counter, rotatedSince: now - retryWindowMs, accessExpiresAt }
+  const withinMs = retryWindowMs + ports.clock.monotonic() - arrivedMs
+  const retry = { counter, withinMs, accessExpiresAt }
   const repeated = await ports.refreshTokenFamilies.repeat(family.id, retry)
   if (!repeated) return undefined
   const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenData(family.id, counter + 1))

@@ -40,7 +40,7 @@ const rotateSql = (accepted: string) => `with input as (
     order by f.id for no key update
   )
   update auth.login_families f set counter = f.counter + 1, successor_sealed = i.sealed,
-    rotated_at = i.now, last_used_at = i.now, refresh_expires_at = i.refresh_expires_at,
+    rotated_at = clock_timestamp(), former_rotated_at = f.rotated_at, last_used_at = i.now, refresh_expires_at = i.refresh_expires_at,
     tokens_expire_at = greatest(f.tokens_expire_at, i.access_expires_at)
   from input i join locked l on l.id = i.id, auth.users u, auth.principals p
   where f.id = i.id and f.counter = i.counter and f.ended_at is null and f.refresh_expires_at > i.now

@@ -7,6 +7,7 @@ import {
   verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from '@simplewebauthn/server'
+import { decodeAttestationObject, isoBase64URL } from '@simplewebauthn/server/helpers'
 
 /** The relying party (WebAuthn §4). */
 export interface RelyingParty {
@@ -71,21 +72,34 @@ const maxCredentialIdLength = 1_364
 /** The transports of WebAuthn §5.8.4. Others say nothing to a browser. */
 const knownTransports: ReadonlySet<string> = new Set(['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'internal', 'cable'])
 
+/**
+ * Whether an answer has no attestation, or signs with the passkey itself (WebAuthn §8.7, §8.2). Creation options ask
+ * for no other, and the library fetches URLs that stand in the certificates of others. @throws for what cannot be
+ * decoded
+ */
+function hasNoCertificates({ response }: RegistrationResponseJSON): boolean {
+  const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject))
+  const format = attestation.get('fmt')
+  return format === 'none' || (format === 'packed' && attestation.get('attStmt').get('x5c') === undefined)
+}
+
 /** The new passkey in the browser's answer; undefined when the answer is not right. `challenge` is base64url. */
 export async function registeredPasskey(
   party: RelyingParty,
   answer: unknown,
   challenge: string,
 ): Promise<Passkey | undefined> {
-  const verified = await orUndefined(() =>
-    verifyRegistrationResponse({
-      response: answer as RegistrationResponseJSON,
+  const verified = await orUndefined(async () => {
+    const response = answer as RegistrationResponseJSON
+    if (!hasNoCertificates(response)) return undefined
+    return verifyRegistrationResponse({
+      response,
       expectedChallenge: challenge,
       expectedOrigin: [...party.origins],
       expectedRPID: party.id,
       requireUserVerification: false,
-    }),
-  )
+    })
+  })
   if (!verified?.verified) return undefined
   const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential
   if (id.length > maxCredentialIdLength) return undefined

@@ -128,8 +128,10 @@ export const loginFamilies = authSchema.table(
     generation: integer().notNull(),
     /** The counter of the one unused refresh token. */
     counter: integer().notNull().default(0),
-    /** When the token before it was used; null before the first rotation. */
+    /** When the token before it was used, by PostgreSQL's clock; null before the first rotation. */
     rotatedAt: time('rotated_at'),
+    /** The same of the token two before it. */
+    formerRotatedAt: time('former_rotated_at'),
     /** The unused refresh token, encrypted, for a client that lost the response; null for the first token. */
     successorSealed: text('successor_sealed'),
     createdAt: time('created_at').notNull(),

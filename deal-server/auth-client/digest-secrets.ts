@@ -22,9 +22,10 @@ export interface DigestSecretsPorts {
 
 /**
  * The Digest secrets of a deal server: from memory, else from the auth server. Unknown users are not cached. `find`
- * always asks the auth server, so that a wrong Digest response takes the same time for known and unknown users.
+ * always asks the auth server, so that a wrong Digest response takes the same time for known and unknown users. `held`
+ * does not: known users go on while no auth server answers.
  */
-export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts, 'peek' | 'find'> {
+export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts, 'held' | 'find'> {
   const held = createCredentialCache<DigestSecret>({
     ...ports,
     maxEntries: 10_000,
@@ -32,7 +33,8 @@ export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts
     unknownForMs: 0,
   })
   return {
-    peek: (user, traceContext) => held.peek(keyOf(user), traceContext),
+    held: (user, traceContext) =>
+      held.peek(keyOf(user), traceContext) ?? held.get(keyOf(user), async () => undefined, traceContext),
     find: async (user, traceContext) => {
       const [name, value] = namedBy(user)
       if (!isUsername(value)) return undefined

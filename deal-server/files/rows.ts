@@ -40,8 +40,11 @@ export interface ReadOptions {
   readonly onHeader: (header: readonly string[] | undefined) => void
 }
 
-/** A longer row is no deal: it comes from quotes that are not closed, or from another kind of file. */
-const maxRowBytes = 1024 * 1024
+/**
+ * A longer row is no deal, and no line of a batch: it comes from quotes that are not closed, or from another kind of
+ * file.
+ */
+const maxRowBytes = 64 * 1024
 
 /** The rows in order. @throws UnreadableFile */
 export function readRows(input: NodeJS.ReadableStream, options: ReadOptions): AsyncGenerator<Row> {

@@ -17,6 +17,7 @@ import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { problemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
+import type { RefuseCrossSite } from '../../shared/protocol/authentication/cross-site.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { refuseElsewhere } from '../../shared/protocol/pages/elsewhere.ts'
 import { commands } from '../use-cases/index.ts'
@@ -33,6 +34,7 @@ import { webhookRoutes } from './webhooks/routes.ts'
 export interface DealAppPorts extends PipelinePorts {
   /** Routes without authentication. */
   readonly openRoutes: readonly Route[]
+  readonly refuseCrossSite: RefuseCrossSite
   readonly cursors: Cursors
   readonly ids: IdSource
   readonly log: Log
@@ -84,7 +86,12 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
     routes: [
       ...routes,
       ...consoleOf(settings, {
-        ...{ routes, answer: createAnswerByRoute(answers), authenticate: ports.authenticate, clock, ids },
+        routes,
+        answer: createAnswerByRoute(answers),
+        authenticate: ports.authenticate,
+        refuseCrossSite: ports.refuseCrossSite,
+        clock,
+        ids,
       }),
       ...dealOpenApiRoutes({ routes, problems, origin: settings.publicOrigin, schemes: settings.schemes }),
     ],

@@ -44,6 +44,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     'zod',
     'node:crypto',
     'node:stream',
+    'node:timers',
   ],
   'deal-server/http': [
     ...['deal-server/commands', 'deal-server/queries', 'deal-server/use-cases', 'deal-server/domain'],

@@ -94,6 +94,17 @@ it('serves no page from a cache, and no script, style or picture from elsewhere'
   }
 })
 
+it('clears nothing of the deal server for a page of another site', async () => {
+  for (const [site, cleared] of [
+    ['cross-site', null],
+    ['same-site', '"cache", "storage"'],
+  ] as const) {
+    const reply = await world.stack.deal.send('/console/signed-out', { headers: { 'sec-fetch-site': site } })
+    expect([reply.status, reply.headers.get('clear-site-data')]).toEqual([303, cleared])
+    expect(reply.headers.get('location')).toBe(world.url('/account/sign-in?signed-out=yes'))
+  }
+})
+
 it('leads /console of the auth server to the account', async () => {
   const reply = await world.stack.auth.send('/console')
   expect([reply.status, reply.headers.get('location')]).toEqual([303, '/account'])
@@ -119,8 +130,14 @@ describeInBrowser('a person', () => {
       await page.goto(url('/console/tasks?limit=7'))
       await signInOnPage(page, 'alice')
       await page.waitForURL(url('/console/tasks?limit=7'))
+      await page.evaluate("localStorage.setItem('views alice /console/deals', '[]')")
       await page.getByRole('button', { name: 'Sign out' }).click()
       await page.getByText('You have signed out.').waitFor()
+      await page.goto(url('/console/assets/pages.css'))
+      expect(await page.evaluate('localStorage.length')).toBe(0)
+      await page.goto(url('/account/sign-in'))
+      await page.goBack()
+      await page.goBack()
       await page.goBack()
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
       expect(complaints.filter((line) => !/401/.test(line))).toEqual([])

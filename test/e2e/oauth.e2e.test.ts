@@ -186,9 +186,10 @@ describeBackends('OAuth', (openBackend) => {
       refresh_token: String(first.body.refresh_token),
     })
     expect(second.status).toBe(200)
+    const third = await postForm(stack, '/oauth/token', { ...form, refresh_token: String(second.body.refresh_token) })
     expectOAuthError(await postForm(stack, '/oauth/token', form), 400, 'invalid_grant')
     expectOAuthError(
-      await postForm(stack, '/oauth/token', { ...form, refresh_token: String(second.body.refresh_token) }),
+      await postForm(stack, '/oauth/token', { ...form, refresh_token: String(third.body.refresh_token) }),
       400,
       'invalid_grant',
     )

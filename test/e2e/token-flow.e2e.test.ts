@@ -1,7 +1,10 @@
+import { connect } from 'node:net'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { passTime } from '../auth-server/support/pass-time.ts'
 import { expectProblem, type Reply } from '../support/clients/http-client.ts'
 import { signIn } from '../support/clients/sign-in.ts'
+import { eventually } from '../support/eventually.ts'
 import { describeBackends } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack, type Tokens } from '../support/worlds/stack.ts'
 
@@ -97,7 +100,8 @@ describeBackends('the token flow', (openBackend) => {
     const [first, other] = [await stack.logIn('alice'), await stack.logIn('alice')]
     const second = tokensOf(await refresh(first.refresh))
     const third = tokensOf(await refreshOverOAuth(other.refresh))
-    stack.clock.advanceSeconds(61)
+    const clock = { advance: (milliseconds: number) => stack.clock.advanceSeconds(milliseconds / 1000) }
+    await passTime({ clock, database: stack.database }, 61_000)
     const refused = await refresh(first.refresh)
     expectProblem(refused, 400, 'invalid_grant')
     expect(refused.body.detail).toMatch(/within 60 seconds .* over/)
@@ -113,10 +117,35 @@ describeBackends('the token flow', (openBackend) => {
     const first = await stack.logIn('alice')
     const second = tokensOf(await refresh(first.refresh))
     const third = tokensOf(await refresh(second.refresh))
+    const fourth = tokensOf(await refresh(third.refresh))
     expectProblem(await refresh(first.refresh), 400, 'invalid_grant')
-    for (const access of [first.access, second.access, third.access]) {
-      await expectDead({ access, refresh: third.refresh })
+    for (const access of [first.access, second.access, third.access, fourth.access]) {
+      await expectDead({ access, refresh: fourth.refresh })
     }
+  })
+
+  it('refuses a refresh that was held up while its client repeated it and went on, and ends nothing', async () => {
+    const first = await stack.logIn('alice')
+    const second = tokensOf(await refresh(first.refresh))
+    const third = tokensOf(await refresh(second.refresh))
+    expectProblem(await refresh(first.refresh), 400, 'invalid_grant')
+    expect((await readDeals(third.access)).status).toBe(200)
+    expect((await refresh(third.refresh)).status).toBe(200)
+  })
+
+  it('decides nothing for a client that has gone', async () => {
+    const { refresh: token } = await stack.logIn('alice')
+    const lines = ['POST /refresh HTTP/1.1', 'host: 127.0.0.1', `authorization: Bearer ${token}`, '', '']
+    await new Promise<void>((resolve) => {
+      const socket = connect(stack.auth.port, '127.0.0.1')
+      socket.on('close', () => resolve())
+      socket.end(lines.join('\r\n'))
+    })
+    const refused = () => stack.logLines.some((line) => line.includes('malformed-request') && line.includes('/refresh'))
+    await eventually(() => expect(refused()).toBe(true))
+    const sql = 'select counter from auth.login_families where id = $1::text::uuid'
+    const [row] = await stack.database.query<{ counter: number }>(sql, [String(decodeJwt(token).sid)])
+    expect(row?.counter).toBe(0)
   })
 
   it('gives parallel refreshes of one token the same successor', async () => {

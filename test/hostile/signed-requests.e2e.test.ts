@@ -103,7 +103,7 @@ describeOnce('signed requests that somebody else gets hold of', (openBackend) =>
     ['a segment that goes up', (target: string) => target.replace('/hold', '/x/../hold'), [400]],
     ['two slashes', (target: string) => target.replace('/hold', '//hold')],
     ['a slash at the end', (target: string) => target.replace('/hold?', '/hold/?')],
-    ['an encoded letter', (target: string) => target.replace('/hold', '/%68old')],
+    ['an encoded letter', (target: string) => target.replace('/hold', '/%68old'), [400]],
     ['capitals', (target: string) => target.replace('/rest', '/REST')],
     ['a path parameter', (target: string) => target.replace('/hold', ';a/hold')],
   ])('are good for the path as it was signed only, not with %s', async (_, change, statuses = [401, 404]) => {

@@ -41,14 +41,17 @@ export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
  * Refreshes and writes the audit entries: one for the new pair or the refusal, and before it one for the revoked login
  * when a used token comes back. A token of an unknown login is refused without an entry. The login throttle counts each
  * failure for the client's address. It never refuses a valid token, because a client that waits could lose its login.
+ * A request whose client has gone is not decided: the client repeats it, and this one would come too late.
  *
- * @throws ProblemError as `Refresh`, `too-many-attempts`; Unavailable
+ * @throws ProblemError as `Refresh`, `too-many-attempts`, `malformed-request`; Unavailable
  */
 export async function auditedRefresh(
   request: HttpRequest,
   token: string,
   { refresh, audit, loginThrottle }: RefreshEndpointPorts,
 ): Promise<TokenResponse> {
+  if (await request.hasClosed())
+    throw new ProblemError('malformed-request', 'The client did not wait for the response.')
   let about: AuditedWork = { request, action: 'token.refreshed' }
   let isKnown = false
   try {

@@ -7,6 +7,7 @@ import { bulkPage } from './bulk/bulk-page.tsx'
 import { dashboardPage } from './dashboard/dashboard-page.tsx'
 import { dealPages } from './deal/index.ts'
 import { dealsPage } from './lists/deals-page.tsx'
+import { signedOutPage } from './signed-out.ts'
 import { tasksPage } from './tasks.tsx'
 import { exportFile } from './transfer/export-file.ts'
 import { importPage } from './transfer/import-page.tsx'
@@ -30,6 +31,7 @@ export const dealConsoleRoutes = (settings: ConsoleSettings, ports: DealConsoleP
     exportFile(),
     importPage(),
     tasksPage(ports.clock),
+    signedOutPage(),
     webhooksPage(),
     newWebhookPage(),
     webhookPage(),

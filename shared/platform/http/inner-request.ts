@@ -49,6 +49,7 @@ export function createInnerRequest(outer: HttpRequest, inner: InnerRequest): Htt
       return passedOn.has(name) ? outer.headerLines(name) : []
     },
     readBody: () => Promise.resolve(bytes),
+    hasClosed: () => outer.hasClosed(),
     refuseLargeBody: () => {},
     addResponseHeader: (name, value) => added.push([name, value]),
     addedResponseHeaders: added,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ProblemError } from '../problems/errors.ts'
 import { ownTraceId, type Traced, traceIdOf } from './trace.ts'
 import type { Peer } from './transport.ts'
@@ -47,6 +48,11 @@ export interface HttpRequest extends Traced {
    * goes away
    */
   readBody(): Promise<Buffer>
+  /**
+   * True when the client has closed its connection. Waits two turns of the event loop: a process that stood still finds
+   * the end of a connection after the request that came before it.
+   */
+  hasClosed(): Promise<boolean>
   /** Checks the size that the request declares, without reading. @throws ProblemError `body-too-large` */
   refuseLargeBody(): void
   /** Adds a header line to every answer of this request, such as `Authentication-Info` (RFC 7615). */
@@ -123,6 +129,12 @@ class ParsedRequest implements HttpRequest {
   readBody(): Promise<Buffer> {
     this.#body ??= readLimited(this.#incoming, this.#maxBodyBytes)
     return this.#body
+  }
+
+  async hasClosed(): Promise<boolean> {
+    await nextTurn()
+    await nextTurn()
+    return this.#incoming.socket.destroyed
   }
 
   refuseLargeBody(): void {

@@ -36,3 +36,9 @@ export const emptyResponse = (status: number, headers: HttpResponse['headers'] =
 
 /** For answers with a credential, and for errors about credentials (RFC 6749 §5.1). */
 export const noStore = { 'cache-control': 'no-store' } as const
+
+/**
+ * Clears what a browser has stored of this origin, which only Keyhold uses. It does not clear `"cookies"`: that would
+ * end sessions of all applications below the same registrable domain (Clear Site Data §3.1).
+ */
+export const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as const

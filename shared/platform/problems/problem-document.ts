@@ -18,6 +18,7 @@ export type PlatformProblemCode =
   | 'body-too-large'
   | 'contradicting-forwarding-headers'
   | 'dot-segment'
+  | 'encoded-unreserved'
   | 'expectation-failed'
   | 'headers-too-large'
   | 'internal-error'

@@ -79,6 +79,8 @@ export interface Authentication {
   readonly recheck: Recheck
   /** The unverified credentials of a request. @throws ProblemError for a credential that is not well-formed */
   readonly presented: (request: HttpRequest) => Presented
+  /** For what a browser sends without a credential too. */
+  readonly refuseCrossSite: RefuseCrossSite
 }
 
 /** The authentication of a server. */
@@ -86,6 +88,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
   const { principals, clock, observe = () => undefined } = ports
   const find = createFinder(ports.schemes)
   return {
+    refuseCrossSite: ports.refuseCrossSite,
     authenticate: async (request) => {
       let tried: SchemeName | 'none' = 'none'
       try {

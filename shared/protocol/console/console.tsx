@@ -1,18 +1,21 @@
 /**
  * The console of a server: pages for people, rendered on the server, over the routes of the API (`api.ts`). Pages work
- * without JavaScript. The only credential is the session cookie; the cross-site rule holds as it does for the API.
+ * without JavaScript. The only credential is the session cookie. Each form meets the cross-site rule before anything
+ * else, and is read when its sender is known.
  */
 import type { Child } from 'hono/jsx'
 import { type AssetName, assetResponse } from '../../platform/html/assets.ts'
 import { pageResponse } from '../../platform/html/page.ts'
 import { isForm, readForm } from '../../platform/http/content/form-body.ts'
-import { type FormFile, isMultipart, readMultipart } from '../../platform/http/content/multipart-body.ts'
-import type { HttpRequest } from '../../platform/http/request.ts'
+import { type FormFile, isMultipart, multipartType, readMultipart } from '../../platform/http/content/multipart-body.ts'
+import { type HttpRequest, maxOpenBodyBytes } from '../../platform/http/request.ts'
 import { type HttpResponse, noStore } from '../../platform/http/response.ts'
 import type { AnswerByRoute, Method, Route } from '../../platform/http/server/routes.ts'
 import { requireSecureTransport } from '../../platform/http/transport.ts'
+import { ProblemError } from '../../platform/problems/errors.ts'
 import type { ProblemDocument } from '../../platform/problems/problem-document.ts'
 import type { Authenticate, Caller } from '../authentication/authenticate.ts'
+import type { RefuseCrossSite } from '../authentication/cross-site.ts'
 import { explainedProblems, type ServerName } from '../problems/catalogue.ts'
 import { type Api, createApi, innerRequestOf, RefusedCall } from './api.ts'
 import { renderFrame } from './frame.tsx'
@@ -32,6 +35,7 @@ export interface ConsolePorts {
   readonly routes: readonly Route[]
   readonly answer: AnswerByRoute
   readonly authenticate: Authenticate
+  readonly refuseCrossSite: RefuseCrossSite
 }
 
 /** A request for a page. */
@@ -68,8 +72,6 @@ interface PageParts {
   /** `GET` for a page, `POST` for its forms. */
   readonly methods: readonly Extract<Method, 'GET' | 'POST'>[]
   readonly path: string
-  /** The largest form, in bytes; 256 KiB when left out. */
-  readonly maxBodyBytes?: number
 }
 
 /** A page for readers who are signed in. */
@@ -77,8 +79,8 @@ export interface Page extends PageParts {
   readonly isOpen?: false
   /** Readers without it get a page that names it. */
   readonly right?: string
-  /** True: its forms are `multipart/form-data` too. They are read when the reader is known. */
-  readonly takesFiles?: boolean
+  /** The largest form with files (`multipart/form-data`), in bytes; without it, the page takes no files. */
+  readonly maxFileBytes?: number
   render(visit: SignedInVisit): Promise<PageResult> | PageResult
 }
 
@@ -113,15 +115,24 @@ export function consoleRoutes(
   return [
     { methods: ['GET'], path: `${base}/assets/:file`, handle: assetResponse },
     ...[...pages, missing].map((page): Route => {
-      const { methods, path, maxBodyBytes } = page
-      const handle = (request: HttpRequest) => console(request, page)
-      const readsBodyLate = !page.isOpen && page.takesFiles === true
-      return { methods, path, readsBodyLate, ...(maxBodyBytes !== undefined && { maxBodyBytes }), handle }
+      const { methods, path } = page
+      const handle = async (request: HttpRequest) => {
+        const response = await console(request, page)
+        // Browsers send no chunked forms, and Node.js would parse the chunks of an unread one without any limit.
+        if (request.header('transfer-encoding') === undefined) return response
+        return { ...response, headers: { ...response.headers, connection: 'close' } }
+      }
+      const maxBodyBytes = page.isOpen ? maxOpenBodyBytes : (page.maxFileBytes ?? maxFormBytes)
+      return { methods, path, readsBodyLate: true, maxBodyBytes, handle }
     }),
   ]
 }
 
-function createConsole(settings: ConsoleSettings, { routes, answer, authenticate }: ConsolePorts) {
+/** The largest form without files of a reader who is signed in, in bytes. */
+const maxFormBytes = 256 * 1024
+
+function createConsole(settings: ConsoleSettings, ports: ConsolePorts) {
+  const { routes, answer, authenticate, refuseCrossSite } = ports
   const apiOf = createApi(routes, answer)
   /** Reads the session by a request of its own: the one for the page may be a form. */
   const findCaller = async (request: HttpRequest): Promise<Caller> => {
@@ -157,33 +168,45 @@ function createConsole(settings: ConsoleSettings, { routes, answer, authenticate
   }
   return async (request: HttpRequest, page: Page | OpenPage): Promise<HttpResponse> => {
     let caller: Caller | undefined
-    let form: ReadonlyMap<string, string> = new Map()
     const show = (shown: PageResult) => shownResponse(settings, { request, caller, shown })
+    const { publicOrigins } = settings
+    const visit = { request, reader: readerOf(request), publicOrigins }
     try {
-      const isLate = isMultipart(request) && !page.isOpen && page.takesFiles === true
-      if (request.method === 'POST' && !isLate) form = await formOf(request)
-      const { publicOrigins } = settings
-      const visit = { request, reader: readerOf(request), publicOrigins, form, files: noFiles }
-      if (page.isOpen) return show(await page.render({ ...visit, api: apiOf(request) }))
+      refuseCrossSite(request)
+      if (page.isOpen) return show(await page.render({ ...visit, ...(await formOf(request)), api: apiOf(request) }))
       caller = await findCaller(request)
       if (page.right !== undefined && !caller.rights.has(page.right)) return show(withoutRight(page.right))
-      const sent = isLate ? await readMultipart(request) : { fields: form, files: noFiles }
-      const { fields, files } = sent
-      return show(await page.render({ ...visit, form: fields, files, api: signedInApi(request), caller }))
+      const sent = await formOf(request, page.maxFileBytes)
+      return show(await page.render({ ...visit, ...sent, api: signedInApi(request), caller }))
     } catch (error) {
-      if (error instanceof SignInNeeded) return signInFirst(settings, { request, form, error })
+      if (error instanceof SignInNeeded)
+        return signInFirst(settings, { request, form: await smallForm(request), error })
       if (error instanceof RefusedCall) return show(problemPage(error.reply.problem))
       return show(await problemPageOf(request, answer, error))
     }
   }
 }
 
+const noFields: ReadonlyMap<string, string> = new Map()
 const noFiles: ReadonlyMap<string, FormFile> = new Map()
 
-/** @throws ProblemError `unsupported-media-type`, `invalid-body` */
-async function formOf(request: HttpRequest): Promise<ReadonlyMap<string, string>> {
+/** @throws ProblemError `unsupported-media-type`, `invalid-body`, `body-too-large` */
+async function formOf(request: HttpRequest, maxFileBytes?: number): Promise<Pick<Visit, 'form' | 'files'>> {
+  if (request.method !== 'POST') return { form: noFields, files: noFiles }
+  if (maxFileBytes !== undefined && isMultipart(request)) {
+    const { fields, files } = await readMultipart(request)
+    return { form: fields, files }
+  }
   const body = await request.readBody()
-  return body.length === 0 && !isForm(request) ? new Map() : readForm(request)
+  if (body.length > maxFormBytes) throw new ProblemError('body-too-large', `Send files as ${multipartType}.`)
+  return { form: body.length === 0 && !isForm(request) ? noFields : await readForm(request), files: noFiles }
+}
+
+/** The form of a reader who is not signed in, if it is small; else nothing is read of it. */
+async function smallForm(request: HttpRequest): Promise<ReadonlyMap<string, string>> {
+  const length = Number(request.header('content-length') ?? Number.POSITIVE_INFINITY)
+  if (request.method !== 'POST' || !isForm(request) || length > maxOpenBodyBytes) return noFields
+  return readForm(request).catch(() => noFields)
 }
 
 /** A page and its reader. */
@@ -221,7 +244,10 @@ interface Interrupted {
   readonly error: SignInNeeded
 }
 
-/** Leads to the page for signing in, and back. A form that was sent stays: it can be sent again. */
+/** A form with more fields is not shown to be sent again. */
+const maxKeptFields = 100
+
+/** Leads to the page for signing in, and back. A form that was sent is shown: it can be sent again. */
 function signInFirst(settings: ConsoleSettings, { request, form, error }: Interrupted): HttpResponse {
   const { publicOrigins, server } = settings
   const cookies = error.headers['set-cookie']
@@ -230,9 +256,9 @@ function signInFirst(settings: ConsoleSettings, { request, form, error }: Interr
   const target = (returnTo: string) =>
     `${publicOrigins.auth}${signInPath}?${new URLSearchParams({ return_to: returnTo, reason: 'sign-in' })}`
   const isSecret = [...form.keys()].some((name) => /password|secret|^code$|recovery/i.test(name))
-  // A form with files was not read.
-  if (request.method !== 'POST' || isSecret || isMultipart(request))
+  if (form.size === 0 || form.size > maxKeptFields || isSecret) {
     return { status: 303, headers: { ...noStore, ...headers, location: target(back) }, body: null }
+  }
   const content = (
     <>
       <h1>{strings.sessionEnded}</h1>
@@ -243,9 +269,17 @@ function signInFirst(settings: ConsoleSettings, { request, form, error }: Interr
         </a>
       </p>
       <form method="post" action={request.path + (request.rawQuery === '' ? '' : `?${request.rawQuery}`)}>
-        {[...form].map(([name, value]) => (
-          <input type="hidden" name={name} value={value} />
-        ))}
+        <dl>
+          {[...form].map(([name, value]) => (
+            <>
+              <dt>{name}</dt>
+              <dd>
+                {value}
+                <input type="hidden" name={name} value={value} />
+              </dd>
+            </>
+          ))}
+        </dl>
         <button type="submit">{strings.sendAgain}</button>
       </form>
     </>

@@ -3,7 +3,7 @@ import type { Child } from 'hono/jsx'
 import { type AssetName, assetPath } from '../../platform/html/assets.ts'
 import { projectVersion } from '../../platform/project-folder.ts'
 import type { ServerName } from '../problems/catalogue.ts'
-import { firstPages, type NavigationEntry, navigation, signInPath } from './navigation.ts'
+import { firstPages, type NavigationEntry, navigation, signedOutPath } from './navigation.ts'
 import { strings } from './strings.ts'
 
 /** The parts in which pages differ. */
@@ -82,7 +82,7 @@ function Header({ server, publicOrigins, path, reader }: FrameParts) {
       {reader && (
         <form class="who" method="post" action={`${publicOrigins.auth}/sessions/current`}>
           <input type="hidden" name="_method" value="DELETE" />
-          <input type="hidden" name="return_to" value={`${publicOrigins.auth}${signInPath}?signed-out=yes`} />
+          <input type="hidden" name="return_to" value={publicOrigins.deal + signedOutPath} />
           <span>
             <span class="hint">{strings.signedInAs}</span> <strong>{reader.username}</strong>
           </span>

@@ -20,6 +20,9 @@ export const firstPages: Readonly<Record<ServerName, string>> = { auth: '/accoun
 /** The page on which readers sign in. It is on the auth server. */
 export const signInPath = '/account/sign-in'
 
+/** The end of every sign-out from a page: the deal server forgets, and leads to the page for signing in. */
+export const signedOutPath = '/console/signed-out'
+
 /** All entries, in order. */
 export const navigation: readonly NavigationEntry[] = [
   { server: 'deal', path: '/console', text: texts.dashboard, right: 'deal.read' },

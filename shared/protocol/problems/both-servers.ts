@@ -26,6 +26,14 @@ const requestProblems = {
       'path than the one it leads to.',
     remedy: 'Send the path that is meant. Most clients resolve dot segments themselves before they send a request.',
   },
+  'encoded-unreserved': {
+    status: 400,
+    title: 'The path encodes characters that need no encoding',
+    meaning:
+      'The path has a percent-encoded letter, digit, hyphen, dot, underscore or tilde (RFC 3986, section 2.3): a proxy ' +
+      'in front may have decided by another spelling of the path.',
+    remedy: 'Send these characters as they are. Clients that follow RFC 3986 do.',
+  },
   'invalid-body': {
     status: 400,
     title: 'The body cannot be read as what this route expects',

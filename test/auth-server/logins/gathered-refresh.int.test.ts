@@ -60,7 +60,7 @@ describeOnDatabases('refreshes of one turn', (open) => {
   it('revoke the login of a token that is too old, and no other login of the turn', async () => {
     const [stolen, other] = await Promise.all([logIn(), logIn('ben')])
     const second = await refresh(stolen.refresh_token)
-    const third = await refresh(second.refresh_token)
+    const third = await refresh((await refresh(second.refresh_token)).refresh_token)
     const outcomes = await Promise.allSettled([
       refresh(stolen.refresh_token),
       refresh(other.refresh_token),

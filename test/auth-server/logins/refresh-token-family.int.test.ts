@@ -26,7 +26,8 @@ describeOnDatabases('refresh families under random interleavings', (open) => {
     await core.publisher.publish()
     const username = `family-${++serial}`
     await core.users.create({ username, password: goodPassword })
-    return { model: newModel(goodPassword, clock.now()), real: { core, clock, username, restart } }
+    const { database } = opened
+    return { model: newModel(goodPassword, clock.now()), real: { core, clock, database, username, restart } }
   }
 
   async function endedReasons(username: string): Promise<unknown[]> {

@@ -3,6 +3,7 @@
  * are compared with.
  */
 import { expect } from 'vitest'
+import type { Database } from '../../../shared/platform/database/database.ts'
 import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
 import type { AuthCore } from '../support/auth-core.ts'
 import type { TestClock } from '../support/test-clock.ts'
@@ -17,6 +18,8 @@ export interface ModelLogin {
   accessToken: string
   accessExpiresAt: number
   rotatedAt: number
+  /** When the token two before the last was used. */
+  formerRotatedAt: number
   /** Index of the token that the client holds: the last one whose answer reached it. */
   held: number
   /** Highest index ever presented. */
@@ -47,6 +50,7 @@ export const retryWindowMs = 60_000
 export interface Real {
   core: AuthCore
   readonly clock: TestClock
+  readonly database: Database
   readonly username: string
   readonly restart: () => AuthCore
 }
@@ -76,6 +80,7 @@ export function present(model: Model, login: ModelLogin, index: number, now: num
   if (index === last) return 'rotate'
   if (index === last - 1 && now - login.rotatedAt <= retryWindowMs) return 'repeat'
   login.brokeRule = true
+  if (index === last - 2 && now - login.formerRotatedAt <= retryWindowMs) return 'refuse'
   login.ended = true
   return 'refuse'
 }

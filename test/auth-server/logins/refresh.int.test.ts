@@ -6,6 +6,7 @@ import { loginFamilies } from '../../../auth-server/store/schema.ts'
 import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { passTime } from '../support/pass-time.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 describeOnDatabases('refresh', (open) => {
@@ -26,6 +27,7 @@ describeOnDatabases('refresh', (open) => {
   })
 
   const logIn = () => core.logIn({ username, password: goodPassword })
+  const pass = (milliseconds: number) => passTime({ clock, database: opened.database }, milliseconds)
   const refused = { code: 'invalid_grant' }
   const sid = (token: string) => String(decodeJwt(token).sid)
   const endedReason = async (token: string) => {
@@ -51,10 +53,10 @@ describeOnDatabases('refresh', (open) => {
   it('gives the same refresh token again within REFRESH_RETRY_WINDOW, with a fresh access token', async () => {
     const first = await logIn()
     const second = await core.refresh(first.refresh_token)
-    clock.advance(60_000)
+    await pass(50_000)
     const again = await core.refresh(first.refresh_token)
     expect(again.refresh_token).toBe(second.refresh_token)
-    expect(again.refresh_expires_in).toBe(86_400 - 60)
+    expect(again.refresh_expires_in).toBe(86_400 - 50)
     expect(again.access_token).not.toBe(second.access_token)
     await expect(core.refresh(second.refresh_token)).resolves.toBeDefined()
   })
@@ -62,7 +64,7 @@ describeOnDatabases('refresh', (open) => {
   it('takes the token just before for stolen once the window is over: the login ends, and the answer says why', async () => {
     const first = await logIn()
     const stolen = await core.refresh(first.refresh_token)
-    clock.advance(60_001)
+    await pass(60_001)
     const reports = { reused: vi.fn(async () => undefined) }
     await expect(core.refresh(first.refresh_token, reports)).rejects.toMatchObject({
       ...refused,
@@ -77,9 +79,9 @@ describeOnDatabases('refresh', (open) => {
   it('goes by the moment at which a repetition arrives, however long the database takes', async () => {
     const first = await logIn()
     const second = await core.refresh(first.refresh_token)
-    clock.advance(60_000)
-    const find: typeof core.refreshTokenFamilies.find = (id) => {
-      clock.advance(5_000)
+    await pass(50_000)
+    const find: typeof core.refreshTokenFamilies.find = async (id) => {
+      await pass(20_000)
       return core.refreshTokenFamilies.find(id)
     }
     const slow = createRefresh({ ...core, refreshTokenFamilies: { ...core.refreshTokenFamilies, find } })
@@ -94,16 +96,59 @@ describeOnDatabases('refresh', (open) => {
     const [one, other] = [await logIn(), await logIn()]
     const second = await short.refresh(one.refresh_token)
     await short.refresh(other.refresh_token)
-    clock.advance(5_000)
+    await pass(1_000)
     expect((await short.refresh(one.refresh_token)).refresh_token).toBe(second.refresh_token)
-    clock.advance(1)
+    await pass(4_001)
     await expect(short.refresh(other.refresh_token)).rejects.toThrow(/within 5 seconds /)
   })
 
-  it('ends the login when a token before the last comes back, and its access tokens with it', async () => {
+  it.each([
+    ['one or two before', 2, 0, undefined],
+    ['two before, after the window,', 2, 60_001, 'reuse'],
+    ['three before', 3, 0, 'reuse'],
+  ] as const)('takes a token %s for what it is', async (_, back, waited, reason) => {
+    const tokens = [(await logIn()).refresh_token]
+    for (let round = 0; round < back; round += 1) tokens.push((await core.refresh(tokens.at(-1) ?? '')).refresh_token)
+    await pass(waited)
+    await expect(core.refresh(tokens[0] ?? '')).rejects.toMatchObject(refused)
+    expect(await endedReason(tokens.at(-1) ?? '')).toBe(reason ?? null)
+    const last = core.refresh(tokens.at(-1) ?? '')
+    await (reason === undefined ? expect(last).resolves.toBeDefined() : expect(last).rejects.toMatchObject(refused))
+  })
+
+  it('judges the token two before by its own rotation, not by the one after', async () => {
+    const first = await logIn()
+    const second = await core.refresh(first.refresh_token)
+    await pass(59_000)
+    const third = await core.refresh(second.refresh_token)
+    await pass(2_000)
+    await expect(core.refresh(first.refresh_token)).rejects.toMatchObject(refused)
+    expect(await endedReason(third.access_token)).toBe('reuse')
+  })
+
+  it.each([-60_000, 60_000])('repeats at a server whose clock is %i ms off', async (off) => {
+    const other = createAuthCore({
+      ...{ database: opened.database, cache: core.cache, publisher: core.publisher },
+      clock: createTestClock(clock.now() + off),
+    })
+    for (const [one, repeating] of [
+      [core, other],
+      [other, core],
+    ] as const) {
+      const first = await logIn()
+      const second = await one.refresh(first.refresh_token)
+      await pass(40_000)
+      expect((await repeating.refresh(first.refresh_token)).refresh_token).toBe(second.refresh_token)
+      await pass(20_001)
+      await expect(repeating.refresh(first.refresh_token)).rejects.toMatchObject(refused)
+      expect(await endedReason(second.access_token)).toBe('reuse')
+    }
+  })
+
+  it('ends the login when a token long before the last comes back, and its access tokens with it', async () => {
     const [other, first] = [await logIn(), await logIn()]
     const second = await core.refresh(first.refresh_token)
-    const third = await core.refresh(second.refresh_token)
+    const third = await core.refresh((await core.refresh(second.refresh_token)).refresh_token)
     await expect(core.refresh(first.refresh_token)).rejects.toMatchObject(refused)
     await expect(core.refresh(third.refresh_token)).rejects.toMatchObject(refused)
     expect((await core.record(username))?.revokedIds).toEqual([sid(third.access_token)])

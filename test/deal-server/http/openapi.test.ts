@@ -52,6 +52,7 @@ const servedRoutes = (): string[] => {
     ...{
       authenticate: nothing,
       recheck: nothing,
+      refuseCrossSite: nothing,
       executeCommand: nothing,
       reader: nothing,
       events: nothing,

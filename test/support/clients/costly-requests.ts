@@ -21,6 +21,8 @@ const headRoom = 15_600
 /** Where bodies are read before anybody has shown who he is, they may have 16 KiB, elsewhere 256. */
 const openBodyRoom = 16 * 1024 - 64
 const bodyRoom = 256 * 1024 - 64
+/** The form of an import has two megabytes, once its sender is known. */
+const fileRoom = 2 * 1024 * 1024
 
 /** A request by what is behind its target, its header fields, its body. */
 interface Strain {
@@ -184,6 +186,14 @@ const inForms = (room: number): Strain[] =>
     blanks: `username=${times('+', room - 40)}`,
   }).map(([name, body]) => ({ name, headers: form, body }))
 
+const inParts = (room: number): Strain[] => [
+  {
+    name: 'parts by the thousand',
+    headers: ['content-type: multipart/form-data; boundary=x'],
+    body: numbered((index) => `--x\r\ncontent-disposition: form-data; name="${index}"\r\n\r\n\r\n`, room),
+  },
+]
+
 const inPath = (): Strain[] =>
   ['a/', '/', '%41', '%'].map((part) => ({ name: `a path of ${part}`, behind: times(part) }))
 
@@ -221,6 +231,9 @@ export const costlyRequests = (): CostlyTarget[] => [
   ...['/login', '/key-signed-tokens'].map((target) => targetOf('auth', target, inJson(openBodyRoom))),
   targetOf('auth', '/sessions', [...inJson(openBodyRoom), ...inForms(openBodyRoom)]),
   targetOf('auth', '/sessions/current', inForms(openBodyRoom)),
+  targetOf('auth', '/account/reset-password', inForms(openBodyRoom)),
+  targetOf('auth', '/account/password', [...inForms(openBodyRoom), ...inForms(bodyRoom)]),
+  targetOf('deal', '/console/deals/import', [...inForms(openBodyRoom), ...inForms(fileRoom), ...inParts(fileRoom)]),
   ...['/oauth/token', '/oauth/introspect', '/oauth/revoke'].map((target) =>
     targetOf('auth', target, [...inForms(openBodyRoom), ...inAuthorization()]),
   ),

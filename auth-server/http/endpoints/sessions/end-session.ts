@@ -4,7 +4,7 @@
  */
 
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
-import type { HttpResponse } from '../../../../shared/platform/http/response.ts'
+import { clearSiteData, type HttpResponse } from '../../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import type { Authenticate, Authentication, Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
 import type { RefuseCrossSite } from '../../../../shared/protocol/authentication/cross-site.ts'
@@ -150,12 +150,6 @@ async function end(request: HttpRequest, { caller, id, username }: Target, ports
     await ports.audit.record(eventOf(about, 'succeeded'))
   }
 }
-
-/**
- * Clears what a browser has stored of this origin, which only Keyhold uses. It does not clear `"cookies"`: that would
- * end sessions of all applications below the same registrable domain (Clear Site Data §3.1).
- */
-const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as const
 
 /** Expires the cookie and clears the site data when the ended session is that of the cookie. */
 async function replyTo(

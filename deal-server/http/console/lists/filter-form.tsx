@@ -11,7 +11,7 @@ interface FilterFormParts {
   readonly problem: ProblemDocument | undefined
 }
 
-/** A form by GET: what is found is in the URL. */
+/** A form by GET: what is found is in the URL. On a phone it is closed at first (`details.wide-open`). */
 export function FilterForm({ query, problem }: FilterFormParts) {
   const fields = filledFields(query, fieldErrors(problem))
   const common = fields.filter(({ isCommon }) => isCommon)
@@ -19,7 +19,7 @@ export function FilterForm({ query, problem }: FilterFormParts) {
   const active = activeFilters(query)
   const isSet = ({ name }: { readonly name: string }) => query.has(name) && name !== 'sort' && name !== 'limit'
   const set = further.filter(isSet).length
-  return (
+  const form = (
     <form method="get" action="/console/deals" class="panel stack" aria-label={texts.filters}>
       <ErrorSummary problem={problem} fields={fields} />
       <div class="filters">
@@ -48,6 +48,12 @@ export function FilterForm({ query, problem }: FilterFormParts) {
         </div>
       </details>
     </form>
+  )
+  return (
+    <details class="wide-open" open={problem !== undefined}>
+      <summary>{texts.filtersSet(active)}</summary>
+      {form}
+    </details>
   )
 }
 

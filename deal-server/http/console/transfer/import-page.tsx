@@ -13,9 +13,8 @@ export const importPage = (): Page => ({
   methods: ['GET', 'POST'],
   path: '/console/deals/import',
   right: 'deal.create',
-  takesFiles: true,
   // Forms write each line break in two bytes.
-  maxBodyBytes: 2 * maxBytes + 64 * 1024,
+  maxFileBytes: 2 * maxBytes + 64 * 1024,
   render: (visit) => (visit.request.method === 'GET' ? ask(visit) : take(visit)),
 })
 

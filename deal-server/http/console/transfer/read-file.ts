@@ -1,6 +1,7 @@
 /** Reads a file of deals that was uploaded, as the command line reads it (docs/import-export.md). */
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Refusal } from '../../../files/cells.ts'
 import { stateNames } from '../../../files/columns.ts'
 import type { RowOutcome } from '../../../files/outcomes.ts'
@@ -38,7 +39,7 @@ export async function readFile({ text, format, delimiter }: SentFile): Promise<F
     header = found
   }
   try {
-    for await (const row of readRows(Readable.from([Buffer.from(text)]), { format, delimiter, key, onHeader })) {
+    for await (const row of readRows(Readable.from(piecesOf(text)), { format, delimiter, key, onHeader })) {
       rows.push(row)
       if (rows.length > maxRows) return { fault: texts.tooMany(String(maxRows)) }
     }
@@ -47,6 +48,17 @@ export async function readFile({ text, format, delimiter }: SentFile): Promise<F
     throw error
   }
   return rows.length === 0 ? { fault: texts.noRows } : { rows, header, leftOut: stateNames(header) }
+}
+
+const pieceBytes = 8 * 1024
+
+/** The file in pieces, one in each turn of the event loop: other requests need not wait until the last one is read. */
+async function* piecesOf(text: string): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    yield bytes.subarray(at, at + pieceBytes)
+    await nextTurn()
+  }
 }
 
 /** The rows that can be sent. */

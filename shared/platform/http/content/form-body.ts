@@ -4,13 +4,16 @@ import type { HttpRequest } from '../request.ts'
 /** The media type of a form without files. */
 export const formType = 'application/x-www-form-urlencoded'
 
+/** A form has at most this many fields. */
+const maxFields = 1_000
+
 /** True if `Content-Type` names a form without files. */
 export const isForm = (request: HttpRequest): boolean =>
   (request.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() === formType
 
 /**
  * The fields of a body of `application/x-www-form-urlencoded` (WHATWG URL, in UTF-8). Stricter than the parsers of
- * browsers: it refuses repeated fields and other input that two parsers could read differently.
+ * browsers: it refuses repeated fields and other input that two parsers could read differently. At most 1,000 fields.
  * @throws ProblemError `unsupported-media-type`, `invalid-body`; `body-too-large`
  */
 export async function readForm(request: HttpRequest): Promise<ReadonlyMap<string, string>> {
@@ -23,7 +26,9 @@ export async function readForm(request: HttpRequest): Promise<ReadonlyMap<string
     throw new ProblemError('unsupported-media-type', `Send the body as ${formType} in UTF-8.`)
   }
   const fields = new Map<string, string>()
-  for (const pair of bytes.toString('latin1').split('&')) {
+  const pairs = bytes.toString('latin1').split('&', maxFields + 1)
+  if (pairs.length > maxFields) throw new ProblemError('invalid-body', `A form has at most ${maxFields} fields.`)
+  for (const pair of pairs) {
     if (pair === '') continue
     const [name, value] = fieldOf(pair)
     if (fields.has(name)) throw new ProblemError('invalid-body', 'A parameter is given twice.')

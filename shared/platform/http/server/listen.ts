@@ -19,7 +19,7 @@ import { OpenStreams, type ServerBindings } from '../stream.ts'
 import { addressOf } from '../transport.ts'
 import { type Certificate, tlsRules } from './certificate.ts'
 import { type DrainOptions, drain, keepAliveMs, trackConnections } from './drain.ts'
-import { createHostRule, hasDotSegment } from './request-target.ts'
+import { createHostRule, encodesUnreserved, hasDotSegment } from './request-target.ts'
 
 /** The app and the place of a listener. */
 export interface ListenOptions {
@@ -159,6 +159,11 @@ const dotSegment: Occurrence = {
   detail: 'The path has a segment . or .., plain or percent-encoded. Send the path that is meant.',
 }
 
+const encoded: Occurrence = {
+  code: 'encoded-unreserved',
+  detail: 'The path encodes a letter, a digit, -, ., _ or ~. Send these characters as they are.',
+}
+
 /** `OPTIONS *` asks about the server as a whole (RFC 9110 §9.3.7). */
 const isAboutServer = ({ method, url }: IncomingMessage): boolean => method === 'OPTIONS' && url === '*'
 
@@ -174,7 +179,9 @@ function createListener(options: ListenOptions, streams: OpenStreams) {
     if (!hasOneHost(request)) return malformed
     const host = hostRule(request)
     if (host !== 'served') return host === 'foreign' ? foreignHost : malformed
-    return hasDotSegment(request.url ?? '') ? dotSegment : undefined
+    const { url = '' } = request
+    if (hasDotSegment(url)) return dotSegment
+    return encodesUnreserved(url) ? encoded : undefined
   }
   const always = Object.entries(transportSecurity(options))
   const aboutServer = { ...securityHeaders, ...allow }

@@ -16,6 +16,15 @@ export const hasDotSegment = (target: string): boolean =>
   // Most targets have neither character, and this check is cheaper than the expression.
   (target.includes('.') || target.includes('%')) && dotSegment.test(target)
 
+/** A percent-encoded letter, digit, `-`, `.`, `_` or `~`. */
+const encodedUnreserved = /^[^?#]*%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/i
+
+/**
+ * True for a target that encodes unreserved characters in its path (RFC 3986 §2.3). The same path has another spelling
+ * then, and a rule of a proxy in front may know one of them.
+ */
+export const encodesUnreserved = (target: string): boolean => target.includes('%') && encodedUnreserved.test(target)
+
 /** The authority of a request (RFC 9112 §3.3); undefined where there is none, as in HTTP/1.0 without `Host`. */
 function authorityOf({ url = '', headers }: IncomingMessage): string | undefined {
   if (url.startsWith('/')) return headers.host

@@ -24,8 +24,14 @@ export interface DigestSecret extends OfUser {
 
 /** The secrets, nonces, counts and limits of the scheme. */
 export interface DigestPorts {
-  /** The cached secret, if it is known at once that it is valid. Absent on a server without a cache. */
-  peek?(user: DigestCredential['user'], traceContext?: Traced): DigestSecret | undefined
+  /**
+   * The cached secret, if the user's principal record allows it: no store is asked. Absent on a server without a cache.
+   * @throws Unavailable
+   */
+  held?(
+    user: DigestCredential['user'],
+    traceContext?: Traced,
+  ): DigestSecret | undefined | Promise<DigestSecret | undefined>
   /**
    * The secret of the user with exactly this name or this hash, from the store; undefined when there is none.
    * @throws Unavailable
@@ -72,7 +78,7 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
       if (!credential || !nonce || !secret) throw wrong(headersOf(request))
       request.addResponseHeader('Authentication-Info', authenticationInfo(secret, { credential, nonce }, ports))
       const recheck = async () => {
-        const known = ports.peek?.(credential.user, request) ?? (await ports.find(credential.user, request))
+        const known = (await ports.held?.(credential.user, request)) ?? (await ports.find(credential.user, request))
         if (known?.ha1 !== secret.ha1) throw wrong({})
       }
       return { username: secret.username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
@@ -106,7 +112,8 @@ interface Presented {
  */
 async function prove(presented: Presented, ports: DigestPorts, refuseStale: () => ProblemError) {
   const { credential, request } = presented
-  let secret = ports.peek?.(credential.user, request)
+  const held = ports.held?.(credential.user, request)
+  let secret = held instanceof Promise ? await held : held
   if (!isRight(secret, presented)) {
     secret = await ports.find(credential.user, request)
     if (!isRight(secret, presented)) {

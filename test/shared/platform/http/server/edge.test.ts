@@ -100,10 +100,32 @@ describe('a target with a dot segment', () => {
 
   it('is not found in longer segments with dots or in the query', async () => {
     const port = await serve()
-    const names = ['a%2Eb', 'a..b', '...', '%2e%2e%2e', '.a', 'a.', '..%20', '%252e%252e', '..;x']
+    const names = ['a..b', '...', '.a', 'a.', '..%20', '%252e%252e', '..;x']
     const targets = [...names.map((name) => `/users/${name}`), '/metrics?a=/../b', '/metrics?/..', '/metrics?x/%2e%2e/']
     for (const target of targets) expect((await get(port, target)).status).toBe(200)
     expect(reached).toHaveLength(targets.length)
+  })
+})
+
+describe('a target that encodes unreserved characters', () => {
+  const unreserved = 'ABMNOPQXYZabmnopqxyz0189-._~'
+  const hex = (character: string) => character.charCodeAt(0).toString(16)
+
+  it('is refused for each of them, in both cases, and reaches no route', async () => {
+    const port = await serve()
+    for (const character of unreserved) {
+      expectProblem(await get(port, `/users/x%${hex(character)}`), 400, 'encoded-unreserved')
+      expectProblem(await get(port, `/users/x%${hex(character).toUpperCase()}?a`), 400, 'encoded-unreserved')
+    }
+    expectProblem(await get(port, 'http://localhost/%6detrics'), 400, 'encoded-unreserved')
+    expect(reached).toEqual([])
+  })
+
+  it('is not found in the query, nor in what must be encoded', async () => {
+    const port = await serve()
+    const names = ['a?b=%41', '%20', '%25', '%2F', '%40', '%5B', '%60', '%7B', '%7F', '%C3%A9', '%2541', 'a#%41']
+    for (const name of names) expect((await get(port, `/users/${name}`)).status, name).toBe(200)
+    expect(reached).toHaveLength(names.length)
   })
 })
 

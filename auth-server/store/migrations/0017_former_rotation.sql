@@ -1,0 +1,1 @@
+ALTER TABLE "auth"."login_families" ADD COLUMN "former_rotated_at" timestamp (3) with time zone;

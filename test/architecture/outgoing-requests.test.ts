@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { readSource, type SourceFile, sourceFiles } from './source.ts'
+
+/** Which files of the servers send HTTP requests, and where to. */
+const senders = {
+  'deal-server/auth-client/auth-client.ts': 'to AUTH_URL',
+  'shared/platform/tracing/opentelemetry/traced-requests.ts': 'for the file above, with a span',
+  'shared/platform/webhooks/guarded-post.ts': 'to the URLs of webhooks, after a look at the address',
+}
+
+/** Packages that can send requests of their own accord, and the file that keeps them from it or says where to. */
+const packagesThatSend = {
+  '@opentelemetry/exporter-trace-otlp-http': 'shared/platform/tracing/opentelemetry/exporter.ts',
+  '@simplewebauthn/server': 'auth-server/second-factors/passkeys.ts',
+}
+
+const sends = ({ lines }: SourceFile): boolean =>
+  lines.some((line) =>
+    /(?<!\.)\bfetch\((?!fetch:)|^import (?!type).*\brequest\b.* from 'node:https?'|node:http2/.test(line),
+  )
+
+it('sends requests from these files alone', () => {
+  const servers = sourceFiles().filter(
+    ({ path }) => /^(auth-server|deal-server|shared)\//.test(path) && !/\/(cli|assets)\//.test(path),
+  )
+  expect(
+    servers
+      .filter(sends)
+      .map(({ path }) => path)
+      .sort(),
+  ).toEqual(Object.keys(senders))
+  for (const [name, owner] of Object.entries(packagesThatSend)) {
+    expect(servers.filter(({ imports }) => imports.includes(name)).map(({ path }) => path)).toEqual([owner])
+  }
+})
+
+it.each(["await fetch('http://x')", "import { request } from 'node:https'", "import http2 from 'node:http2'"])(
+  'sees %s',
+  (line) => {
+    expect(sends(readSource('a.ts', line))).toBe(true)
+  },
+)

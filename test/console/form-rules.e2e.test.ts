@@ -1,0 +1,147 @@
+/** Forms of pages as other sites, and clients without a session, send them. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeInBrowser } from '../support/clients/browser.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { signIn } from '../support/clients/sign-in.ts'
+import {
+  type ConsoleWorld,
+  expectPage,
+  openConsole,
+  openConsoleInBrowser,
+  signInOnPage,
+} from '../support/worlds/console-world.ts'
+
+const formType = 'application/x-www-form-urlencoded'
+const accept = 'text/html,*/*;q=0.8'
+const own = { 'sec-fetch-site': 'same-origin' }
+const foreign = { origin: 'http://evil.test', 'sec-fetch-site': 'cross-site' }
+
+const pages = [
+  '/console/deals/bulk',
+  '/console/deals/new',
+  '/console/deals/import',
+  '/console/webhooks/new',
+  '/account/password',
+  '/account/security',
+  '/account/reset-password',
+  '/account/users',
+]
+
+const fields = (count: number): string => Array.from({ length: count }, (_, index) => `field${index}=v`).join('&')
+
+let world: ConsoleWorld
+let cookies: Readonly<Record<'alice' | 'bob', string>>
+
+beforeAll(async () => {
+  world = await openConsole()
+  const cookieOf = async (username: string) => (await signIn(world.stack, username)).cookie
+  cookies = { alice: await cookieOf('alice'), bob: await cookieOf('bob') }
+})
+afterAll(() => world.close())
+
+const serverOf = (path: string) => (path.startsWith('/account') ? world.stack.auth : world.stack.deal)
+const send = (path: string, body: string, headers: Readonly<Record<string, string>>) =>
+  serverOf(path).send(path, { method: 'POST', body, headers: { 'content-type': formType, accept, ...headers } })
+
+describe('a form of another site', () => {
+  it.each(pages)('dies on %s, with and without a session, and is not shown', async (path) => {
+    for (const headers of [foreign, { ...foreign, cookie: cookies.alice }, { ...foreign, origin: 'null' }]) {
+      const reply = await send(path, 'role=admin&name=planted', headers)
+      expectPage(reply, 403)
+      expect(reply.text).not.toMatch(/planted|role/)
+    }
+  })
+})
+
+describe('a form without a session', () => {
+  it('is shown with all that it would send', async () => {
+    const reply = await send('/console/deals/bulk', 'action=hold&reason=I+%3Cwaited%3E', own)
+    expectPage(reply, 401, '<dt>reason</dt>', 'value="I &lt;waited&gt;"')
+    expect(reply.text).toMatch(/<dd>\s*I &lt;waited&gt;\s*<input type="hidden" name="reason"/)
+  })
+
+  it.each([
+    ['of more than 100 fields', fields(101)],
+    ['of more than 16 KiB', `reason=${'x'.repeat(16 * 1024)}`],
+    ['of two megabytes', `reason=${'%26'.repeat(700_000)}`],
+    ['with a secret', 'reason=x&code=123456'],
+  ])('%s leads to the sign-in page, and is not shown', async (_, body) => {
+    const reply = await send('/console/deals/import', body, own)
+    expect(reply.status).toBe(303)
+    expect(reply.text.length).toBe(0)
+  })
+
+  it('leads to the sign-in page and closes the connection when it comes in chunks', async () => {
+    const head = `POST /console/deals/import HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: ${formType}`
+    const chunks = '4\r\na=bc\r\n'.repeat(10)
+    const reply = await sendRaw(world.stack.deal.port, `${head}\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`)
+    expect([reply?.status, reply?.headers.get('connection')]).toEqual([303, 'close'])
+  })
+})
+
+describe('a large form', () => {
+  it('is refused before it is read when the reader may not import', async () => {
+    const reply = await send('/console/deals/import', `content=${'x'.repeat(1_000_000)}`, {
+      ...own,
+      cookie: cookies.bob,
+    })
+    expectPage(reply, 403, 'deal.create')
+  })
+
+  it('has 256 KiB at most when it is no form with files', async () => {
+    const headers = { ...own, cookie: cookies.alice }
+    expectPage(await send('/console/deals/import', `content=${'x'.repeat(300_000)}`, headers), 413)
+    expectPage(await send('/console/deals/bulk', `reason=${'x'.repeat(300_000)}`, headers), 413)
+  })
+
+  it('has 16 KiB at most on pages that need no session', async () => {
+    expectPage(await send('/account/reset-password', `token=${'x'.repeat(16 * 1024)}`, own), 413)
+  })
+
+  it('has 1,000 fields at most', async () => {
+    expectPage(await send('/console/deals/bulk', fields(1_001), { ...own, cookie: cookies.alice }), 400)
+  })
+})
+
+describeInBrowser('a page of another site', () => {
+  let inBrowser: Awaited<ReturnType<typeof openConsoleInBrowser>>
+  let other: Server
+
+  beforeAll(async () => {
+    inBrowser = await openConsoleInBrowser()
+    other = createServer((_, response) => {
+      const target = inBrowser.url('/account/users')
+      response.setHeader('content-type', 'text/html')
+      response.end(`<form method="post" action="${target}"><input name="username" value="planted">
+        <input name="password" value="a planted password"><input name="roles" value="admin"></form>
+        <script>document.forms[0].submit()</script>`)
+    })
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  })
+  afterAll(async () => {
+    other?.close()
+    await inBrowser?.close()
+  })
+
+  it('finds nothing to click, whether its reader is signed in or not', async () => {
+    const { page } = await inBrowser.browser.newPage()
+    const attack = `http://localhost:${(other.address() as AddressInfo).port}/`
+    for (const isSignedIn of [false, true]) {
+      if (isSignedIn) {
+        await page.goto(inBrowser.url('/account'))
+        await signInOnPage(page, 'admin')
+        await page.waitForURL(inBrowser.url('/account'))
+      }
+      const [response] = await Promise.all([
+        page.waitForResponse((one) => one.request().method() === 'POST'),
+        page.goto(attack),
+      ])
+      expect(response.status()).toBe(403)
+      await page.waitForURL(inBrowser.url('/account/users'))
+      expect(await page.content()).not.toContain('planted')
+      expect(await page.locator('main form').count()).toBe(0)
+    }
+  })
+})
