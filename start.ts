@@ -7,6 +7,7 @@
 import { existsSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { firstStart, recordFirstStart } from './auth-server/audit/first-start.ts'
 import {
   createDemoApiKeys,
   createDemoUsers,
@@ -14,11 +15,14 @@ import {
   demoNeedsLoopback,
   demoUserProblems,
   holdsOnlyDemo,
+  madeByDemo,
+  madeFirst,
   newDemoUsers,
 } from './auth-server/bootstrap.ts'
 import { readAuthConfig } from './auth-server/config.ts'
 import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
 import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
+import { keyRingFileName } from './auth-server/key-ring/keyring-file.ts'
 import { createAuthServer } from './auth-server/server.ts'
 import { parseSecretsKeys } from './auth-server/store/secrets-keys.ts'
 import { ensureAnonymous } from './auth-server/users/create-user.ts'
@@ -83,7 +87,11 @@ await requireFreePorts(auth.config.host, {
   METRICS_PORT: auth.config.metricsPort,
 })
 
+const { level } = auth.config.log
 const log = createLog(auth.config.log)
+// Until the servers are ready, a person reads what they do. Only warnings stand between these lines.
+if (level === 'info') log.level = 'warn'
+const say = (step: string): void => void process.stdout.write(`${step} …\n`)
 warnOfUnverifiedWays(log, {
   databases: {
     AUTH_DATABASE_URL: auth.config.databaseUrl,
@@ -114,6 +122,7 @@ const cache = openCache({
 const needsEngine = auth.config.databaseUrl === undefined || deal.config.databaseUrl === undefined
 // Imported on demand: this package is missing where only built servers are installed.
 const embedded = needsEngine ? await import('./shared/platform/embedded/embedded.ts') : undefined
+say(needsEngine ? `Opening the database in ${dataDir}` : 'Preparing the databases')
 const engine = await embedded?.openEmbeddedEngine(join(dataDir, 'postgres'))
 function openDatabase(url: string | undefined): Database {
   if (url !== undefined) return openPostgres(url)
@@ -169,6 +178,7 @@ await dealServer.start()
 listenings.push(await listenOn(deal.config, dealServer.app))
 if (newDemo) await completeDemo(newDemo)
 process.stdout.write(welcome())
+log.level = level
 
 closeOnSignal(log, async () => {
   await draining.begin(auth.config.drainSeconds)
@@ -182,8 +192,9 @@ closeOnSignal(log, async () => {
 })
 
 async function openRing() {
-  const { keysDir: directory, keysPassphrase: passphrase, keyBits: bits } = auth.config
-  await createKeyRing(directory, { bits, passphrase, clock })
+  const { keysDir: directory, keysPassphrase: passphrase, keyBits: bits, operator = null } = auth.config
+  if (!existsSync(join(directory, keyRingFileName))) say(`Making keys in ${directory}`)
+  await createKeyRing(directory, { bits, passphrase, clock, by: { operator, reason: firstStart } })
   return openKeyRing({ directory, passphrase }, log)
 }
 
@@ -205,22 +216,31 @@ async function createFirstUsers(): Promise<Demo | undefined> {
   if (!withDemo) {
     await rm(demoDraft, { force: true })
     if (isEmpty) {
-      await createFirstAdmin({ users: authServer.users, ids, config: auth.config })
+      const isMade = await createFirstAdmin({ users: authServer.users, ids, config: auth.config })
+      if (isMade) await recordFirst(madeFirst)
       return undefined
     }
   }
   if (withDemo && (isEmpty || wasCutOff)) {
+    say('Making the demo users')
     const users = newDemoUsers(ids)
     await writeDraft({ users, apiKeys: [] })
     await createDemoUsers(users, authServer)
-    return { users, apiKeys: await createDemoApiKeys(authServer.apiKeys) }
+    const apiKeys = await createDemoApiKeys(authServer.apiKeys)
+    await recordFirst(madeByDemo(users, apiKeys))
+    return { users, apiKeys }
   }
   if (existsSync(demoFile)) await writeDemo(await readDemo())
   return undefined
 }
 
+function recordFirst(made: Parameters<typeof recordFirstStart>[1]): Promise<void> {
+  return recordFirstStart({ audit: authServer.audit, clock, operator: auth.config.operator }, made)
+}
+
 /** Makes the demo deals, which need both servers, and then the list of the demo. */
 async function completeDemo(demo: Demo): Promise<void> {
+  say('Making the demo deals')
   const alice = await authServer.users.read('alice')
   if (alice) {
     const user = { username: alice.username, userId: alice.id }

@@ -153,20 +153,33 @@ export interface FirstAdminPorts {
  * can never be shown again: it is written to the file before the user exists, or printed at once. It never goes to the
  * log, and in production not to the output, because both are stored.
  *
+ * @returns whether it was created
  * @throws OperatorError in production without FIRST_PASSWORD_FILE, and when the file cannot be written
  */
-export async function createFirstAdmin({ users, ids, config }: FirstAdminPorts): Promise<void> {
+export async function createFirstAdmin({ users, ids, config }: FirstAdminPorts): Promise<boolean> {
   const password = ids.secret(18)
   const create = () => unlessThere(users.create({ username: 'admin', password, roles: ['admin'] }))
   const { production, firstPasswordFile: file } = config
   if (file === undefined) {
     if (production) throw new OperatorError(firstPasswordNeedsFile)
-    if (!(await create())) return
+    if (!(await create())) return false
     process.stdout.write(`The user admin was created. Its password, shown only now: ${password}\n`)
-  } else if (await withFirstPassword(file, `${password}\n`, create)) {
-    process.stdout.write(`The user admin was created. Its password is in ${file}: replace it, then delete the file\n`)
+    return true
   }
+  if (!(await withFirstPassword(file, `${password}\n`, create))) return false
+  process.stdout.write(`The user admin was created. Its password is in ${file}: replace it, then delete the file\n`)
+  return true
 }
+
+/** What a first start makes without a demo, for its audit entries. */
+export const madeFirst = [{ action: 'user.created', target: 'admin' }] as const
+
+/** What the first start of a demo makes, for its audit entries. */
+export const madeByDemo = (users: readonly DemoUser[], apiKeys: readonly DemoApiKey[]) => [
+  ...users.map(({ username: target }) => ({ action: 'user.created', target })),
+  ...users.map(({ username: target }) => ({ action: 'user.digest-secret-made', target })),
+  ...apiKeys.map(({ username: target }) => ({ action: 'api-key.created', target })),
+]
 
 const firstPasswordNeedsFile =
   'FIRST_PASSWORD_FILE: must be set in production while there is no user: ' +

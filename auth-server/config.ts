@@ -146,6 +146,8 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     keysPassphrase: values.KEYS_PASSPHRASE,
     keyBits: values.KEY_BITS,
     firstPasswordFile: values.FIRST_PASSWORD_FILE,
+    /** Who starts the server: the actor of what a first start makes. */
+    operator: systemUser(),
     rsaPairsPerMinute: values.RSA_PAIRS_PER_MINUTE,
     secretsKeys: SECRETS_KEY,
     accessTokenTtlSeconds: values.ACCESS_TOKEN_TTL,
@@ -185,7 +187,7 @@ export function readOperatorConfig(environment: Readonly<Record<string, string |
   // Not trimmed: spaces around a password belong to it.
   const password = environment.KEYHOLD_ADMIN_PASSWORD || undefined
   const { KEYHOLD_ADMIN_USER: username, KEYHOLD_ADMIN_CODE: code, FORMER_SECRETS_KEYS: formerSecretsKeys } = values
-  const operator = values.KEYHOLD_OPERATOR ?? systemUser()
+  const operator = values.KEYHOLD_OPERATOR ?? config.operator
   const keyRing = {
     directory: config.keysDir,
     passphrase: config.keysPassphrase,

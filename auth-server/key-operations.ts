@@ -6,7 +6,7 @@
 import { type Clock, rfc3339 } from '../shared/platform/clock.ts'
 import type { Log } from '../shared/platform/log/log.ts'
 import type { Metrics } from '../shared/platform/metrics/metrics.ts'
-import type { TimedEvent } from './audit/audit.ts'
+import { operatorScheme, type TimedEvent } from './audit/audit.ts'
 import type { ChainedLog } from './audit/chained-log.ts'
 import { type KeyOperationName, keyOperations } from './key-ring/key-operations.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
@@ -41,9 +41,6 @@ const actions = {
   remove: 'key.removed',
   revoke: 'key.revoked',
 } as const satisfies Record<KeyOperationName, string>
-
-/** The scheme of what operators do on the machine itself. Their names are not authenticated. */
-const operatorScheme = 'ops'
 
 /** Creates the recording. It never rejects: a failure is logged, and tried again. */
 export function createKeyOperationRecording(ports: KeyOperationPorts): KeyOperationRecording {

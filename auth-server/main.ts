@@ -23,7 +23,8 @@ import { Machine } from '../shared/platform/workers/machine.ts'
 import { thisWorker } from '../shared/platform/workers/worker.ts'
 import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
 import { warnOfUnverifiedWays } from '../shared/protocol/settings/unverified-connections.ts'
-import { createFirstAdmin, demoUserProblems } from './bootstrap.ts'
+import { firstStart, recordFirstStart } from './audit/first-start.ts'
+import { createFirstAdmin, demoUserProblems, madeFirst } from './bootstrap.ts'
 import { readAuthConfig } from './config.ts'
 import { createKeyRing } from './key-ring/create-key-ring.ts'
 import { openKeyRing } from './key-ring/key-ring.ts'
@@ -105,9 +106,9 @@ const close = async () => {
 machine.onEnd({ draining, drainSeconds: config.drainSeconds, close })
 
 async function openRing() {
-  const { keysDir, keysPassphrase: passphrase, keyBits: bits } = config
-  if (machine.isFirst && (await createKeyRing(keysDir, { bits, passphrase, clock })))
-    log.info(`A new key ring is in ${keysDir}`)
+  const { keysDir, keysPassphrase: passphrase, keyBits: bits, operator = null } = config
+  const ring = { bits, passphrase, clock, by: { operator, reason: firstStart } }
+  if (machine.isFirst && (await createKeyRing(keysDir, ring))) log.info(`A new key ring is in ${keysDir}`)
   return openKeyRing({ directory: keysDir, passphrase }, log)
 }
 
@@ -119,5 +120,7 @@ async function migrate(): Promise<void> {
 
 async function prepareUsers(): Promise<void> {
   await server.prepare()
-  if (await server.users.isEmpty()) await createFirstAdmin({ users: server.users, ids, config })
+  if (!(await server.users.isEmpty())) return
+  if (!(await createFirstAdmin({ users: server.users, ids, config }))) return
+  await recordFirstStart({ audit: server.audit, clock, operator: config.operator }, madeFirst)
 }

@@ -121,7 +121,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
     await publisher.stop()
   }
   const prepare = () => announceSecondFactorRoles(resources.database, config.secondFactorRoles)
-  return { app, endpoints, users, apiKeys, digestSecrets, prepare, start, stop }
+  return { app, endpoints, audit, users, apiKeys, digestSecrets, prepare, start, stop }
 }
 
 type Parts = ReturnType<typeof createParts>

@@ -3,6 +3,7 @@
  * usage, 3 not logged in, 130 Ctrl-C. `--json` prints JSON for scripts.
  */
 import { Command, CommanderError } from 'commander'
+import { projectVersion } from '../shared/platform/project-folder.ts'
 import { createOutcome, type Explain, exitCodes } from '../shared/platform/terminal/outcome.ts'
 import { createTerminal } from '../shared/platform/terminal/terminal.ts'
 import type { CallerConfig } from './context/config.ts'
@@ -45,6 +46,7 @@ async function runOps(parameters: readonly string[], streams: CallerStreams): Pr
 export async function createProgram(config: CallerConfig, streams: CallerStreams, parameters: readonly string[] = []) {
   const program = new Command('keyhold')
     .description('Keyhold for callers: deals and tasks at the command line.')
+    .version(projectVersion())
     .option('--json', 'print JSON')
     .option('--profile <name>', 'the login to use; KEYHOLD_PROFILE, or else "default"', config.profile)
     .showHelpAfterError()

@@ -106,7 +106,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     all.push({ variable: 'WEBHOOK_RETRY_SECONDS', expected: 'each pause must be longer than the one before' })
   }
   const insecure = authUrl.startsWith('http:') && !isLoopbackHost(new URL(authUrl).hostname)
-  if (insecure && !values.ALLOW_INSECURE_HTTP) {
+  if (insecure && values.ALLOW_INSECURE_HTTP === 'false') {
     all.push({
       variable: 'AUTH_URL',
       expected: 'must be https unless on loopback, or ALLOW_INSECURE_HTTP says otherwise',

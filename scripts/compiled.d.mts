@@ -2,6 +2,8 @@
 export interface CompileOptions {
   readonly further?: readonly string[]
   readonly furtherFolders?: readonly string[]
+  /** Called before something is compiled. */
+  readonly onCompile?: () => void
 }
 
 /** The folder with the compiled form of the project's files: see `compiled.mjs`. */

@@ -25,12 +25,15 @@ const files = ['start.ts', 'package.json', 'package-lock.json', 'scripts/compile
 /**
  * The folder in which `a/b.js` is the compiled form of `a/b.ts`. Also compiles the `further` files, if any; what they
  * import is below the folders `furtherFolders`.
- * @param {{ further?: readonly string[], furtherFolders?: readonly string[] }} options
+ * @param {{ further?: readonly string[], furtherFolders?: readonly string[], onCompile?: () => void }} options
  * @throws Error when the cache cannot be written
  */
-export async function compiledFolder({ further = [], furtherFolders = [] } = {}) {
+export async function compiledFolder({ further = [], furtherFolders = [], onCompile = () => undefined } = {}) {
   const folder = join(cache, `compiled-${fingerprint([...folders, ...furtherFolders], further)}`)
-  if (!existsSync(folder)) await makeFolder(folder, further)
+  if (!existsSync(folder)) {
+    onCompile()
+    await makeFolder(folder, further)
+  }
   markAsUsed(folder)
   return folder
 }

@@ -15,7 +15,8 @@ await import(pathToFileURL(file).href)
 /** The compiled file. Where the cache cannot be written, the source itself, which is then compiled at each start. */
 async function compiledFile() {
   try {
-    return join(await compiledFolder(), program.replace(/\.ts$/, '.js'))
+    const onCompile = () => console.error('Compiling …')
+    return join(await compiledFolder({ onCompile }), program.replace(/\.ts$/, '.js'))
   } catch (error) {
     if (!['EROFS', 'EACCES', 'EPERM'].includes(error.code)) throw error
     const { register } = await import('tsx/esm/api')

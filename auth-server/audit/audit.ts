@@ -32,6 +32,9 @@ export interface AuditEvent {
   readonly reason?: string | null
 }
 
+/** The scheme of what operators do on the machine itself. Their names are not authenticated. */
+export const operatorScheme = 'ops'
+
 /** An event whose time is not that of its entry. */
 export interface TimedEvent extends AuditEvent {
   /** RFC 3339 in UTC with milliseconds. */

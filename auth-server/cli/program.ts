@@ -5,6 +5,7 @@
 import { Command, CommanderError } from 'commander'
 import { systemClock } from '../../shared/platform/clock.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
+import { projectVersion } from '../../shared/platform/project-folder.ts'
 import { InvalidSettings } from '../../shared/platform/settings/settings.ts'
 import { createOutcome, type Explain, exitCodes, type Outcome } from '../../shared/platform/terminal/outcome.ts'
 import { createTerminal, type TerminalStreams } from '../../shared/platform/terminal/terminal.ts'
@@ -58,6 +59,7 @@ export async function createProgram(
     .description(
       'Keyhold for operators. The settings are those of the servers: run it where they run, with their environment.',
     )
+    .version(projectVersion())
     .option('--json', 'print one JSON value')
     .showHelpAfterError()
     .exitOverride()

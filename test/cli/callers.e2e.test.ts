@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readCallerConfig } from '../../cli/context/config.ts'
 import { runKeyhold } from '../../cli/program.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
+import { projectVersion } from '../../shared/platform/project-folder.ts'
 import { rememberSecret } from '../support/clients/http-client.ts'
 import { describeEmbedded } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
@@ -69,6 +70,12 @@ describeEmbedded('npx keyhold', (openBackend) => {
     const { deal } = await json('--profile alice deals create --name deal123 --price 12.50 --currency EUR')
     return deal
   }
+
+  it('says its version, and that of the operators’ tool', async () => {
+    for (const line of ['--version', 'ops --version']) {
+      expect(await run(line)).toEqual({ code: 0, output: `${projectVersion()}\n`, errors: '' })
+    }
+  })
 
   it('logs in from standard input, and keeps the login where only its owner can read it', async () => {
     expect(await logIn('alice')).toMatchObject({ code: 0, output: 'You are logged in as alice.\n' })

@@ -42,3 +42,21 @@ describe('DEAL_SHARDS, which is gone,', () => {
     expect(problemsWith('DEAL_SHARDS', { DEAL_SHARDS: ' ' })).toEqual([])
   })
 })
+
+describe('ALLOW_INSECURE_HTTP', () => {
+  const configWith = (word: string) => {
+    const { config, problems } = readDealConfig('together', {
+      AUTH_URL: 'http://auth:4000',
+      ALLOW_INSECURE_HTTP: word,
+    })
+    return [config.transport.allowInsecureHttp, problems.map(({ variable }) => variable)]
+  }
+
+  it('is for callers and AUTH_URL, for AUTH_URL alone, or for neither', () => {
+    expect(configWith('true')).toEqual([true, []])
+    expect(configWith('internal')).toEqual([false, []])
+    expect(configWith('false')).toEqual([false, ['AUTH_URL']])
+    expect(configWith('')).toEqual([false, ['AUTH_URL']])
+    expect(configWith('yes')).toEqual([false, ['ALLOW_INSECURE_HTTP', 'AUTH_URL']])
+  })
+})

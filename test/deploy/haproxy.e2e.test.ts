@@ -152,9 +152,26 @@ describe.skipIf(!hasProgram('haproxy'))('both servers behind deploy/haproxy/hapr
     },
   )
 
-  it('send plain HTTP to HTTPS, and refuse another host name', async () => {
-    const plain = await send(`http://localhost:${ports.http}/docs?a=b`)
-    expect([plain.status, plain.headers.get('location')]).toEqual([308, `https://localhost:${ports.https}/docs?a=b`])
+  it.each(['/docs?a=b', '/', '/console', '/console/deals', '/problems/not-found'])(
+    'send a reader of %s by plain HTTP to HTTPS',
+    async (path) => {
+      const plain = await send(`http://localhost:${ports.http}${path}`)
+      expect([plain.status, plain.headers.get('location')]).toEqual([308, `https://localhost:${ports.https}${path}`])
+    },
+  )
+
+  it.each([
+    ['GET', '/me'],
+    ['GET', '/rest/v1/deals'],
+    ['POST', '/login'],
+    ['POST', '/oauth/token'],
+    ['POST', '/console'],
+  ])('refuse %s %s by plain HTTP: a program must learn what it does', async (method, path) => {
+    const plain = await send(`http://localhost:${ports.http}${path}`, { method })
+    expect([plain.status, plain.headers.get('location')]).toEqual([403, null])
+  })
+
+  it('refuse another host name', async () => {
     expect((await send(`http://127.0.0.1:${ports.http}/docs`)).status).toBe(421)
     expect((await call('/me', { headers: { host: 'other.test' } })).status).toBe(421)
   })

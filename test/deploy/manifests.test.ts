@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -145,6 +145,62 @@ describe('Docker Compose', () => {
     expect(Object.keys(environment).sort()).toEqual([...wanted].sort())
     expect(profiles).toEqual(['tls'])
     expect(volumes.map((one) => one.split(':')[0])).toContain('./deploy/haproxy/haproxy.cfg')
+  })
+
+  /** The file as Docker Compose reads it with these variables. */
+  const composeWith = (variables: Readonly<Record<string, string>>) =>
+    parse(
+      read('docker-compose.yml').replaceAll(/\$\{(\w+):-(.*?)\}/g, (_, name, fallback) => variables[name] || fallback),
+      { merge: true },
+    ) as { services: Record<string, { environment: Record<string, unknown>; ports?: string[] }> }
+  const variablesForTls = Object.fromEntries(
+    [...read('deploy/haproxy/compose.env').matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+  )
+
+  it.each([
+    ['without variables', {}],
+    ['with those of the profile tls', variablesForTls],
+  ])('publishes ports on this machine alone %s', (_, variables) => {
+    const ports = Object.values(composeWith(variables).services).flatMap((one) => one.ports ?? [])
+    expect(ports).toHaveLength(5)
+    expect(ports.filter((one) => !one.startsWith('127.0.0.1:'))).toEqual([])
+  })
+
+  it('lets the profile tls listen elsewhere by KEYHOLD_BIND, the proxy alone', () => {
+    const { services } = composeWith({ ...variablesForTls, KEYHOLD_BIND: '0.0.0.0' })
+    const open = Object.entries(services).filter(([, { ports = [] }]) =>
+      ports.some((one) => one.startsWith('0.0.0.0:')),
+    )
+    expect(open.map(([name]) => name)).toEqual(['proxy'])
+  })
+
+  it('accepts no credential over plain HTTP under the profile tls, and demands a second factor of administrators', () => {
+    const { services } = composeWith(variablesForTls)
+    for (const [name, readConfig] of [
+      ['auth', readAuthConfig],
+      ['deal-1', readDealConfig],
+      ['deal-2', readDealConfig],
+    ] as const) {
+      const environment = Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [key, String(value)])
+      const { config, problems } = readConfig('alone', Object.fromEntries(environment))
+      expect(config.transport.allowInsecureHttp).toBe(false)
+      expect(problems.filter(({ variable }) => variable === 'AUTH_URL')).toEqual([])
+      if ('secondFactorRoles' in config) expect(config.secondFactorRoles).toEqual(['admin'])
+    }
+  })
+
+  it.skipIf(!hasProgram('haproxy', false))('has a proxy with these variables, and none without', () => {
+    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
+    const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-keyout', key]
+    expect(run('openssl', [...made, '-out', certificate]).status).toBe(0)
+    appendFileSync(certificate, readFileSync(key))
+    const check = (variables: Readonly<Record<string, string>>) => {
+      const environment = { ...composeWith(variables).services.proxy?.environment, KEYHOLD_CERTIFICATE: certificate }
+      const text = Object.entries(environment).map(([name, value]) => [name, String(value ?? '')])
+      return run('haproxy', ['-c', '-f', 'deploy/haproxy/haproxy.cfg'], Object.fromEntries(text))
+    }
+    expect(check(variablesForTls).output).toContain('Configuration file is valid')
+    expect(check({}).status).not.toBe(0)
   })
 
   it('has a file of variables for it, all of which it reads', () => {

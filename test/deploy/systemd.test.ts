@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
+  chownSync,
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -54,6 +56,81 @@ describe('the units of systemd', () => {
     )
     expect(programs.length).toBe(4)
     for (const path of programs) expect(statSync(join(root, path.replace(/main$/, 'main.ts'))).isFile()).toBe(true)
+  })
+
+  const linesOf = (name: string, setting: string): string[] =>
+    [...text(name).matchAll(new RegExp(`^${setting}=(.*)$`, 'gm'))].flatMap(([, value = '']) => value.split(' '))
+  /** The commands of docs/deploy.md that make users, and the files and folders of settings. */
+  const installed = read('docs/deploy.md').slice(read('docs/deploy.md').indexOf('\n## systemd'))
+
+  it('run each as a user of its own, which docs/deploy.md makes', () => {
+    const users = Object.fromEntries(services.map((name) => [name, linesOf(name, 'User')]))
+    expect(users).toEqual({
+      'keyhold-auth.service': ['keyhold-auth'],
+      'keyhold-backup.service': ['keyhold-backup'],
+      'keyhold-deal@.service': ['keyhold-deal'],
+    })
+    for (const name of services) expect(linesOf(name, 'Group')).toEqual(users[name])
+    expect(installed).toMatch(/^for NAME in auth deal backup; do\n {2}sudo useradd .* keyhold-\$NAME$/m)
+  })
+
+  it('leave settings to root: only the auth server, which has them in its environment, may read a file of them', () => {
+    const made = [...installed.matchAll(/^sudo install (.*) \/dev\/null \/etc\/keyhold\/(\w+\.env)$/gm)]
+    expect(Object.fromEntries(made.map(([, options, file]) => [file, options]))).toEqual({
+      'auth.env': '-m 640 -g keyhold-auth',
+      'backup.env': '-m 600',
+      'deal.env': '-m 600',
+    })
+    expect(
+      services.flatMap((name) => linesOf(name, 'EnvironmentFile').map((file) => `${name} ${file}`)).sort(),
+    ).toEqual([
+      'keyhold-auth.service /etc/keyhold/auth.env',
+      'keyhold-backup.service /etc/keyhold/auth.env',
+      'keyhold-backup.service /etc/keyhold/backup.env',
+      'keyhold-deal@.service /etc/keyhold/deal.env',
+    ])
+  })
+
+  it('hide keys, backups and settings from deal servers, and backups from the auth server', () => {
+    expect(linesOf('keyhold-deal@.service', 'InaccessiblePaths')).toEqual(['-/etc/keyhold', '-/var/lib/keyhold'])
+    expect(linesOf('keyhold-deal@.service', 'StateDirectory')).toEqual([])
+    expect(linesOf('keyhold-auth.service', 'InaccessiblePaths')).toEqual(['-/var/lib/keyhold/backups'])
+    for (const name of ['keyhold-auth.service', 'keyhold-backup.service']) {
+      expect(linesOf(name, 'StateDirectory').length).toBeGreaterThan(0)
+      expect(linesOf(name, 'StateDirectoryMode')).toEqual(['0700'])
+    }
+  })
+
+  it.skipIf(process.getuid?.() !== 0)('copy the keys for the backup, whose user cannot read them', () => {
+    const [keys, copy] = ['keys-of-auth', 'copy'].map((name) => join(folder, name)) as [string, string]
+    const [auth, backup] = [61_001, 61_002]
+    chmodSync(folder, 0o711)
+    for (const [path, user] of [
+      [keys, auth],
+      [copy, backup],
+    ] as const) {
+      mkdirSync(path, { mode: 0o700 })
+      chownSync(path, user, user)
+    }
+    writeFileSync(join(keys, 'one.pem'), 'a key', { mode: 0o600 })
+    chownSync(join(keys, 'one.pem'), auth, auth)
+    const [, script = ''] =
+      /^ExecStartPre=\+\/bin\/bash -o pipefail -c '(.*)'$/m.exec(text('keyhold-backup.service')) ?? []
+    const own = script.replaceAll('=keyhold-auth', `=${auth}`).replaceAll('=keyhold-backup', `=${backup}`)
+    const copied = run('bash', ['-o', 'pipefail', '-c', own], { KEYS_DIR: keys, RUNTIME_DIRECTORY: copy })
+    expect(copied.status, copied.output).toBe(0)
+    expect(readFileSync(join(copy, 'one.pem'), 'utf8')).toBe('a key')
+    const { mode, uid } = statSync(join(copy, 'one.pem'))
+    expect([mode & 0o777, uid]).toEqual([0o600, backup])
+    chownSync(keys, backup, backup)
+    expect(run('bash', ['-o', 'pipefail', '-c', own], { KEYS_DIR: keys, RUNTIME_DIRECTORY: copy }).status).not.toBe(0)
+  })
+
+  it('let servers lower the priority of hashing, which they do at their start', () => {
+    for (const name of services.filter((one) => one !== 'keyhold-backup.service')) {
+      const filters = [...text(name).matchAll(/^SystemCallFilter=(.*)$/gm)].map(([, filter]) => filter)
+      expect(filters.indexOf('setpriority')).toBeGreaterThan(filters.indexOf('~@privileged @resources'))
+    }
   })
 
   it('wait longer than a server takes to stop', () => {

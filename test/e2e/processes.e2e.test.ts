@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -56,6 +56,13 @@ describePostgresAndRedis('one auth server and two deal servers, each a process o
     for (const child of children.splice(0)) await child.end('SIGKILL')
     await backend.close()
     rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  it('records who made the first administrator: the user of the operating system', async () => {
+    const { body } = await auth.send('/audit?action=user.created', { token: admin })
+    expect(body.items).toMatchObject([
+      { target: 'admin', actor: userInfo().username, scheme: 'ops', outcome: 'succeeded', reason: 'first start' },
+    ])
   })
 
   it('gives the same answers to the same calls', async () => {

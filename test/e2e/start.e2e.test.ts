@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -18,6 +18,11 @@ const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-start-'))
 const children: ChildServer[] = []
 let keysDir: string
+
+interface AuditEntry {
+  readonly action: string
+  readonly target: string | null
+}
 
 interface Started {
   readonly child: ChildServer
@@ -152,6 +157,46 @@ describe('npm start', () => {
     expect(await third.child.end('SIGTERM')).toBe(0)
     rmSync(demoFile)
     expect(await refused('demo', { HOST: '0.0.0.0' }, '--no-demo')).toContain(hostMustBeLoopback)
+  }, 240_000)
+
+  it('says each step before it is ready and logs nothing between, and names who made the first keys and users', async () => {
+    const [auth, deal] = [testServer(await freePort()), testServer(await freePort())]
+    const ports = { AUTH_PORT: String(auth.port), DEAL_PORT: String(deal.port) }
+    const own = join(folder, 'first-keys')
+    const child = begin('first', { ...ports, KEYS_DIR: own })
+    await expect.poll(() => child.output(), { timeout: 60_000 }).toContain('Keyhold is running.')
+    const [before = ''] = child.output().split('Keyhold is running.')
+    expect(before.trim().split('\n')).toEqual([
+      `Making keys in ${own} …`,
+      `Opening the database in ${join(folder, 'first')} …`,
+      'Making the demo users …',
+      'Making the demo deals …',
+    ])
+
+    const { access: token } = await logIn(auth, 'admin', passwordOf('admin'))
+    const { body } = await auth.send('/audit?to=2999-01-01T00:00:00Z&limit=200', { token })
+    const made = (body.items as AuditEntry[]).filter(({ action }) => action !== 'login.started')
+    const names = ['admin', 'alice', 'carol', 'bob', 'dave']
+    expect(
+      made.map(({ action, target }) => (action.startsWith('key.') ? action : `${action} ${target}`)).sort(),
+    ).toEqual(
+      [
+        ...['key.generated', 'key.generated', 'key.promoted', 'key.promoted'],
+        ...names.flatMap((name) => [`user.created ${name}`, `user.digest-secret-made ${name}`]),
+        ...['alice', 'alice', 'alice', 'bob', 'admin'].map((name) => `api-key.created ${name}`),
+      ].sort(),
+    )
+    const { username: actor } = userInfo()
+    for (const entry of made) {
+      expect(entry).toMatchObject({ actor, scheme: 'ops', outcome: 'succeeded', reason: 'first start' })
+    }
+
+    await answering(`${deal.url}/readyz`, child)
+    await expect.poll(() => child.output()).toContain('"route":"/readyz"')
+    await child.end('SIGTERM')
+    const second = begin('first', { ...ports, KEYS_DIR: own })
+    await expect.poll(() => second.output(), { timeout: 60_000 }).toContain('Keyhold is running.')
+    expect(second.output().split('\n')[0]).toBe(`Opening the database in ${join(folder, 'first')} …`)
   }, 240_000)
 
   it('finishes the demo that a start was killed in', async () => {

@@ -12,12 +12,13 @@ it('has one version, wherever it is shown', () => {
   expect(read('docs/webhooks.md')).toContain(`User-Agent: Keyhold/${present}`)
 })
 
-it('has a section for each release in the changelog, with the present one first', () => {
+it('has sections of the present version and of the release in the archive in the changelog, in this order', () => {
   const changelog = read('CHANGELOG.md')
   const sections = [...changelog.matchAll(/^## \[(.+?)\](?: - \d{4}-\d\d-\d\d)?$/gm)].map(([, name]) => name)
   expect(sections.slice(0, 3)).toEqual(['Unreleased', present, releasedVersion])
 })
 
-it('keeps the servers of another release than the present one', () => {
+// So it refuses the servers of 0.2.0, which are the release before: docs/releasing.md#rules-for-changes.
+it('keeps the servers of another version than that of package.json', () => {
   expect(releasedVersion).not.toBe(present)
 })

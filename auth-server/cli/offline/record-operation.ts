@@ -1,6 +1,7 @@
 /** Records what an operator did offline in the audit log. */
 import { type Clock, systemClock } from '../../../shared/platform/clock.ts'
 import { OperationError } from '../../../shared/platform/terminal/report.ts'
+import { operatorScheme } from '../../audit/audit.ts'
 import { holdsKeyOfLog } from '../../audit/chain.ts'
 import { createChainedLog } from '../../audit/chained-log.ts'
 import type { AuthData } from './auth-data.ts'
@@ -25,7 +26,7 @@ export async function recordOperation(
     action,
     target,
     outcome: 'succeeded',
-    scheme: operator === undefined ? null : 'ops',
+    scheme: operator === undefined ? null : operatorScheme,
     address: null,
     requestId: null,
   })

@@ -12,13 +12,20 @@ const firstSegments: Readonly<Record<ServerName, readonly string[]>> = {
 
 const names: Readonly<Record<ServerName, string>> = { auth: 'auth server', deal: 'deal server' }
 
+/** Where clients of OpenID Connect look for a provider. */
+const openIdPath = '/.well-known/openid-configuration'
+
 /**
- * The refusal of a path that the other server has: it says where that is, without what the client sent. Undefined for
- * all other paths.
+ * The refusal of a path that the other server has, and of the metadata of OpenID providers: it says what there is, and
+ * where, without what the client sent. Undefined for all other paths.
  */
 export const refuseElsewhere =
   (server: ServerName, publicOrigins: Readonly<Record<ServerName, string>>) =>
   (path: string): ProblemError | undefined => {
+    if (path === openIdPath) {
+      const metadata = `${publicOrigins.auth}/.well-known/oauth-authorization-server`
+      return new ProblemError('not-found', `Keyhold is no OpenID provider. Its OAuth metadata: ${metadata} (RFC 8414).`)
+    }
     const other = server === 'auth' ? 'deal' : 'auth'
     const first = path.split('/', 2)[1]
     const known = firstSegments[other].find((segment) => segment === first)

@@ -6,7 +6,6 @@ import { logLevels } from '../../platform/log/log-settings.ts'
 import { databaseUrlForms, isDatabaseUrl } from '../../platform/postgres/postgres-url.ts'
 import { isRedisUrl, noRedis, redisUrlForms } from '../../platform/redis/redis-url.ts'
 import {
-  flag,
   integer,
   listOf,
   oneOf,
@@ -116,7 +115,11 @@ export const commonSettings = {
     among: [400, 401],
   }),
   TRUST_PROXY: trustProxy,
-  ALLOW_INSECURE_HTTP: flag('accept credentials over plain HTTP from anywhere', false),
+  ALLOW_INSECURE_HTTP: oneOf(
+    'accept credentials over plain HTTP from anywhere; internal: from nowhere, but AUTH_URL may be plain HTTP',
+    ['true', 'false', 'internal'],
+    'false',
+  ),
   DRAIN_SECONDS: integer('how long a server that is told to end goes on serving, while /readyz says that it drains', {
     fallback: 0,
     min: 0,
@@ -178,7 +181,7 @@ export function sharedConfig(values: CommonValues) {
     drainSeconds: values.DRAIN_SECONDS,
     tls: certificateFile === undefined || keyFile === undefined ? undefined : { certificateFile, keyFile },
     expiredTokenStatus: values.EXPIRED_TOKEN_STATUS,
-    transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP },
+    transport: { trustProxy: values.TRUST_PROXY, allowInsecureHttp: values.ALLOW_INSECURE_HTTP === 'true' },
     log: { level: values.LOG_LEVEL, format: values.LOG_FORMAT },
     tracing: tracingConfig(values),
   }

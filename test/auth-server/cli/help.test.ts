@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { expect, it } from 'vitest'
 import { createProgram } from '../../../auth-server/cli/program.ts'
 import { readOperatorConfig } from '../../../auth-server/config.ts'
+import { projectVersion } from '../../../shared/platform/project-folder.ts'
 import { opsWith } from '../../support/processes/ops.ts'
 
 const { stdin: input, stdout: output, stderr: errors } = process
@@ -39,6 +40,11 @@ it('has the commands of the contract', () => {
     events: ['archive', 'verify'],
     storage: [],
   })
+})
+
+it('says its version', async () => {
+  const { code, out, err } = await opsWith({})(['--version'])
+  expect({ code, out, err }).toEqual({ code: 0, out: `${projectVersion()}\n`, err: '' })
 })
 
 it.each(leaves(program).map(({ path }) => path.join(' ')))(

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
 import { createAuthClient } from '../../../deal-server/auth-client/auth-client.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
@@ -63,6 +66,30 @@ it.each([
   })
   await client.ask({ method: 'POST', target: '/sessions', body: {} })
   expect(handedOn).toEqual(expected)
+})
+
+it('follows no redirect, with a question, for a document or for the feed', async () => {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '')
+    response.writeHead(307, { location: '/elsewhere' }).end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const authUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = createAuthClient({
+    ...{ authUrl, secret, clock: systemClock, ids: createIdSource(systemClock), fetch },
+  })
+  try {
+    await expect(client.principal('alice')).rejects.toThrow(Unavailable)
+    await expect(client.document('/.well-known/jwks.json')).rejects.toThrow(Unavailable)
+    const lines = client.feedLines({ instance: instanceId, after: undefined }, new AbortController().signal)
+    await expect(lines[Symbol.asyncIterator]().next()).rejects.toThrow()
+    expect(asked).toHaveLength(3)
+    expect(asked).not.toContain('/elsewhere')
+  } finally {
+    client.stop()
+    server.close()
+  }
 })
 
 it('returns the instance whose feed to follow', async () => {

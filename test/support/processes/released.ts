@@ -1,4 +1,4 @@
-/** The servers of the release before, from the archive that `npm run release:fixture` made (docs/releasing.md). */
+/** The servers of an earlier release, from the archive that `npm run release:fixture` made (docs/releasing.md). */
 import { execFileSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ const folder = join(root, 'test/releases')
 const [archive = '', ...others] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
 if (archive === '' || others.length > 0) throw new Error(`${folder} must have one archive: npm run release:fixture`)
 
-/** The version of the release before. */
+/** The version of that release: 0.1.0, although 0.2.0 is the release before the present code. */
 export const releasedVersion = /^keyhold-(.+)\.tgz$/.exec(archive)?.[1] ?? ''
 
 const commonPasswords = 'auth-server/passwords/common-passwords.bin'
@@ -36,6 +36,6 @@ function unpacked(): string {
   return target
 }
 
-/** Starts a file of the release before, such as `start.ts`. */
+/** Starts a file of that release, such as `start.ts`. */
 export const startReleased = (file: string, options: ChildOptions): ChildServer =>
   startFile(join(unpacked(), file.replace(/\.ts$/, '.js')), options)
