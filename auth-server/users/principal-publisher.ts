@@ -12,7 +12,8 @@ import type { Log } from '../../shared/platform/log/log.ts'
 import { heartbeatIntervalMs } from '../../shared/protocol/principal/change-feed.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
-import { OtherInstance, readChangeCounter } from './change-counter.ts'
+import { announceSuccession, type Succession } from '../../shared/protocol/principal/succession.ts'
+import { OtherInstance, readChangeCounter, readSuccession } from './change-counter.ts'
 import type { Changed } from './principal-change.ts'
 import { readPrincipal } from './principal-record.ts'
 import { PublishLease } from './publish-lease.ts'
@@ -30,6 +31,9 @@ const publishWithinMs = 1000
 
 /** Pause after a failed publication that a caller waits for, in milliseconds. */
 const retryAfterMs = 50
+
+/** How often notes for followers of former instances are left, in milliseconds: less than deal servers wait. */
+const announceEveryMs = 500
 
 /** How many reloads are remembered while the cache is away. Further ones are dropped: they carry no change. */
 const maxReloads = 1000
@@ -122,6 +126,8 @@ class Publisher implements PrincipalPublisher {
   #running: Promise<boolean> | undefined
   #queued: Promise<boolean> | undefined
   #heartbeat: AbortController | undefined
+  #succession: Succession | undefined
+  #announcedAt = Number.NEGATIVE_INFINITY
 
   constructor(ports: PrincipalPublisherPorts) {
     this.#ports = ports
@@ -223,6 +229,18 @@ class Publisher implements PrincipalPublisher {
     const [instanceId, published] = [this.#instanceId, this.#latest]
     if (instanceId === undefined || published === undefined || !this.#heartbeat) return
     await this.#lease.hold({ instanceId, upTo: published.upTo, keys: this.#ports.publishedKeys() }, published.since)
+    await this.#announce(instanceId).catch(() => undefined)
+  }
+
+  /** Tells followers of former instances which one has taken their place. @throws Unavailable */
+  async #announce(instanceId: string): Promise<void> {
+    const { database, cache, clock } = this.#ports
+    const now = clock.monotonic()
+    if (now - this.#announcedAt < announceEveryMs) return
+    this.#announcedAt = now
+    if (this.#succession?.instanceId !== instanceId) this.#succession = await readSuccession(database)
+    // The database may be another one by now: then the next publication notices.
+    if (this.#succession.instanceId === instanceId) await announceSuccession(cache, this.#succession)
   }
 
   /**

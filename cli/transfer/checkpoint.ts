@@ -1,4 +1,5 @@
 /** How far an import has come, in a file beside its own: another run goes on there. */
+import { randomUUID } from 'node:crypto'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import * as z from 'zod'
 import { systemClock } from '../../shared/platform/clock.ts'
@@ -39,6 +40,8 @@ export function openCheckpoint(path: string | undefined): Checkpoint {
   if (path === undefined)
     return { load: async () => undefined, save: async () => undefined, remove: async () => undefined }
   let savedAt = Number.NEGATIVE_INFINITY
+  // Two imports of one file may run at once.
+  const next = `${path}.${randomUUID()}.new`
   return {
     load: async (key) => {
       const text = await readFile(path, 'utf8').catch(() => '')
@@ -50,8 +53,8 @@ export function openCheckpoint(path: string | undefined): Checkpoint {
       if (!isLast && now - savedAt < intervalMs) return
       savedAt = now
       // A crash leaves the old state or the new one.
-      await writeFile(`${path}.new`, `${JSON.stringify(state)}\n`)
-      await rename(`${path}.new`, path)
+      await writeFile(next, `${JSON.stringify(state)}\n`)
+      await rename(next, path)
     },
     remove: () => rm(path, { force: true }),
   }

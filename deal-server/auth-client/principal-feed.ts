@@ -8,7 +8,8 @@
  * way, and has told all that the stream has.
  *
  * The auth server says which instance to follow. When its database is replaced, or another PostgreSQL server has taken
- * over, everything known of the former instance is dropped.
+ * over, everything known of the former instance is dropped. A deal server that reaches no auth server finds a note
+ * about that in the cache (`succession.ts`).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
@@ -25,6 +26,7 @@ import {
   feedPartSchema,
   seriesChannel,
 } from '../../shared/protocol/principal/change-feed.ts'
+import { findSuccessor } from '../../shared/protocol/principal/succession.ts'
 import type { AuthClient } from './auth-client.ts'
 import { FeedSeries } from './feed-series.ts'
 
@@ -95,6 +97,8 @@ export interface PrincipalFeedPorts {
 const minVersionKeptMs = 60_000
 /** Pause before the auth server is asked again for its instance, while the feed is not current, in milliseconds. */
 const retryMs = 500
+/** The same before the cache is asked for a note about another instance: the auth server may take long to answer. */
+const lookMs = 250
 
 /** After this time without news from Redis the stream is opened, in milliseconds: before the feed is too old. */
 const streamAfterMs = 400
@@ -142,7 +146,8 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     await this.#ask().catch((err: unknown) => {
       this.#ports.log.warn({ err }, 'The auth server did not name its instance; asking again')
     })
-    void this.#keepAsking()
+    void this.#whileNotCurrent(retryMs, () => this.#ask())
+    void this.#whileNotCurrent(lookMs, () => this.#look())
     await Promise.all(this.#subscriptions)
   }
 
@@ -233,12 +238,19 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     this.observeInstance(await this.#ports.authClient.instanceId(), before)
   }
 
+  /** @throws Unavailable */
+  async #look(): Promise<void> {
+    const before = this.#instanceId
+    const successor = before === undefined ? undefined : await findSuccessor(this.#ports.cache, before)
+    if (successor !== undefined) this.observeInstance(successor, before)
+  }
+
   /** While the feed is not current, another instance may have taken the place of the one that is followed. */
-  async #keepAsking(): Promise<void> {
+  async #whileNotCurrent(pauseMs: number, work: () => Promise<void>): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      await sleep(retryMs, undefined, { signal, ref: false }).catch(() => undefined)
-      if (!signal.aborted && !this.isCurrent()) await this.#ask().catch(() => undefined)
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (!signal.aborted && !this.isCurrent()) await work().catch(() => undefined)
     }
   }
 

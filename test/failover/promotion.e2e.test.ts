@@ -22,13 +22,22 @@ describe.skipIf(!canRun)('after a promotion that lost changes', () => {
   let postgres: PromotablePostgres
   let stack: Stack
   let admin: string
+  /** Aborted: the last deal server reaches no auth server, also by what it had asked before. */
+  let way = new AbortController()
   const tokens = new Map<string, string>()
 
   beforeAll(async () => {
     postgres = await startPromotablePostgres(binaries ?? '')
     // The password of the lost branch is wrong afterwards, in every round.
     const environment = { LOGIN_FAILURES_PER_ACCOUNT: '1000/900', LOGIN_FAILURES_PER_ADDRESS: '1000/900' }
-    stack = await openStack(() => openPostgresAndRedis(postgres.url), { dealServers: 2, environment })
+    const fetchUnlessCutOff: typeof fetch = (input, init) =>
+      way.signal.aborted
+        ? Promise.reject(new TypeError('fetch failed'))
+        : fetch(input, { ...init, signal: AbortSignal.any([way.signal, ...(init?.signal ? [init.signal] : [])]) })
+    stack = await openStack(() => openPostgresAndRedis(postgres.url), {
+      ...{ dealServers: 2, environment },
+      dealServer: (index) => (index === 1 ? { fetch: fetchUnlessCutOff } : {}),
+    })
     admin = (await stack.logIn('admin')).access
   })
   afterAll(async () => {
@@ -113,6 +122,42 @@ describe.skipIf(!canRun)('after a promotion that lost changes', () => {
       expect((await stack.logIn('alice')).access).toBeDefined()
       const { body } = await stack.auth.send('/users/bob', { token: admin })
       expect(body.roles).toEqual(['viewer'])
+    },
+  )
+
+  it.each(Array.from({ length: rounds }, (_, round) => round + 1))(
+    'nor does one that reaches Redis and no auth server, within a second of the first change (round %i)',
+    async () => {
+      way = new AbortController()
+      await postgres.renewStandby()
+      admin = (await stack.logIn('admin')).access
+      for (const username of ['bob', 'carol', 'alice']) await change(username, { enabled: true })
+      await change('bob', { roles: ['viewer'] })
+      for (const username of ['bob', 'carol']) tokens.set(username, (await stack.logIn(username)).access)
+      const [bob, carol] = [bearer('bob'), bearer('carol')]
+      await postgres.cutStandbyOff()
+      await change('bob', { roles: ['admin'] })
+      expect(await statuses(bob, create)).toEqual([201, 201])
+      expect(await statuses(carol, read)).toEqual([200, 200])
+      way.abort()
+      await postgres.promote()
+      await eventually(() => change('carol', { enabled: false }))
+      const changedAt = performance.now()
+      const alone = stack.deals[1] ?? stack.deal
+      const isHonoured = async () =>
+        (await bob(alone, create)).status === 201 || (await carol(alone, read)).status === 200
+      while (performance.now() - changedAt < 1_500) await isHonoured()
+      await eventually(async () => {
+        const database = { name: 'database', status: 'ok', required: true }
+        expect((await alone.send('/readyz')).body.dependencies).toContainEqual(database)
+      })
+      for (let count = 0; count < 100; count += 1) expect(await isHonoured()).toBe(false)
+      way = new AbortController()
+      await eventually(async () => {
+        expect((await bob(alone, create)).status).toBe(403)
+        expect((await carol(alone, read)).status).toBe(401)
+      })
+      await change('carol', { enabled: true })
     },
   )
 })
