@@ -1,7 +1,7 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { apiKeys, digestSecrets, users } from '../store/schema.ts'
+import { apiKeys, digestSecrets, passwordResets, users } from '../store/schema.ts'
 import { type Grantor, requireMayGrant, rightsAdded } from './granting-rights.ts'
 import { type Changed, changePrincipal, type PrincipalChange } from './principal-change.ts'
 import { distinct, type User } from './user.ts'
@@ -37,10 +37,13 @@ export function changeUser(
     if (sameGrants(before, after)) return { result: toUser(before) }
     const { roles, rights, enabled, updatedAt } = after
     await transaction.update(users).set({ roles, rights, enabled, updatedAt }).where(eq(users.id, before.id))
+    const added = rightsAdded(before, after)
+    // A link that was made for fewer rights must not lead to these.
+    if (added.length > 0) await transaction.delete(passwordResets).where(eq(passwordResets.userId, before.id))
     const change: PrincipalChange = {
       ...(before.enabled && !after.enabled && revokeEverything),
       verify: async (source) => {
-        await requireMayGrant(source, grantor, { rights: rightsAdded(before, after), before })
+        await requireMayGrant(source, grantor, { rights: added, before })
         if (isEnabledAdmin(before) && !isEnabledAdmin(after)) await verifyAdminLeft(source)
       },
     }

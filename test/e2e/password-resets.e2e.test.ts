@@ -164,6 +164,18 @@ describeBackends('a link for a forgotten password', (openBackend) => {
     expectProblem(await make(off.username, admin), 409, 'user-disabled')
   })
 
+  it('ends when the account gets more rights, and not when it gets fewer', async () => {
+    const { username } = await create({ roles: ['viewer', 'agent'] })
+    const patch = async (json: object) =>
+      expect((await stack.auth.send(`/users/${username}`, { method: 'PATCH', token: admin, json })).status).toBe(200)
+    const code = await makeLink(username)
+    await patch({ roles: ['admin'] })
+    expectProblem(await useLink(code), 403, 'invalid-reset-code')
+    const other = await makeLink(username)
+    await patch({ roles: [] })
+    expect((await useLink(other)).status).toBe(204)
+  })
+
   it('cannot be guessed: wrong codes from one address end with 429, right ones from there included', async () => {
     const { username } = await create()
     const code = await makeLink(username)
