@@ -74,6 +74,15 @@ export const isRole = (text: string): text is Role => Object.hasOwn(rightsOfRole
 /** True when `text` is a right. */
 export const isRight = (text: string): text is Right => (allRights as readonly string[]).includes(text)
 
+/** The rights that users have only by one of these roles, or directly: no other role gives them. */
+export function rightsOfThese(roles: readonly Role[]): Right[] {
+  const others = effectiveRights(
+    allRoles.filter((role) => !roles.includes(role)),
+    [],
+  )
+  return effectiveRights(roles, []).filter((right) => !others.includes(right))
+}
+
 /**
  * Effective rights: the rights of the roles and the direct rights, each once, in the order of `allRights`. Unknown
  * roles and rights, for example of a later version, are left out.

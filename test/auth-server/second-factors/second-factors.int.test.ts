@@ -69,6 +69,19 @@ describeOnDatabases('second factors', (open) => {
     expect(await codeOfRefusal(logIn(await withTotp()))).toBe('second-factor-required')
   })
 
+  it.each([
+    ['what only the role gives', ['deal.delete'], 'second-factor-enrolment-required'],
+    ['what another role gives too', ['deal.read', 'deal.create'], undefined],
+  ] as const)('are asked for of users who have %s by a direct right', async (_, rights, code) => {
+    const strict = createAuthCore({ database: opened.database, clock, secondFactorRoles: ['manager', 'admin'] })
+    const { username, password } = await newUser()
+    await core.users.patch(username, { rights: [...rights] })
+    const attempt = strict.logIn({ username, password })
+    if (code === undefined) await expect(attempt).resolves.toMatchObject({ token_type: 'Bearer' })
+    else expect(await codeOfRefusal(attempt)).toBe(code)
+    expect(needsSecondFactor((await strict.record(username)) as never)).toBe(code !== undefined)
+  })
+
   it('of a right password are asked for by methods and a challenge; a wrong password tells nothing', async () => {
     const user = await withTotp()
     const { members } = await refusal(logIn(user))
