@@ -1,5 +1,5 @@
 import { loginClientId } from '../../shared/protocol/access-token/access-token.ts'
-import type { IssueAccessToken } from '../tokens/access-tokens.ts'
+import type { IssueAccessToken, LoginProof } from '../tokens/access-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
 
@@ -24,7 +24,7 @@ export interface TokenLogin {
 export async function tokenResponse(
   issueAccessToken: IssueAccessToken,
   login: TokenLogin,
-  { refreshToken, times }: { refreshToken: string; times: TokenTimes },
+  { refreshToken, times, proof }: { refreshToken: string; times: TokenTimes; proof: LoginProof },
 ): Promise<TokenResponse> {
   const accessToken = await issueAccessToken({
     username: login.username,
@@ -33,6 +33,7 @@ export async function tokenResponse(
     clientId: loginClientId,
     issuedAt: times.issuedAt,
     expiresAt: times.accessExpiresAt,
+    proof,
   })
   return {
     access_token: accessToken,

@@ -154,7 +154,8 @@ async function startLogin(
   if (!started) return undefined
   const login = { id, username: holder.username, generation: started.generation }
   const refreshToken = issueRefreshToken(ports.refreshTokens, login, { counter: 0, times })
-  return { login, result: await tokenResponse(ports.issueAccessToken, login, { refreshToken, times }) }
+  const proof = { at: issuedAt, factor: holder.factor }
+  return { login, result: await tokenResponse(ports.issueAccessToken, login, { refreshToken, times, proof }) }
 }
 
 async function refuseTooManyLogins(

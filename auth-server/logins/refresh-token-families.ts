@@ -5,6 +5,7 @@
  */
 import { validate as isUuid } from 'uuid'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import type { LoginProof } from '../tokens/access-tokens.ts'
 import type { Role } from '../users/rights.ts'
 import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
@@ -59,6 +60,7 @@ export interface RefreshTokenFamilies {
 /** A successor that is sent again. */
 export interface Repeated {
   readonly sealed: string
+  readonly proof: LoginProof
   /** In milliseconds. */
   readonly refreshExpiresAt: number
 }
@@ -107,6 +109,7 @@ const repeatSql = (accepted: string) => `update auth.login_families f
     and ${millisecondsSince('f.rotated_at')} <= $3::int
     and u.id = f.user_id and p.username_folded = f.username_folded and ${accepted}
   returning json_build_object('sealed', f.successor_sealed,
+    'proof', json_build_object('at', floor(extract(epoch from f.created_at)), 'factor', f.second_factor),
     'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')}) as repeated`
 
 const revokedSql = `select json_build_object('count', count(*),

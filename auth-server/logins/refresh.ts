@@ -1,7 +1,7 @@
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Sealing } from '../store/sealing.ts'
-import type { IssueAccessToken } from '../tokens/access-tokens.ts'
+import type { IssueAccessToken, LoginProof } from '../tokens/access-tokens.ts'
 import type { RefreshTokenContent, RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 import { issueRefreshToken, type TokenLogin, type TokenResponse, tokenResponse } from './issue-tokens.ts'
@@ -128,6 +128,7 @@ async function actOn(
 interface NewTokens {
   readonly refreshToken: string
   readonly times: TokenTimes
+  readonly proof: LoginProof
 }
 
 type Family = Pick<RefreshTokenFamily, 'id' | 'username' | 'generation' | 'counter' | 'expiresAt'>
@@ -139,7 +140,8 @@ async function rotate(ports: RefreshPorts, family: Family): Promise<NewTokens | 
   const refreshToken = issueRefreshToken(ports.refreshTokens, family, { counter: successor, times })
   const sealed = ports.sealing.seal(refreshToken, refreshTokenData(family.id, successor))
   const rotation = { login: family, counter: family.counter, sealed, times, now }
-  return (await ports.refreshTokenFamilies.rotate(rotation)) ? { refreshToken, times } : undefined
+  const proof = await ports.refreshTokenFamilies.rotate(rotation)
+  return proof && { refreshToken, times, proof }
 }
 
 async function repeat(
@@ -155,7 +157,7 @@ async function repeat(
   if (!repeated) return undefined
   const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenData(family.id, counter + 1))
   const refreshExpiresAt = unixSeconds(repeated.refreshExpiresAt)
-  return { refreshToken, times: { ...times, refreshExpiresAt } }
+  return { refreshToken, times: { ...times, refreshExpiresAt }, proof: repeated.proof }
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import type { LoginProof } from '../tokens/access-tokens.ts'
 import type { TokenLogin } from './issue-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
 
@@ -22,10 +23,13 @@ export interface Rotation {
 }
 
 /**
- * Rotates. False, and nothing changes, when the token was used before, the family is unknown, revoked or expired, or
- * the login ends before the new tokens would. @throws Unavailable
+ * Rotates. Resolves with the proof that the login began with; undefined, and nothing changes, when the token was used
+ * before, the family is unknown, revoked or expired, or the login ends before the new tokens would. @throws Unavailable
  */
-export type Rotate = (rotation: Rotation) => Promise<boolean>
+export type Rotate = (rotation: Rotation) => Promise<LoginProof | undefined>
+
+/** SQL for a time in seconds since the epoch. */
+const secondsOf = (column: string) => `floor(extract(epoch from ${column}))`
 
 /**
  * `$1`: an array of `inputOf`. Families are locked first, in the order of their ids, so that two batches cannot wait
@@ -47,17 +51,22 @@ const rotateSql = (accepted: string) => `with input as (
     and f.expires_at >= greatest(i.refresh_expires_at, i.access_expires_at)
     and u.id = f.user_id and u.username = i.username and f.generation = i.generation
     and p.username_folded = f.username_folded and ${accepted}
-  returning f.id::text as id`
+  returning f.id::text as id, json_build_object('at', ${secondsOf('f.created_at')}, 'factor', f.second_factor) as proof`
+
+interface Rotated {
+  readonly id: string
+  readonly proof: LoginProof
+}
 
 /** Creates the rotation over this database. Two uses of one family never share a statement: the first one decides. */
 export function createRotate(database: Pick<Database, 'write'>, accepted: string): Rotate {
   const sql = rotateSql(accepted)
-  return gatherStatements<Rotation, boolean>({
+  return gatherStatements<Rotation, LoginProof | undefined>({
     key: ({ login }) => login.id,
     run: async (rotations) => {
-      const rows = await database.write<{ id: string }>(sql, [JSON.stringify(rotations.map(inputOf))])
-      const rotated = new Set(rows.map(({ id }) => id))
-      return rotations.map(({ login }) => rotated.has(login.id))
+      const rows = await database.write<Rotated>(sql, [JSON.stringify(rotations.map(inputOf))])
+      const rotated = new Map(rows.map(({ id, proof }) => [id, proof]))
+      return rotations.map(({ login }) => rotated.get(login.id))
     },
   })
 }

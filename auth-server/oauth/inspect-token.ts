@@ -2,7 +2,7 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 import { loginClientId } from '../../shared/protocol/access-token/access-token.ts'
 import type { VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
-import { refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
+import { lacksSecondFactor, refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
 import type { VerifyKeySignedToken } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import { anonymousUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { RefreshTokenFamilies } from '../logins/refresh-token-families.ts'
@@ -43,9 +43,10 @@ async function activeAccessToken(ports: InspectPorts, token: string): Promise<Ac
   if (!owner || refusalOf(owner, { generation: gen, loginId: sid, tokenId: claims.jti })) return undefined
   const carried = scope?.split(' ')
   const rights = owner.rights.filter((right) => carried?.includes(right) ?? true)
-  const { exp, iat, iss, aud, jti } = claims
+  const { exp, iat, iss, aud, jti, auth_time, amr } = claims
+  const proof = amr && auth_time !== undefined ? { auth_time, amr } : {}
   const identity = { client_id, username: owner.username, sub: owner.username, token_type: 'Bearer' }
-  return { owner, members: { scope: rights.join(' '), ...identity, exp, iat, iss, aud, jti } }
+  return { owner, members: { scope: rights.join(' '), ...identity, exp, iat, iss, aud, jti, ...proof } }
 }
 
 /** Active is only the unused token of a family: a used token gets its client the unused one at best. */
@@ -66,6 +67,7 @@ async function activeKeySigned(ports: InspectPorts, token: string): Promise<Acti
   const { sub, gen, jti, exp, iat } = verdict.claims
   const owner = await ports.principal(sub ?? anonymousUsername)
   if (!owner || refusalOf(owner, { generation: gen, loginId: undefined, tokenId: jti })) return undefined
+  if (lacksSecondFactor(owner, 'key-signed')) return undefined
   const identity = { username: owner.username, sub: owner.username, token_type: 'KeySigned' }
   return { owner, members: { scope: owner.rights.join(' '), ...identity, exp, iat, jti } }
 }

@@ -4,13 +4,21 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { accessTokenAlg, accessTokenTyp } from '../../shared/protocol/access-token/access-token.ts'
+import { accessTokenAlg, accessTokenTyp, loginMethods } from '../../shared/protocol/access-token/access-token.ts'
 import { signRs256 } from './jws.ts'
 
 /** The source of the private key that signs now. */
 export interface SigningKeys {
   /** The active key. @throws Error without one, which cannot happen with a loaded key ring */
   signingKey(use: 'jwt'): { readonly kid: string; readonly privateKey: KeyObject }
+}
+
+/** The proof that a login began with. */
+export interface LoginProof {
+  /** When it began, in seconds since the epoch. */
+  readonly at: number
+  /** The RFC 8176 value of the second factor; null: it has none. */
+  readonly factor: string | null
 }
 
 /** The values of a new access token. */
@@ -22,6 +30,8 @@ export interface AccessTokenSubject {
   /** The credential generation at the time of issue. */
   readonly generation: number
   readonly clientId: string
+  /** When and how the user of a login was authenticated; undefined for an API key. */
+  readonly proof?: LoginProof | undefined
   /** The rights of the token, of those that its user has; undefined: all of them. */
   readonly rights?: readonly string[] | undefined
   /** Seconds since the epoch. */
@@ -45,13 +55,14 @@ export type IssueAccessToken = (subject: AccessTokenSubject) => Promise<string>
 export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAccessToken {
   return (subject) => {
     const { kid, privateKey } = ports.keys.signingKey('jwt')
-    const { rights } = subject
+    const { rights, proof } = subject
     const header = { alg: accessTokenAlg, typ: accessTokenTyp, kid }
     return signRs256(privateKey, header, {
       client_id: subject.clientId,
       sid: subject.loginId,
       gen: subject.generation,
       ...(rights === undefined ? {} : { scope: rights.join(' ') }),
+      ...(proof === undefined ? {} : { auth_time: proof.at, amr: loginMethods(proof.factor) }),
       iss: ports.issuer,
       sub: subject.username,
       aud: ports.audience,

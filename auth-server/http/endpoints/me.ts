@@ -1,6 +1,7 @@
 /** GET /me: the caller, with its roles and rights. */
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
+import { loginMethods } from '../../../shared/protocol/access-token/access-token.ts'
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
 import type { OwnFactors } from '../../second-factors/own-factors.ts'
 import { noSuchUser } from '../../users/user-rows.ts'
@@ -68,5 +69,5 @@ async function methodsOf(
   if ((scheme !== 'bearer' && scheme !== 'session') || loginId === undefined) return []
   const method = await methodOf(loginId)
   if (method === undefined) return []
-  return method === null ? ['pwd'] : ['pwd', method, 'mfa']
+  return [...loginMethods(method)]
 }

@@ -40,6 +40,8 @@ const response = component(
       aud: z.union([z.string(), z.array(z.string())]).optional(),
       iss: z.string().optional(),
       jti: z.string().optional(),
+      auth_time: seconds.optional().meta({ description: 'When the user logged in.' }),
+      amr: z.array(z.string()).optional().meta({ description: 'How the user logged in (RFC 8176).' }),
     })
     .meta({ description: 'RFC 7662 §2.2. An inactive token is `{"active": false}` and nothing else.' }),
 )

@@ -13,6 +13,10 @@ export const accessTokenTyp = 'at+jwt'
 /** `client_id` of tokens from `/login`: a public client (RFC 9068 §2.2). */
 export const loginClientId = 'keyhold'
 
+/** `amr` of a login with a password, and with this factor beside it; null: without one (RFC 8176). */
+export const loginMethods = (factor: string | null): readonly string[] =>
+  factor === null ? ['pwd'] : ['pwd', factor, 'mfa']
+
 /** The largest length of a token in characters. A longer one is refused unread. */
 export const maxAccessTokenLength = 8192
 
@@ -44,6 +48,10 @@ export const accessTokenClaimsSchema = z.object({
    * rights of the user. Empty: none.
    */
   scope: z.string().max(4096).optional(),
+  /** When the user was authenticated: the begin of the login (RFC 9068 §2.2.1). Absent in tokens of API keys. */
+  auth_time: numericDate.optional(),
+  /** How (RFC 8176). Absent in tokens of API keys. */
+  amr: z.array(shortText).max(8).optional(),
 })
 
 /** The claims of a verified access token. */

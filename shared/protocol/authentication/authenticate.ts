@@ -260,13 +260,17 @@ function requireLive(
 /** The schemes whose credentials prove a password or one secret alone, at each request. */
 const schemesWithoutFactor: ReadonlySet<SchemeName> = new Set(['basic', 'digest', 'key-signed'])
 
+/** True when the user needs a second factor and this scheme carries none. */
+export const lacksSecondFactor = (record: PrincipalRecord, scheme: SchemeName): boolean =>
+  record.revokedIds.length > 0 && schemesWithoutFactor.has(scheme) && needsSecondFactor(record)
+
 /**
  * Refuses schemes that cannot carry a second factor, for principals that need one. A login without a factor stands
  * among the revoked ids of such a principal. API keys are for machines, and stay.
  * @throws ProblemError `scheme-without-second-factor`
  */
 function requireFactorOf(record: PrincipalRecord, scheme: SchemeName): void {
-  if (record.revokedIds.length === 0 || !schemesWithoutFactor.has(scheme) || !needsSecondFactor(record)) return
+  if (!lacksSecondFactor(record, scheme)) return
   throw new ProblemError(
     'scheme-without-second-factor',
     'This user needs a second factor, which this scheme cannot carry. Use a token or a session of a login with one.',

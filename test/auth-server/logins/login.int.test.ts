@@ -39,7 +39,9 @@ describeOnDatabases('login', (open) => {
     expect(decodeProtectedHeader(answer.access_token)).toEqual({ alg: 'RS256', typ: 'at+jwt', kid: testKey.kid })
     const access = decodeJwt(answer.access_token)
     expect(access).toMatchObject({ iss: issuer, aud: audience, sub: user.username, client_id: 'keyhold', gen: 1 })
-    expect(Object.keys(access).sort()).toEqual(['aud', 'client_id', 'exp', 'gen', 'iat', 'iss', 'jti', 'sid', 'sub'])
+    expect(access).toMatchObject({ amr: ['pwd'], auth_time: access.iat })
+    const names = ['amr', 'aud', 'auth_time', 'client_id', 'exp', 'gen', 'iat', 'iss', 'jti', 'sid', 'sub']
+    expect(Object.keys(access).sort()).toEqual(names)
     expect((access.exp ?? 0) - (access.iat ?? 0)).toBe(answer.expires_in)
     expect(core.verifyAccessToken(answer.access_token)).toMatchObject({ ok: true })
     expect(decodeProtectedHeader(answer.refresh_token)).toMatchObject({ alg: 'HS256', typ: 'refresh+jwt' })
