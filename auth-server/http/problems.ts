@@ -12,6 +12,7 @@ export type AuthProblemCode =
   | 'last-admin'
   | 'narrowed-credential'
   | 'recent-login-required'
+  | 'second-factor-login-required'
   | 'second-factor-required'
   | 'second-factor-enrolment-required'
   | 'second-factor-missing'

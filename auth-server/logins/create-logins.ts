@@ -65,6 +65,7 @@ export function createLogins(settings: LoginsSettings, { tokens, ...given }: Log
     lifetimes: settings,
     maxLoginsPerUser,
     sessionIdleTtlSeconds,
+    secondFactorRoles: settings.secondFactorRoles,
   }
   return {
     refreshTokenFamilies,

@@ -2,6 +2,8 @@ import { validate as isUuid } from 'uuid'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
+import type { Role } from '../users/rights.ts'
+import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
 /** The age up to which a login counts as recent proof, in milliseconds. A refresh does not make a login younger. */
@@ -17,9 +19,10 @@ export interface RecentProof {
 
 /**
  * Refuses a request without recent proof. Proof is the user's password, in the request or in its credential, or a login
- * younger than five minutes. So a stolen token or key alone cannot create a credential that is valid for longer.
+ * younger than five minutes. So a stolen token or key alone cannot create a credential that is valid for longer. A user
+ * who has a second factor, or needs one, proves it too: the request comes by a login or session that began with one.
  *
- * @throws ProblemError `wrong-password`, `recent-login-required`, `too-many-attempts`
+ * @throws ProblemError `wrong-password`, `recent-login-required`, `second-factor-login-required`, `too-many-attempts`
  * @throws Unavailable
  */
 export type RequireRecentProof = (caller: Caller, proof: RecentProof) => Promise<void>
@@ -27,11 +30,21 @@ export type RequireRecentProof = (caller: Caller, proof: RecentProof) => Promise
 /** The systems that the check uses. */
 export interface RecentProofPorts extends VerifyPasswordPorts {
   readonly clock: Clock
+  /** SECOND_FACTOR_ROLES. */
+  readonly secondFactorRoles: readonly Role[]
 }
 
 /** Creates the check over these ports. */
 export function createRecentProof(ports: RecentProofPorts): RequireRecentProof {
+  const lackingSql = lackingFactorSql(secondFactorDemandSql(ports.secondFactorRoles))
   return async (caller, { password, clientAddress }) => {
+    const lacking = await ports.database.query(lackingSql, [loginIdOf(caller), caller.userId])
+    if (lacking.length > 0) {
+      throw new ProblemError(
+        'second-factor-login-required',
+        'This user has a second factor, or needs one. Log in with it, and send the request with that login.',
+      )
+    }
     if (password !== undefined) {
       const holder = await verifyPassword(ports, { username: caller.username, password, clientAddress })
       if (holder?.userId === caller.userId) return
@@ -51,10 +64,19 @@ const recentSql = `select 1 as recent from auth.login_families f
   union all select 1 from auth.sessions s
     where s.id = $1::text::uuid and s.user_id = $2::text::uuid and s.created_at > $3::text::timestamptz`
 
-/** False for the token of an API key: its `loginId` is the id of the key, which is no login. */
-async function isRecent({ database, clock }: RecentProofPorts, { credential, userId }: Caller): Promise<boolean> {
-  const { loginId } = credential
-  if (loginId === undefined || !isUuid(loginId)) return false
+/** `$1`: a login or session, or null; `$2`: a user. A row when the user must prove a factor, and the login has none. */
+const lackingFactorSql = (demand: string) => `select 1 as lacking from auth.users u
+  where u.id = $2::text::uuid and ${demand} and not exists (
+    select 1 from auth.login_families f
+      where f.id = $1::text::uuid and f.user_id = u.id and f.second_factor is not null
+    union all select 1 from auth.sessions s
+      where s.id = $1::text::uuid and s.user_id = u.id and s.second_factor is not null)`
+
+/** Null for a credential that is no login. The token of an API key has the id of the key, which is none either. */
+const loginIdOf = ({ credential: { loginId } }: Caller): string | null =>
+  loginId !== undefined && isUuid(loginId) ? loginId : null
+
+async function isRecent({ database, clock }: RecentProofPorts, caller: Caller): Promise<boolean> {
   const since = rfc3339(clock.now() - recentLoginMs)
-  return (await database.query(recentSql, [loginId, userId, since])).length > 0
+  return (await database.query(recentSql, [loginIdOf(caller), caller.userId, since])).length > 0
 }

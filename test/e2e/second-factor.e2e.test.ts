@@ -1,7 +1,9 @@
+import { decodeJwt } from 'jose'
 import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { expectProblem, type Reply, rememberSecret } from '../support/clients/http-client.ts'
+import { keyTokenOf, type MadeKey } from '../support/clients/oauth-requests.ts'
 import { schemeClients } from '../support/clients/scheme-clients/index.ts'
 import { openSender, type SendWith } from '../support/clients/scheme-clients/send-with.ts'
 import { eventually } from '../support/eventually.ts'
@@ -39,6 +41,15 @@ describeBackends('a second factor', (openBackend) => {
       headers: { 'content-type': 'application/x-www-form-urlencoded', origin: stack.auth.url },
       body: new URLSearchParams(fields).toString(),
     })
+  const introspect = async (token: string) => {
+    const reply = await stack.auth.send('/oauth/introspect', {
+      method: 'POST',
+      token: admin,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token }).toString(),
+    })
+    return reply.body
+  }
   const setRoles = (username: string, roles: string[]) =>
     stack.auth.send(`/users/${username}`, { method: 'PATCH', token: admin, json: { roles } })
   const password = (username: string) => ({ username, password: passwordOf(username) })
@@ -75,6 +86,12 @@ describeBackends('a second factor', (openBackend) => {
     expectProblem(await post('/login', { ...password('alice'), code }), 401, 'invalid-second-factor')
     const refreshed = await stack.auth.send('/refresh', { method: 'POST', token: String(pair.body.refresh_token) })
     expect(refreshed.status).toBe(200)
+    const begun = decodeJwt(String(pair.body.access_token)).iat
+    for (const { body } of [pair, refreshed]) {
+      const proof = { amr: ['pwd', 'otp', 'mfa'], auth_time: begun }
+      expect(decodeJwt(String(body.access_token))).toMatchObject(proof)
+      expect(await introspect(String(body.access_token))).toMatchObject({ active: true, ...proof })
+    }
     expectProblem(await post('/key-signed-tokens', password('alice')), 403, 'scheme-without-second-factor')
     expect((await reset('alice')).status).toBe(204)
     expectProblem(await stack.auth.send('/me', { token }), 401, 'login-ended')
@@ -96,6 +113,8 @@ describeBackends('a second factor', (openBackend) => {
   })
 
   it('is demanded on both servers within a second, of every scheme as it can', async () => {
+    const keySigned = String((await post('/key-signed-tokens', password('carol'))).body.token)
+    expect(await introspect(keySigned)).toMatchObject({ active: true, username: 'carol' })
     const senders = new Map<SchemeName, SendWith>()
     for (const client of schemeClients) senders.set(client.name, await openSender(client, stack, 'carol'))
     const statuses = (server: 'auth' | 'deal', names: Iterable<SchemeName>) =>
@@ -115,6 +134,7 @@ describeBackends('a second factor', (openBackend) => {
     ])
     for (const server of ['auth', 'deal'] as const) {
       for (const name of withoutFactor) expectProblem(await ask(name, server), 403, 'scheme-without-second-factor')
+      expect(await introspect(keySigned)).toEqual({ active: false })
       for (const name of ofLogins.slice(0, 1)) expectProblem(await ask(name, server), 401, 'login-ended')
       expect(await statuses(server, ['signed-request'])).toEqual([200])
     }
@@ -152,6 +172,33 @@ describeBackends('a second factor', (openBackend) => {
     expect((await remove({ password: passwordOf('bob') })).status).toBe(204)
     expectProblem(await remove({ password: passwordOf('bob') }), 404, 'not-found')
     expect((await post('/login', password('bob'))).status).toBe(200)
+  })
+
+  it('guards factors and what lasts: an API key made by a password alone does not touch them, password or not', async () => {
+    const { access: token } = await stack.logIn('bob')
+    const json = { kind: 'hmac', requireBodyHash: false }
+    const key = (await post('/api-keys', json, token)).body as unknown as MadeKey
+    const { secret, challenge } = (await post('/me/second-factors/totp', {}, token)).body
+    const added = await post('/me/second-factors/totp/confirm', { challenge, code: codeOf(secret) }, token)
+    const [{ id } = { id: '' }] = added.body.factors as { id: string }[]
+    const ofKey = await keyTokenOf(stack, key)
+    const proof = { password: passwordOf('bob') }
+    for (const [method, path] of [
+      ['DELETE', `/me/second-factors/enrolled/${id}`],
+      ['POST', '/me/second-factors/recovery-codes'],
+      ['POST', '/me/second-factors/totp'],
+      ['POST', '/me/second-factors/passkeys/options'],
+      ['PUT', '/users/bob/digest-secret'],
+    ] as const) {
+      const refused = await stack.auth.send(path, { method, token: ofKey, json: proof })
+      expectProblem(refused, 403, 'second-factor-login-required')
+    }
+    expectProblem(await post('/api-keys', { ...json, ...proof }, ofKey), 403, 'second-factor-login-required')
+    const fresh = await post('/login', { ...password('bob'), code: codeOf(secret) })
+    const withFactor = String(fresh.body.access_token)
+    expect((await post('/api-keys', json, withFactor)).status).toBe(201)
+    const removed = await stack.auth.send(`/me/second-factors/enrolled/${id}`, { method: 'DELETE', token: withFactor })
+    expect(removed.status).toBe(204)
   })
 
   it('is removed by administrators alone, and everything about it is in the audit log', async () => {

@@ -7,4 +7,8 @@ export const provingPassword = z.string().optional().meta({
 })
 
 /** Problem codes of a request without such a proof. */
-export const proofProblems: readonly string[] = ['wrong-password', 'recent-login-required']
+export const proofProblems: readonly string[] = [
+  'wrong-password',
+  'recent-login-required',
+  'second-factor-login-required',
+]

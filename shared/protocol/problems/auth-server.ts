@@ -37,6 +37,14 @@ export const authProblems = {
       'make one.',
     remedy: 'Send your password in the member password, or log in again and repeat the request within five minutes.',
   },
+  'second-factor-login-required': {
+    status: 403,
+    title: 'A login with the second factor is required',
+    meaning:
+      'The user has a second factor, or needs one. A factor, an API key or a Digest secret outlives the login that makes ' +
+      'it, so a password or a key without the factor is not enough to touch them.',
+    remedy: 'Log in with the second factor, and send the request with that login or session.',
+  },
   'second-factor-required': {
     status: 401,
     title: 'The second factor is required',
