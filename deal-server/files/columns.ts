@@ -30,12 +30,17 @@ export const ignoredColumns: ReadonlySet<string> = new Set([
 export const stateNames = (header: readonly string[] | undefined): readonly string[] =>
   (header ?? []).filter((name) => (stateColumns as readonly string[]).includes(name))
 
+/** The largest number of columns of a header. */
+export const maxColumns = 100
+
 /** What is wrong with a header; undefined for a good one. */
 export function faultOfHeader(header: readonly string[], delimiter: string): string | undefined {
+  if (header.length > maxColumns) return `The first line has more than ${maxColumns} columns.`
   const known: ReadonlySet<string> = new Set<string>([...creationColumns, ...ignoredColumns])
   const unknown = header.filter((name) => !known.has(name))
   const missing = requiredColumns.filter((name) => !header.includes(name))
-  const repeated = header.filter((name, index) => header.indexOf(name) !== index)
+  const seen = new Set<string>()
+  const repeated = header.filter((name) => seen.size === seen.add(name).size)
   if (unknown.length + missing.length + repeated.length === 0) return undefined
   const parts = [
     missing.length > 0 && `it lacks ${missing.join(' and ')}`,

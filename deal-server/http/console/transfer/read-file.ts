@@ -10,6 +10,8 @@ import { transferTexts as texts } from '../texts/lists.ts'
 /** The largest file of the page: rows of one batch, and bytes. */
 export const maxRows = 1000
 export const maxBytes = 1024 * 1024
+/** What is parsed in one go. */
+const pieceBytes = 16 * 1024
 
 /** A file as the reader gave it. */
 export interface SentFile {
@@ -38,7 +40,7 @@ export async function readFile({ text, format, delimiter }: SentFile): Promise<F
     header = found
   }
   try {
-    for await (const row of readRows(Readable.from([Buffer.from(text)]), { format, delimiter, key, onHeader })) {
+    for await (const row of readRows(Readable.from(piecesOf(text)), { format, delimiter, key, onHeader })) {
       rows.push(row)
       if (rows.length > maxRows) return { fault: texts.tooMany(String(maxRows)) }
     }
@@ -47,6 +49,12 @@ export async function readFile({ text, format, delimiter }: SentFile): Promise<F
     throw error
   }
   return rows.length === 0 ? { fault: texts.noRows } : { rows, header, leftOut: stateNames(header) }
+}
+
+/** A parser reads a whole piece before it gives the first row: of too many rows in small pieces most stay unread. */
+function* piecesOf(text: string): Generator<Buffer> {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes)
 }
 
 /** The rows that can be sent. */
