@@ -39,8 +39,7 @@ export function faultOfHeader(header: readonly string[], delimiter: string): str
   const known: ReadonlySet<string> = new Set<string>([...creationColumns, ...ignoredColumns])
   const unknown = header.filter((name) => !known.has(name))
   const missing = requiredColumns.filter((name) => !header.includes(name))
-  const seen = new Set<string>()
-  const repeated = header.filter((name) => seen.size === seen.add(name).size)
+  const repeated = header.filter((name, index) => header.indexOf(name) !== index)
   if (unknown.length + missing.length + repeated.length === 0) return undefined
   const parts = [
     missing.length > 0 && `it lacks ${missing.join(' and ')}`,

@@ -69,7 +69,7 @@ const requestProblems = {
     status: 413,
     title: 'The body is too large',
     meaning:
-      'The body has more bytes than the route takes: 256 KiB; 4 MiB for a batch of commands, with 64 KiB for a line; ' +
+      'The body has more bytes than the route takes: 256 KiB; 4 MiB for commands in lines, with 64 KiB for a line; ' +
       '16 KiB where logins and tokens are asked for.',
     remedy: 'Send less in one request.',
   },
