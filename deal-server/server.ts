@@ -141,6 +141,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     authenticate: step('authenticate', authenticate),
     recheck,
     executeCommand,
+    batches: config.batches,
     ...{ reader: repository, beginReads: openReplicaReads(resources, repository, countReads(metrics)) },
     events,
     webhooks: webhooks.management,

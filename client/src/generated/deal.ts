@@ -4301,7 +4301,7 @@ export interface components {
             };
         };
         /**
-         * @description `too-many-streams`: Too many live streams are open.
+         * @description `too-many-streams`: Too many streams are open.
          *
          *     Or another code.
          */

@@ -272,6 +272,16 @@ const credentialProblems = {
 } as const satisfies Record<string, ProblemEntry>
 
 const serverProblems = {
+  'too-many-streams': {
+    status: 429,
+    title: 'Too many streams are open',
+    meaning:
+      'One user may have so many live streams or downloads under way at once, and a server has so many in all; ' +
+      'detail says which it is.',
+    remedy:
+      'End one that is not needed, or try again after the seconds that Retry-After says. One live stream tells of ' +
+      'all deals.',
+  },
   'internal-error': {
     status: 500,
     title: 'Something went wrong in the server',
