@@ -69,7 +69,11 @@ const tracing = await openTracing(config.tracing, {
 forgeries.observe(metrics, 'auth')
 observeCertificate(metrics, 'auth', certificate)
 const server = createAuthServer(
-  { ...config, hashConcurrency: machine.share(config.hashConcurrency) },
+  {
+    ...config,
+    hashConcurrency: machine.share(config.hashConcurrency),
+    downloads: machine.shareLimits(config.downloads),
+  },
   {
     database,
     cache,

@@ -122,7 +122,9 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     // Without Redis, only an auth server of the same process announces changes.
     hasFeed: mode === 'together' || REDIS_URL !== noRedis,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
-    eventStreams: { maxOfPrincipal: values.EVENT_STREAMS_PER_USER, maxInAll: values.EVENT_STREAMS },
+    eventStreams: { maxOfUser: values.EVENT_STREAMS_PER_USER, maxInAll: values.EVENT_STREAMS },
+    /** Each holds its body in memory. */
+    batches: { maxOfUser: 8, maxInAll: 64 },
     webhooks: {
       timeoutMs: values.WEBHOOK_TIMEOUT * 1000,
       retriesMs: values.WEBHOOK_RETRY_SECONDS.map((seconds) => seconds * 1000),

@@ -67,7 +67,12 @@ const tracing = await openTracing(config.tracing, {
 forgeries.observe(metrics, 'deal')
 observeCertificate(metrics, 'deal', certificate)
 const server = createDealServer(
-  { ...config, hashConcurrency: machine.share(config.hashConcurrency) },
+  {
+    ...config,
+    hashConcurrency: machine.share(config.hashConcurrency),
+    batches: machine.shareLimits(config.batches),
+    downloads: machine.shareLimits(config.downloads),
+  },
   {
     database,
     replicas,

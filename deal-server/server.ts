@@ -142,6 +142,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     recheck,
     refuseCrossSite,
     executeCommand,
+    batches: config.batches,
     ...{ reader: repository, beginReads: openReplicaReads(resources, repository, countReads(metrics)) },
     events,
     webhooks: webhooks.management,

@@ -11,10 +11,12 @@ import {
   type Route,
 } from '../../shared/platform/http/server/routes.ts'
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
+import type { UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { createDownloads } from '../../shared/protocol/console/downloads.ts'
 import { refuseElsewhere } from '../../shared/protocol/pages/elsewhere.ts'
 import { type AuthConsoleSettings, authConsoleRoutes } from './console/index.ts'
 import { withSignInPage } from './console/sign-in.tsx'
@@ -34,6 +36,8 @@ export interface AuthAppSettings {
   readonly schemes: readonly SchemeName[]
   readonly expiredTokenStatus: number
   readonly keyRules: AuthConsoleSettings['keyRules']
+  /** How many downloads may be under way in this process. */
+  readonly downloads: UserLimitsOptions
   readonly transport: TransportSettings
 }
 
@@ -69,7 +73,8 @@ export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
   const { publicOrigins, keyRules } = settings
   const shown = { server: 'auth', publicOrigins, keyRules } as const
   const { authenticate, refuseCrossSite } = ports.pipeline
-  const pages = { routes: documented, answer, authenticate, refuseCrossSite, clock }
+  const download = createDownloads(settings.downloads)
+  const pages = { routes: documented, answer, authenticate, refuseCrossSite, clock, download }
   const console = serves.session ? authConsoleRoutes(shown, pages) : []
   const app = createApp({
     ...answers,

@@ -4,13 +4,13 @@
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { StreamBody } from '../../shared/platform/http/stream.ts'
+import { UserLimits, type UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import { EventLag } from './event-lag.ts'
 import { type EventLog, type LoggedEvent, markedPosition, type Place, type TimelineId } from './event-log.ts'
 import { EventReader } from './event-reader.ts'
 import { EventStream, type StreamOptions, type Visibility } from './event-stream.ts'
-import { StreamLimits, type StreamLimitsOptions } from './stream-limits.ts'
 import { findStart, isWantedBy, type StreamRequest } from './stream-request.ts'
 
 /** The parts that event streams use. */
@@ -20,7 +20,7 @@ export interface EventStreamsPorts {
   readonly represent: (event: LoggedEvent) => object
   readonly clock: Clock
   readonly logger: Pick<Log, 'warn' | 'debug'>
-  /** Counts a stream of this principal in another process; in this one when left out. As `StreamLimits.acquire`. */
+  /** Counts a stream of this principal in another process; in this one when left out. As `UserLimits.acquire`. */
   readonly acquire?: AcquireStream | undefined
   /** Reads for the streams that have caught up, in another process; in this one when left out. */
   readonly live?: Pick<EventLog, 'read'> | undefined
@@ -30,7 +30,7 @@ export interface EventStreamsPorts {
 export type AcquireStream = (principalId: string) => Promise<() => void> | (() => void)
 
 /** Times, sizes and limits of event streams. */
-export interface EventStreamsOptions extends StreamOptions, StreamLimitsOptions {
+export interface EventStreamsOptions extends StreamOptions, UserLimitsOptions {
   /** The interval of reads without a wake-up, in milliseconds. */
   readonly pollMs: number
 }
@@ -83,7 +83,7 @@ const defaults: EventStreamsOptions = {
   maxWaitingBytes: 256 * 1024,
   pageSize: 100,
   pollMs: 1_000,
-  maxOfPrincipal: 16,
+  maxOfUser: 16,
   maxInAll: 2_000,
 }
 
@@ -99,7 +99,7 @@ export function createEventStreams(
   const lag = new EventLag(clock)
   const encode = (event: LoggedEvent) => encodeEvent(event, represent(event))
   const reader = new EventReader({ log, live: given.live ?? log, encode, clock, lag, logger }, options)
-  const limits = new StreamLimits(options)
+  const limits = new UserLimits(options, tooMany)
   const acquireHere: AcquireStream = (principalId) => limits.acquire(principalId)
   const { acquire = acquireHere } = given
   return {
@@ -124,6 +124,16 @@ export function createEventStreams(
     },
   }
 }
+
+/** A stream may end at any time. */
+const tooMany = (own: number | undefined) =>
+  new ProblemError(
+    'too-many-streams',
+    own === undefined
+      ? 'The server has as many streams open as it may have.'
+      : `You have ${own} streams open here; end one first.`,
+    { retryAfterSeconds: 10 },
+  )
 
 /** Encodes an event (WHATWG HTML §9.2.6). JSON text has no line breaks, so the envelope is one `data` line. */
 const encodeEvent = (event: Pick<LoggedEvent, 'position' | 'timeline' | 'type'>, envelope: object): Uint8Array =>

@@ -30,13 +30,12 @@ export const ignoredColumns: ReadonlySet<string> = new Set([
 export const stateNames = (header: readonly string[] | undefined): readonly string[] =>
   (header ?? []).filter((name) => (stateColumns as readonly string[]).includes(name))
 
-/** More columns are no header of deals: all that there are together are fewer. */
-const maxColumns = 100
+/** The largest number of columns of a header: all that there are together are fewer. */
+export const maxColumns = 100
 
 /** What is wrong with a header; undefined for a good one. */
 export function faultOfHeader(header: readonly string[], delimiter: string): string | undefined {
-  if (header.length > maxColumns)
-    return `The first line names ${header.length} columns; there are fewer than ${maxColumns}.`
+  if (header.length > maxColumns) return `The first line has more than ${maxColumns} columns.`
   const known: ReadonlySet<string> = new Set<string>([...creationColumns, ...ignoredColumns])
   const unknown = header.filter((name) => !known.has(name))
   const missing = requiredColumns.filter((name) => !header.includes(name))

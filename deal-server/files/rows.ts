@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { CsvError, parse } from 'csv-parse'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
-import { creationColumns, faultOfHeader, ignoredColumns } from './columns.ts'
+import { creationColumns, faultOfHeader, ignoredColumns, maxColumns } from './columns.ts'
 
 /** The form of a file. */
 export type FileFormat = 'csv' | 'ndjson'
@@ -55,6 +55,10 @@ async function* readCsv(input: NodeJS.ReadableStream, { delimiter, key, onHeader
   const parser = parse({
     ...{ bom: true, delimiter, info: true, relax_column_count: true, skip_empty_lines: true },
     max_record_size: maxRowBytes,
+    // All cells from here on are one: the first line of another kind of file may have a million.
+    ignore_last_delimiters: maxColumns + 1,
+    // Looking for the line break that a file uses is slow in a long first line.
+    record_delimiter: ['\r\n', '\n', '\r'],
   })
   input.on('error', (error) => parser.destroy(error))
   input.pipe(parser)

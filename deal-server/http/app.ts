@@ -12,6 +12,7 @@ import {
   type Route,
 } from '../../shared/platform/http/server/routes.ts'
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
+import type { UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
@@ -19,6 +20,7 @@ import { problemDocument } from '../../shared/platform/problems/problem-document
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { RefuseCrossSite } from '../../shared/protocol/authentication/cross-site.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { createDownloads } from '../../shared/protocol/console/downloads.ts'
 import { refuseElsewhere } from '../../shared/protocol/pages/elsewhere.ts'
 import { commands } from '../use-cases/index.ts'
 import { type DealConsolePorts, dealConsoleRoutes } from './console/index.ts'
@@ -54,6 +56,8 @@ export interface DealAppSettings {
   readonly schemes: readonly SchemeName[]
   readonly expiredTokenStatus: number
   readonly requirePrecondition: boolean
+  /** How many downloads may be under way in this process. */
+  readonly downloads: UserLimitsOptions
   readonly transport: TransportSettings
 }
 
@@ -92,6 +96,7 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
         refuseCrossSite: ports.refuseCrossSite,
         clock,
         ids,
+        download: createDownloads(settings.downloads),
       }),
       ...dealOpenApiRoutes({ routes, problems, origin: settings.publicOrigin, schemes: settings.schemes }),
     ],

@@ -5,6 +5,7 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
 import type { HttpResponse } from '../../shared/platform/http/response.ts'
+import { UserLimits, type UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import {
   type Caller,
@@ -16,9 +17,6 @@ import type { ExecuteCommand } from '../commands/execute.ts'
 import type { Invocation, RunLine } from './requests/invocation.ts'
 import { type Received, requestOf } from './requests/request-of.ts'
 
-/** Batches of one user that may be under way, and of all users: each holds its body in memory. */
-const maxOfUser = 8
-const maxInAll = 64
 /** Commands of all batches that run at once. Single commands do not wait for them. */
 const maxRunning = 48
 /** The caller is looked at again when the last look is older, in milliseconds. */
@@ -26,6 +24,8 @@ const recheckMs = 200
 
 /** The parts that batches use. */
 export interface BatchPorts {
+  /** How many may be under way in this process. */
+  readonly batches: UserLimitsOptions
   readonly recheck: Recheck
   readonly executeCommand: ExecuteCommand
   readonly clock: Clock
@@ -43,46 +43,25 @@ export interface Batches {
 /** Makes the batches of one process. */
 export function createBatches(ports: BatchPorts): Batches {
   const permits = new Permits(maxRunning)
-  const acquire = createRoom()
+  const limits = new UserLimits(ports.batches, tooMany)
   return {
-    answer: async (received, decode) => {
-      const release = acquire(received.caller.userId)
-      try {
+    answer: (received, decode) =>
+      limits.answer(received.caller.userId, async () => {
         const invocation = await decode()
         if (invocation.kind !== 'batch') throw new TypeError('Only batches read their body late')
-        const response = invocation.answer(lineRunner(ports, received, permits))
-        const { body } = response
-        if (typeof body !== 'function') throw new TypeError('The response to a batch is written piece by piece')
-        return { ...response, body: (stream) => body(stream).finally(release) }
-      } catch (error) {
-        release()
-        throw error
-      }
-    },
+        return invocation.answer(lineRunner(ports, received, permits))
+      }),
   }
 }
 
-/** Counts batches. The returned function acquires room for one and returns the function that releases it. */
-function createRoom(): (userId: string) => () => void {
-  /** User id → batches under way; at most `maxInAll`. */
-  const ofUsers = new Map<string, number>()
-  let inAll = 0
-  return (userId) => {
-    const own = ofUsers.get(userId) ?? 0
-    if (own >= maxOfUser) throw tooMany(`You have ${own} batches under way here; wait for one.`)
-    if (inAll >= maxInAll) throw tooMany('The server has as many batches under way as it may have.')
-    ofUsers.set(userId, own + 1)
-    inAll += 1
-    return () => {
-      inAll -= 1
-      const left = (ofUsers.get(userId) ?? 0) - 1
-      if (left > 0) ofUsers.set(userId, left)
-      else ofUsers.delete(userId)
-    }
-  }
-}
-
-const tooMany = (detail: string) => new ProblemError('too-many-batches', detail, { retryAfterSeconds: 1 })
+const tooMany = (own: number | undefined) =>
+  new ProblemError(
+    'too-many-batches',
+    own === undefined
+      ? 'The server has as many batches under way as it may have.'
+      : `You have ${own} batches under way here; wait for one.`,
+    { retryAfterSeconds: 1 },
+  )
 
 function lineRunner(ports: BatchPorts, received: Received, permits: Permits): RunLine {
   const { request, caller } = received

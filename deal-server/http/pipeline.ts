@@ -7,6 +7,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import { requireSecureTransport } from '../../shared/platform/http/transport.ts'
+import type { UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import {
   type Authenticate,
@@ -42,6 +43,8 @@ export interface PipelinePorts {
   readonly authenticate: Authenticate
   readonly recheck: Recheck
   readonly executeCommand: ExecuteCommand
+  /** How many batches may be under way in this process. */
+  readonly batches: UserLimitsOptions
   readonly reader: DealReader
   /** Where reads may go to replicas; undefined without replicas. */
   readonly beginReads?: BeginReads | undefined

@@ -19,7 +19,6 @@ type DealProblemCode =
   | 'precondition-failed'
   | 'repeated-command-id'
   | 'too-many-batches'
-  | 'too-many-streams'
   | 'too-many-webhooks'
   | 'unknown-version'
 

@@ -104,11 +104,12 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
   }
   return {
     create: async ({ after, ...settings }, caller) => {
-      requireUrl(settings.url, ports)
+      const url = acceptedUrl(settings.url, ports)
       const position = await positionOf(ports.log, after)
       const [id, secret] = [ids.uuid(), newWebhookSecret()]
       const made = {
         id,
+        url,
         sealedSecret: secrets.seal(id, secret),
         responsible: responsibleOf(caller),
         at: now(),
@@ -121,8 +122,8 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
     list: (page) => store.list(page),
     find: async (id) => found(await store.find(id)),
     change: async (id, patch, caller) => {
-      if (patch.url !== undefined) requireUrl(patch.url, ports)
-      const named = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined))
+      const url = patch.url === undefined ? undefined : acceptedUrl(patch.url, ports)
+      const named = Object.fromEntries(Object.entries({ ...patch, url }).filter(([, value]) => value !== undefined))
       if (Object.keys(named).length === 0) return found(await store.find(id))
       return announced(found(await store.change(id, { ...named, at: now(), responsible: responsibleOf(caller) })))
     },
@@ -173,16 +174,20 @@ async function sendTest({ store, deliver, clock, ids }: ManagementPorts, id: str
 
 const maxUrlLength = 2_048
 
-/** @throws ProblemError `invalid-value` for a URL that no event is sent to */
-function requireUrl(text: string, { allowedNetworks: allowed }: Pick<ManagementPorts, 'allowedNetworks'>): void {
-  const message = faultOfUrl(text, allowed)
-  if (message !== undefined) throw invalidValue([{ pointer: '/url', code: 'invalid-url', message }])
+/**
+ * The URL as requests name it, with characters encoded that a URL does not have.
+ * @throws ProblemError `invalid-value` for one that no event is sent to
+ */
+function acceptedUrl(text: string, { allowedNetworks: allowed }: Pick<ManagementPorts, 'allowedNetworks'>): string {
+  const url = text.length <= maxUrlLength && URL.canParse(text) ? new URL(text) : undefined
+  const message = url ? faultOfUrl(url, allowed) : `Expected an absolute URL of at most ${maxUrlLength} characters.`
+  if (url && message === undefined) return url.href
+  throw invalidValue([{ pointer: '/url', code: 'invalid-url', message: message ?? '' }])
 }
 
-function faultOfUrl(text: string, allowed: readonly Network[]): string | undefined {
-  if (text.length > maxUrlLength) return `At most ${maxUrlLength} characters.`
-  if (!URL.canParse(text)) return 'Expected an absolute URL.'
-  const { protocol, username, password, hash, hostname } = new URL(text)
+function faultOfUrl(url: URL, allowed: readonly Network[]): string | undefined {
+  const { protocol, username, password, hash, hostname, href } = url
+  if (href.length > maxUrlLength) return `At most ${maxUrlLength} characters, percent-encoded.`
   if (protocol !== 'https:' && protocol !== 'http:') return 'Expected a URL that begins with https://.'
   if (username !== '' || password !== '') return 'A URL with a user name or a password is not accepted.'
   if (hash !== '') return 'A URL with a fragment is not accepted.'

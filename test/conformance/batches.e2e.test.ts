@@ -211,6 +211,7 @@ describeBackends('batches of commands', (openBackend) => {
       ['an unknown parameter', ['{}'], { query: '?page=1' }, 400, 'invalid-parameter'],
       ['a key without room', ['{}'], { headers: { 'idempotency-key': 'k'.repeat(124) } }, 400, 'invalid-parameter'],
       ['more than 4 MiB', ['x'.repeat(4 * 1024 * 1024 + 1)], {}, 413, 'body-too-large'],
+      ['an array of more than 256 KiB', [JSON.stringify(['x'.repeat(256 * 1024)])], array, 413, 'body-too-large'],
     ])('refuses %s', async (_what, lines, options, status, code) => {
       expectProblem(await refusedWhole(lines, options), status, code)
     })

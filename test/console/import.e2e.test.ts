@@ -94,6 +94,12 @@ it('takes NDJSON with deals and commands, and gives the script the commands', as
   expect(await named('From lines')).toEqual(['From lines'])
 })
 
+it('imports a file of nearly 1 MiB', async () => {
+  const deals = Array.from({ length: 250 }, (_, index) => `Large ${index},1,${'x'.repeat(3_900)}\n`)
+  const done = await upload({ ...file(`name,price,description\n${deals.join('')}`), stage: 'run' })
+  expectPage(done, 200, 'Rows carried out: 250. Rows refused: 0.')
+})
+
 it.each([
   ['without a file', {}, 'Choose a file.'],
   ['with an unknown ending', file('x', 'deals.xlsx'), 'Choose one.'],

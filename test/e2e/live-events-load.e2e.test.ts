@@ -36,7 +36,7 @@ const has = (id: string) => (client: EventClient) => client.events.some(({ data 
 
 describeOnce('many live event streams', (openBackend) => {
   beforeAll(async () => {
-    const eventStreams = { stallMs: 1_500, maxWaitingBytes: 32 * 1024, pageSize: 10, maxOfPrincipal: 1_000 }
+    const eventStreams = { stallMs: 1_500, maxWaitingBytes: 32 * 1024, pageSize: 10, maxOfUser: 1_000 }
     stack = await openStack(openBackend, { logLevel: 'silent', eventStreams })
     alice = (await stack.logIn('alice')).access
   })

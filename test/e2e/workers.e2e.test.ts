@@ -244,6 +244,20 @@ describePostgresAndRedis('servers with two workers each', (openBackend) => {
     expect(items.filter(({ outcome }) => outcome === 'invalid-credentials')).toHaveLength(1)
   })
 
+  it('lets a user have as many batches under way as one process does, with all workers together', async () => {
+    const statuses: (number | undefined)[] = []
+    const batches = Array.from({ length: 16 }, () => {
+      const headers = { 'content-type': 'application/x-ndjson', authorization: `Bearer ${admin}` }
+      const sent = request(`${deal.url}/commands`, { method: 'POST', headers, agent: false })
+      sent.on('response', ({ statusCode }) => statuses.push(statusCode)).on('error', () => undefined)
+      // Its body never ends.
+      sent.write('\n')
+      return sent
+    })
+    await eventually(() => expect(statuses).toEqual(Array(8).fill(429)))
+    for (const sent of batches) sent.destroy()
+  })
+
   it('shows the sums of all workers in one reading of the metrics', async () => {
     const counted = /^keyhold_http_requests_total\{.*route="\/healthz".*$/gm
     const count = async () =>

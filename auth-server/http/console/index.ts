@@ -8,6 +8,7 @@ import {
   type OpenPage,
   type Page,
 } from '../../../shared/protocol/console/console.tsx'
+import type { Download } from '../../../shared/protocol/console/downloads.ts'
 import { overviewPage } from './account/overview.tsx'
 import { passwordPage } from './account/password.tsx'
 import { securityPage } from './account/security.tsx'
@@ -35,6 +36,7 @@ export interface AuthConsoleSettings extends ConsoleSettings {
 /** Other parts that the pages use. */
 export interface AuthConsolePorts extends ConsolePorts {
   readonly clock: Clock
+  readonly download: Download
 }
 
 const accountPages = (hasRoute: (path: string) => boolean): (Page | OpenPage)[] => [
@@ -45,14 +47,14 @@ const accountPages = (hasRoute: (path: string) => boolean): (Page | OpenPage)[] 
   tokensPage({ keySigned: hasRoute('/key-signed-tokens') }),
 ]
 
-const administrationPages = ({ keyRules }: AuthConsoleSettings, { clock }: AuthConsolePorts): Page[] => [
+const administrationPages = ({ keyRules }: AuthConsoleSettings, { clock, download }: AuthConsolePorts): Page[] => [
   usersPage(),
   createUserPage(),
   userSessionsPage(),
   userApiKeysPage(),
   userPage(),
   auditPage(),
-  auditExportPage(),
+  auditExportPage(download),
   keyRingPage({ clock, rules: keyRules }),
 ]
 

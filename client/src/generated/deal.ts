@@ -1169,8 +1169,8 @@ export interface paths {
         put?: never;
         /**
          * Send many commands at once
-         * @description Up to 1,000 commands, each in a line (NDJSON) or in an array, each with an id of its own. The response has
-         *     the outcome of each, in the order of the commands, as it comes. Commands on one deal run in their order, others side by
+         * @description Up to 1,000 commands, each with an id of its own: in lines (NDJSON), or in an array of at most 256 KiB.
+         *     The response has the outcome of each, in the order of the commands, as it comes. Commands on one deal run in their order, others side by
          *     side. A refused command does not hold up the others. The same batch sent again gets the same outcomes, and no command
          *     runs twice. `Idempotency-Key` gives the commands without an id the ids `<key>.1`, `<key>.2` and so on.
          *     `If-Match`, `If-None-Match`, `Prefer` and `validateOnly` hold for each command.
@@ -4301,7 +4301,7 @@ export interface components {
             };
         };
         /**
-         * @description `too-many-streams`: Too many live streams are open.
+         * @description `too-many-streams`: Too many streams are open.
          *
          *     Or another code.
          */

@@ -3,6 +3,7 @@ import type { Clock } from '../../../shared/platform/clock.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
 import { type ConsolePorts, type ConsoleSettings, consoleRoutes } from '../../../shared/protocol/console/console.tsx'
+import type { Download } from '../../../shared/protocol/console/downloads.ts'
 import { bulkPage } from './bulk/bulk-page.tsx'
 import { dashboardPage } from './dashboard/dashboard-page.tsx'
 import { dealPages } from './deal/index.ts'
@@ -19,6 +20,7 @@ export interface DealConsolePorts extends ConsolePorts {
   readonly clock: Clock
   /** Makes the ids of forms. */
   readonly ids: IdSource
+  readonly download: Download
 }
 
 /** The routes of all pages. */
@@ -28,7 +30,7 @@ export const dealConsoleRoutes = (settings: ConsoleSettings, ports: DealConsoleP
     dealsPage(ports.clock),
     bulkPage(),
     ...dealPages(ports.ids),
-    exportFile(),
+    exportFile(ports.download),
     importPage(),
     tasksPage(ports.clock),
     signedOutPage(),

@@ -38,6 +38,7 @@ export interface BatchOptions {
 const maxCommands = 1000
 const maxBodyBytes = 4 * 1024 * 1024
 const maxLineBytes = 64 * 1024
+const maxArrayBytes = 256 * 1024
 /** Commands of one batch that may run, or whose outcomes may wait for the client. */
 const maxAhead = 64
 /** A client that takes nothing for this time is disconnected, in milliseconds. */
@@ -46,8 +47,8 @@ const stallMs = 30_000
 const operation: Operation = {
   id: 'sendCommands',
   summary: 'Send many commands at once',
-  description: `Up to 1,000 commands, each in a line (NDJSON) or in an array, each with an id of its own. The response has
-the outcome of each, in the order of the commands, as it comes. Commands on one deal run in their order, others side by
+  description: `Up to 1,000 commands, each with an id of its own: in lines (NDJSON), or in an array of at most 256 KiB.
+The response has the outcome of each, in the order of the commands, as it comes. Commands on one deal run in their order, others side by
 side. A refused command does not hold up the others. The same batch sent again gets the same outcomes, and no command
 runs twice. \`Idempotency-Key\` gives the commands without an id the ids \`<key>.1\`, \`<key>.2\` and so on.
 \`If-Match\`, \`If-None-Match\`, \`Prefer\` and \`validateOnly\` hold for each command.`,
@@ -85,7 +86,12 @@ const tooLarge = () =>
 async function decodeBatch(request: HttpRequest, describeFailure: DescribeFailure): Promise<BatchInvocation> {
   const options = commandOptionsOf(request)
   requireRoomForNumbers(options.commandId)
-  const found = await readJsonItems(request, { maxItems: maxCommands, maxLineBytes, onTooMany: tooLarge })
+  const found = await readJsonItems(request, {
+    maxItems: maxCommands,
+    maxLineBytes,
+    maxArrayBytes,
+    onTooMany: tooLarge,
+  })
   if (found.items.length === 0) throw new ProblemError('invalid-body', 'The batch has no command.')
   const isMinimal = prefersMinimal(request)
   const form = formOf(request, found.form)

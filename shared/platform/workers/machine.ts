@@ -2,6 +2,7 @@
 import type { Cache } from '../cache/cache.ts'
 import type { Draining } from '../http/server/drain.ts'
 import { type Listening, type ListenOptions, listen } from '../http/server/listen.ts'
+import type { UserLimitsOptions } from '../http/user-limits.ts'
 import type { Log } from '../log/log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { closeOnSignal, endWith } from '../process/process.ts'
@@ -67,6 +68,12 @@ export class Machine {
     if (this.#primary) return 1
     return this.#options.worker ? Math.max(1, Math.floor(total / this.#options.workers)) : total
   }
+
+  /** The part of a worker in limits for users that hold for the machine. */
+  shareLimits = ({ maxOfUser, maxInAll }: UserLimitsOptions): UserLimitsOptions => ({
+    maxOfUser: this.share(maxOfUser),
+    maxInAll: this.share(maxInAll),
+  })
 
   /** The sessions of this process at PostgreSQL. */
   sessions(): SessionShares {

@@ -17,7 +17,7 @@ export interface ApiCall {
   readonly path?: Readonly<Record<string, string>>
   /** Members that are undefined or empty are left out. */
   readonly query?: URLSearchParams | Readonly<Record<string, string | number | boolean | undefined>>
-  /** Sent as JSON. */
+  /** Sent as JSON; a text as it is. */
   readonly body?: unknown
   /** Header fields by name in lower case, such as `if-match`. */
   readonly headers?: Readonly<Record<string, string>>
@@ -90,7 +90,7 @@ export function innerRequestOf(request: HttpRequest, { route, path = {}, query, 
     pathParameters: path,
     query: query instanceof URLSearchParams ? query : queryOf(query ?? {}),
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-    body: body === undefined ? undefined : JSON.stringify(body),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 }
 

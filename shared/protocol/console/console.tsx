@@ -318,7 +318,12 @@ async function problemPageOf(request: HttpRequest, answer: AnswerByRoute, error:
   const handle = () => {
     throw error
   }
-  return problemPage(JSON.parse(String((await answer(request, { handle })).body)))
+  const { headers, body } = await answer(request, { handle })
+  const { 'retry-after': retryAfter } = headers
+  return {
+    ...problemPage(JSON.parse(String(body))),
+    ...(retryAfter !== undefined && { headers: { 'retry-after': retryAfter } }),
+  }
 }
 
 /** A page that shows a problem, with its remedy. */

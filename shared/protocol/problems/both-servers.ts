@@ -77,7 +77,7 @@ const requestProblems = {
     status: 413,
     title: 'The body is too large',
     meaning:
-      'The body has more bytes than the route takes: 256 KiB; 4 MiB for a batch of commands, with 64 KiB for a line; ' +
+      'The body has more bytes than the route takes: 256 KiB; 4 MiB for commands in lines, with 64 KiB for a line; ' +
       '16 KiB where logins and tokens are asked for.',
     remedy: 'Send less in one request.',
   },
@@ -280,6 +280,16 @@ const credentialProblems = {
 } as const satisfies Record<string, ProblemEntry>
 
 const serverProblems = {
+  'too-many-streams': {
+    status: 429,
+    title: 'Too many streams are open',
+    meaning:
+      'One user may have so many live streams or downloads under way at once, and a server has so many in all; ' +
+      'detail says which it is.',
+    remedy:
+      'End one that is not needed, or try again after the seconds that Retry-After says. One live stream tells of ' +
+      'all deals.',
+  },
   'internal-error': {
     status: 500,
     title: 'Something went wrong in the server',

@@ -45,16 +45,6 @@ const callProblems = {
     meaning: 'A sum reads every deal that matches, and PostgreSQL did not finish within the time that it gets.',
     remedy: 'Filter the deals, for example by status and createdFrom, or try again after the seconds of Retry-After.',
   },
-  'too-many-streams': {
-    status: 429,
-    title: 'Too many live streams are open',
-    meaning:
-      'One user may follow live events in so many streams at once, and a server has so many in all; detail says ' +
-      'which it is.',
-    remedy:
-      'End a stream that is not needed, or try again after the seconds that Retry-After says. One stream tells of ' +
-      'all deals.',
-  },
   'too-many-webhooks': {
     status: 409,
     title: 'There are as many webhooks as there may be',

@@ -175,6 +175,8 @@ export function sharedConfig(values: CommonValues) {
       perAccountEverywhere: values.LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE,
     },
     hashConcurrency: values.HASH_CONCURRENCY,
+    /** Files of pages. Each holds a piece in memory. */
+    downloads: { maxOfUser: 4, maxInAll: 64 },
     workers: values.WORKERS,
     corsOrigins: values.CORS_ORIGINS,
     metricsPort: values.METRICS_PORT,

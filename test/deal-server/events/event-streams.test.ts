@@ -76,7 +76,7 @@ describe('event streams', () => {
   })
 
   it('are limited for one user and for all together; a stream that ends or cannot begin frees its place', async () => {
-    streams = createEventStreams({ log, represent: () => ({}), clock, logger }, { maxOfPrincipal: 2, maxInAll: 3 })
+    streams = createEventStreams({ log, represent: () => ({}), clock, logger }, { maxOfUser: 2, maxInAll: 3 })
     const clientOf = (principalId: string) => Object.assign(new SimulatedClient(), { principalId })
     const openAll = async (...ids: string[]) => {
       const clients = ids.map(clientOf)

@@ -4,10 +4,11 @@
  * as a failed download.
  */
 import { stringify } from 'csv-stringify/sync'
-import { noStore } from '../../../../shared/platform/http/response.ts'
+import { type HttpResponse, noStore } from '../../../../shared/platform/http/response.ts'
 import { writeInTime } from '../../../../shared/platform/http/stream.ts'
 import type { Api } from '../../../../shared/protocol/console/api.ts'
 import type { Page } from '../../../../shared/protocol/console/console.tsx'
+import type { Download } from '../../../../shared/protocol/console/downloads.ts'
 import type { ListPage } from '../parts/sessions.tsx'
 import { type AuditEntry, auditPath, auditQuery, auditRight } from './audit-query.ts'
 
@@ -28,7 +29,7 @@ interface FileForm {
   linesOf(entries: readonly AuditEntry[]): string
 }
 
-const forms: Readonly<Record<string, FileForm>> = {
+const forms: Readonly<Record<'csv' | 'ndjson', FileForm>> = {
   csv: {
     contentType: 'text/csv; charset=utf-8; header=present',
     head: `${columns.join(',')}\r\n`,
@@ -44,37 +45,45 @@ const forms: Readonly<Record<string, FileForm>> = {
 }
 
 /** `/account/audit/export?format=csv|ndjson`, with the filters of the page. */
-export const auditExportPage = (): Page => ({
+export const auditExportPage = (download: Download): Page => ({
   methods: ['GET'],
   path: `${auditPath}/export`,
   right: auditRight,
-  render: async ({ request: { query }, api }) => {
-    const name = query.get('format') === 'ndjson' ? 'ndjson' : 'csv'
-    const form = forms[name] as FileForm
-    const readPage = pageReader(api, query)
-    // A refusal of the first page is shown as a page.
-    const first = await readPage(undefined)
-    const headers = {
-      ...noStore,
-      'content-type': form.contentType,
-      'content-disposition': `attachment; filename="audit.${name}"`,
-    }
-    return {
-      response: {
-        ...{ status: 200, headers, endsByItself: true },
-        body: async (stream) => {
-          if (form.head !== '') stream.write(form.head)
-          let page = first
-          for (;;) {
-            await writeInTime(stream, form.linesOf(page.items), stallMs)
-            if (page.nextCursor === null || stream.ended.aborted) return
-            page = await readPage(page.nextCursor)
-          }
-        },
-      },
-    }
-  },
+  render: (visit) =>
+    download(visit, async () => {
+      const { api, request } = visit
+      const readPage = pageReader(api, request.query)
+      // A refusal of the first page is shown as a page.
+      const first = await readPage(undefined)
+      return fileResponse(request.query.get('format') === 'ndjson' ? 'ndjson' : 'csv', first, readPage)
+    }),
 })
 
-const pageReader = (api: Api, query: URLSearchParams) => (cursor: string | undefined) =>
-  api.get<ListPage<AuditEntry>>({ route: 'GET /audit', query: { ...auditQuery(query), limit: pageSize, cursor } })
+type ReadPage = (cursor: string | undefined) => Promise<ListPage<AuditEntry>>
+
+function fileResponse(name: keyof typeof forms, first: ListPage<AuditEntry>, readPage: ReadPage): HttpResponse {
+  const { contentType, head, linesOf } = forms[name]
+  return {
+    status: 200,
+    headers: {
+      ...noStore,
+      'content-type': contentType,
+      'content-disposition': `attachment; filename="audit.${name}"`,
+    },
+    endsByItself: true,
+    body: async (stream) => {
+      if (head !== '') stream.write(head)
+      let page = first
+      for (;;) {
+        await writeInTime(stream, linesOf(page.items), stallMs)
+        if (page.nextCursor === null || stream.ended.aborted) return
+        page = await readPage(page.nextCursor)
+      }
+    },
+  }
+}
+
+const pageReader =
+  (api: Api, query: URLSearchParams): ReadPage =>
+  (cursor) =>
+    api.get<ListPage<AuditEntry>>({ route: 'GET /audit', query: { ...auditQuery(query), limit: pageSize, cursor } })

@@ -23,17 +23,19 @@ export async function runBatch(api: Api, commands: readonly BatchCommand[], isDr
   if (commands.length === 0) return []
   if (commands.length > maxCommands) throw new RangeError(`A batch has at most ${maxCommands} commands`)
   const reply = await api.call({
-    ...{ route: 'POST /commands', body: commands, headers: { prefer: 'return=minimal' } },
-    query: { validateOnly: isDryRun || undefined },
+    ...{ route: 'POST /commands', body: linesOf(commands), query: { validateOnly: isDryRun || undefined } },
+    headers: { 'content-type': ndjson, accept: 'application/json', prefer: 'return=minimal' },
   })
   if (!reply.ok) throw new RefusedCall(reply)
   const outcomes: readonly BatchOutcome[] = reply.stream ? JSON.parse(await collectStream(reply.stream)) : []
   return outcomes.map(rowOutcome)
 }
 
+const linesOf = (commands: readonly BatchCommand[]) => commands.map((command) => JSON.stringify(command)).join('\n')
+
 /** The commands as lines, for the script that sends them to the route of batches by itself (`bulk.js`). */
 export const commandsResponse = (commands: readonly BatchCommand[]): HttpResponse => ({
   status: 200,
   headers: { 'content-type': ndjson, 'cache-control': 'no-store' },
-  body: commands.map((command) => JSON.stringify(command)).join('\n'),
+  body: linesOf(commands),
 })

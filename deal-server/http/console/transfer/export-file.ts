@@ -4,6 +4,7 @@ import type { HttpResponse } from '../../../../shared/platform/http/response.ts'
 import { writeInTime } from '../../../../shared/platform/http/stream.ts'
 import type { Api } from '../../../../shared/protocol/console/api.ts'
 import type { Page } from '../../../../shared/protocol/console/console.tsx'
+import type { Download } from '../../../../shared/protocol/console/downloads.ts'
 import { csvOfDeals, type ListedDeal } from '../../../files/cells.ts'
 import { apiQuery } from '../parts/filters.ts'
 
@@ -34,11 +35,12 @@ const pageSize = '200'
 const stallMs = 30_000
 
 /** The file. A refusal of the first page is a page; a later one cuts the file off, which the browser shows. */
-export const exportFile = (): Page => ({
+export const exportFile = (download: Download): Page => ({
   methods: ['GET'],
   path: '/console/deals/export',
   right: 'deal.read',
-  render: async ({ request, api }) => {
+  render: (visit) => {
+    const { api, request } = visit
     const { query } = request
     const name = query.get('form') ?? 'csv'
     const form = Object.hasOwn(forms, name) ? forms[name as keyof typeof forms] : forms.csv
@@ -46,8 +48,7 @@ export const exportFile = (): Page => ({
     const asked = apiQuery(own)
     if (!asked.has('sort')) asked.set('sort', 'createdAt')
     asked.set('limit', pageSize)
-    const first = await readPage(api, asked)
-    return { response: fileResponse({ api, asked, first, form }) }
+    return download(visit, async () => fileResponse({ api, asked, first: await readPage(api, asked), form }))
   },
 })
 

@@ -11,6 +11,8 @@ import { transferTexts as texts } from '../texts/lists.ts'
 /** The largest file of the page: rows of one batch, and bytes. */
 export const maxRows = 1000
 export const maxBytes = 1024 * 1024
+/** What is parsed in one go. */
+const pieceBytes = 8 * 1024
 
 /** A file as the reader gave it. */
 export interface SentFile {
@@ -49,8 +51,6 @@ export async function readFile({ text, format, delimiter }: SentFile): Promise<F
   }
   return rows.length === 0 ? { fault: texts.noRows } : { rows, header, leftOut: stateNames(header) }
 }
-
-const pieceBytes = 8 * 1024
 
 /** The file in pieces, one in each turn of the event loop: other requests need not wait until the last one is read. */
 async function* piecesOf(text: string): AsyncGenerator<Buffer> {

@@ -22,6 +22,8 @@ export interface JsonItems {
 export interface ItemLimits {
   readonly maxItems: number
   readonly maxLineBytes: number
+  /** An array is parsed in one piece. */
+  readonly maxArrayBytes: number
   /** The refusal of more than `maxItems` values. */
   readonly onTooMany: () => ProblemError
 }
@@ -29,7 +31,7 @@ export interface ItemLimits {
 /**
  * Finds the values of the body. Blank lines are none. Lines are parsed one by one, when their values are needed, so
  * that a wrong line spoils no other and a large body does not hold up other requests.
- * @throws ProblemError `unsupported-media-type`, `invalid-body`, `onTooMany`
+ * @throws ProblemError `unsupported-media-type`, `invalid-body`, `body-too-large` for an array, `onTooMany`
  */
 export async function readJsonItems(request: HttpRequest, limits: ItemLimits): Promise<JsonItems> {
   const { type, isUtf8 } = mediaTypeOf(request)
@@ -37,9 +39,7 @@ export async function readJsonItems(request: HttpRequest, limits: ItemLimits): P
   if (!isUtf8 || !(isLines || isJsonType(type))) throw wrongType()
   refuseCompression(request)
   const bytes = await request.readBody()
-  return isLines
-    ? { form: 'lines', items: linesOf(bytes, limits) }
-    : { form: 'array', items: membersOf(decodeJson(bytes), limits) }
+  return isLines ? { form: 'lines', items: linesOf(bytes, limits) } : { form: 'array', items: membersOf(bytes, limits) }
 }
 
 const wrongType = () =>
@@ -47,10 +47,36 @@ const wrongType = () =>
     headers: { accept: `${ndjson}, application/json` },
   })
 
-function membersOf(value: unknown, { maxItems, onTooMany }: ItemLimits): ReadItem[] {
+function membersOf(bytes: Buffer, { maxItems, maxArrayBytes, onTooMany }: ItemLimits): ReadItem[] {
+  if (bytes.length > maxArrayBytes) {
+    throw new ProblemError(
+      'body-too-large',
+      `An array may have at most ${maxArrayBytes} bytes: send ${ndjson} for more.`,
+    )
+  }
+  if (hasMoreMembers(bytes, maxItems)) throw onTooMany()
+  const value = decodeJson(bytes)
   if (!Array.isArray(value)) throw new ProblemError('invalid-body', 'The body is not an array.')
-  if (value.length > maxItems) throw onTooMany()
   return value.map((member: unknown) => () => member)
+}
+
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
+const opening: ReadonlySet<number> = new Set([0x5b, 0x7b])
+const closing: ReadonlySet<number> = new Set([0x5d, 0x7d])
+
+/** Counts the members of the outermost array or object, without making them. */
+function hasMoreMembers(bytes: Buffer, most: number): boolean {
+  let [depth, commas, isText] = [0, 0, false]
+  for (let index = 0; index < bytes.length && commas < most; index += 1) {
+    const byte = bytes[index] as number
+    if (isText && byte === backslash) index += 1
+    else if (byte === quote) isText = !isText
+    else if (isText) continue
+    else if (opening.has(byte)) depth += 1
+    else if (closing.has(byte)) depth -= 1
+    else if (byte === comma && depth === 1) commas += 1
+  }
+  return commas >= most
 }
 
 const lineFeed = 0x0a

@@ -3,6 +3,7 @@ import { auditExportPage } from '../../../../auth-server/http/console/administra
 import type { BodyStream, StreamBody } from '../../../../shared/platform/http/stream.ts'
 import type { ApiCall } from '../../../../shared/protocol/console/api.ts'
 import type { SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
+import { createDownloads } from '../../../../shared/protocol/console/downloads.ts'
 
 const pages = 3
 
@@ -42,11 +43,11 @@ function slowBrowser() {
   return { pieces, stream, take: () => take(), leave: () => ending.abort() }
 }
 
-async function exported(format: string) {
+async function exported(format: string, download = createDownloads({ maxOfUser: 4, maxInAll: 4 })) {
   const log = logOfPages()
   const request = { query: new URLSearchParams({ format }), method: 'GET' }
-  const visit = { request, api: { get: log.get } } as unknown as SignedInVisit
-  const result = await auditExportPage().render(visit)
+  const visit = { request, api: { get: log.get }, caller: { userId: 'u' } } as unknown as SignedInVisit
+  const result = await auditExportPage(download).render(visit)
   if (!('response' in result)) throw new Error('no file')
   return { asked: log.asked, body: result.response.body as StreamBody }
 }
@@ -75,4 +76,15 @@ it('reads no further page for a browser that has gone', async () => {
   browser.take()
   await done
   expect(asked).toEqual(['1'])
+})
+
+it('is refused to a reader who has as many downloads as one may have, until one of them ends', async () => {
+  const download = createDownloads({ maxOfUser: 1, maxInAll: 4 })
+  const [{ body }, browser] = [await exported('csv', download), slowBrowser()]
+  const done = body(browser.stream)
+  await expect(exported('csv', download)).rejects.toMatchObject({ code: 'too-many-streams' })
+  browser.leave()
+  browser.take()
+  await done
+  await exported('csv', download)
 })
