@@ -125,7 +125,8 @@ async function play(todo: readonly (typeof steps extends fc.Arbitrary<infer Step
     } else {
       const standby = standbys[step.which]
       if (!standby) throw new Error('unreachable')
-      if (step.does === 'go') standby.state = 'away'
+      // One that has stood alone has a history of its own: it never follows again.
+      if (step.does === 'go' && standby.state === 'follows') standby.state = 'away'
       if (step.does === 'come' && standby.state === 'away') standby.state = 'follows'
       if (step.does === 'stand alone') Object.assign(standby, { state: 'promoted', replayed: standby.replayed + 5 })
       if (step.does === 'replay') {
