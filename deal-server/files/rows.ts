@@ -40,11 +40,10 @@ export interface ReadOptions {
   readonly onHeader: (header: readonly string[] | undefined) => void
 }
 
-/**
- * A longer row is no deal, and no line of a batch: it comes from quotes that are not closed, or from another kind of
- * file.
- */
-const maxRowBytes = 64 * 1024
+/** A longer row is no deal: it comes from quotes that are not closed, or from another kind of file. */
+const maxRowBytes = 1024 * 1024
+/** A longer line of NDJSON is no line of a batch either. It is parsed in one go. */
+const maxLineLength = 64 * 1024
 
 /** The rows in order. @throws UnreadableFile */
 export function readRows(input: NodeJS.ReadableStream, options: ReadOptions): AsyncGenerator<Row> {
@@ -138,7 +137,7 @@ async function* linesOf(input: NodeJS.ReadableStream): AsyncGenerator<string> {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop() ?? ''
     yield* lines
-    if (rest.length > maxRowBytes) throw new UnreadableFile(`A line has more than ${maxRowBytes} characters.`)
+    if (rest.length > maxLineLength) throw new UnreadableFile(`A line has more than ${maxLineLength} characters.`)
   }
   yield rest
 }
