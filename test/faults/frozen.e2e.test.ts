@@ -3,6 +3,7 @@
  * nobody waits at all.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { campaign } from '../support/campaign.ts'
 import type { Reply } from '../support/clients/http-client.ts'
 import { eventually } from '../support/eventually.ts'
 import { type AuthProcess, startAuthProcess } from '../support/processes/auth-process.ts'
@@ -71,6 +72,36 @@ describePostgresAndRedis('when everything stands still', () => {
     stack.redis?.resume()
     await readyAgain()
   })
+
+  it.each(Array.from({ length: campaign({ short: 1, long: 10 }) }).flatMap(() => ['waits', 'has gone']))(
+    'an auth server that takes a refresh up late, while its client %s: no login ends',
+    async (client) => {
+      const tokens = [(await stack.logIn('alice')).refresh]
+      const refresh = async () => {
+        const { status, body } = await stack.auth.send('/refresh', { method: 'POST', token: tokens.at(-1) ?? '' })
+        expect(status).toBe(200)
+        tokens.push(String(body.refresh_token))
+      }
+      process.kill(auth.child.pid, 'SIGSTOP')
+      const leaving = new AbortController()
+      const authorization = `Bearer ${tokens[0]}`
+      const late = fetch(`${auth.server.url}/refresh`, {
+        method: 'POST',
+        headers: { authorization },
+        signal: leaving.signal,
+      }).then(
+        ({ status }) => status,
+        () => 'gone',
+      )
+      await refresh()
+      await refresh()
+      if (client === 'has gone') leaving.abort()
+      process.kill(auth.child.pid, 'SIGCONT')
+      expect(await late).toBe(client === 'waits' ? 400 : 'gone')
+      await eventually(async () => expect((await auth.server.send('/readyz')).status).toBe(200))
+      await refresh()
+    },
+  )
 
   it('the auth server: what is known goes on, the rest is refused', async () => {
     const { access: known } = await stack.logIn('carol')
