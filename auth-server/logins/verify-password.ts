@@ -40,8 +40,8 @@ export interface PasswordAttempt {
   readonly patienceMs?: number
 }
 
-/** The patience of HTTP Basic, in milliseconds: a deal server waits a few seconds at most. */
-const basicPatienceMs = 1_500
+/** The patience of HTTP Basic, in milliseconds: with a hash after it, less than the six seconds of a deal server. */
+const basicPatienceMs = 4_000
 
 const readSql = `select u.id as "userId", u.username, u.password_hash as "passwordHash", u.enabled,
   p.change_number::text as version

@@ -55,7 +55,27 @@ describe('a form of another site', () => {
   })
 })
 
+describe('a form of another site for the sign-in', () => {
+  it.each(['/sessions', '/sessions/current'])('dies on %s, and becomes no part of a form of ours', async (path) => {
+    const body = 'username=planted&password=x&_method=DELETE&return_to=x'
+    for (const cookie of ['', cookies.alice]) {
+      const reply = await world.stack.auth.send(path, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': formType, accept, ...foreign, ...(cookie && { cookie }) },
+      })
+      expect([401, 403]).toContain(reply.status)
+      if (reply.status === 403) expect(reply.text).not.toMatch(/planted|<form/)
+      if (reply.status === 401) expect(reply.text).not.toContain('return_to" value="x')
+    }
+  })
+})
+
 describe('a form without a session', () => {
+  it('is not shown when nothing says that a page sent it', async () => {
+    expect((await send('/console/deals/bulk', 'action=hold&reason=planted', {})).status).toBe(303)
+  })
+
   it('is shown with all that it would send', async () => {
     const reply = await send('/console/deals/bulk', 'action=hold&reason=I+%3Cwaited%3E', own)
     expectPage(reply, 401, '<dt>reason</dt>', 'value="I &lt;waited&gt;"')
@@ -98,6 +118,14 @@ describe('a large form', () => {
 
   it('has 16 KiB at most on pages that need no session', async () => {
     expectPage(await send('/account/reset-password', `token=${'x'.repeat(16 * 1024)}`, own), 413)
+  })
+
+  it('with files has 1,000 fields at most', async () => {
+    const part = (index: number) => `--x\r\ncontent-disposition: form-data; name="f${index}"\r\n\r\n\r\n`
+    const partsOf = (count: number) => `${Array.from({ length: count }, (_, index) => part(index)).join('')}--x--\r\n`
+    const headers = { ...own, cookie: cookies.alice, 'content-type': 'multipart/form-data; boundary=x' }
+    expectPage(await send('/console/deals/import', partsOf(1_000), headers), 422, 'Choose a file.')
+    expectPage(await send('/console/deals/import', partsOf(1_001), headers), 400, '1000 fields')
   })
 
   it('has 1,000 fields at most', async () => {

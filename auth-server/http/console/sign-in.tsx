@@ -11,6 +11,7 @@ import type { ProblemDocument } from '../../../shared/platform/problems/problem-
 import {
   type ConsoleSettings,
   type OpenPage,
+  problemPage,
   type ShownPage,
   shownResponse,
 } from '../../../shared/protocol/console/console.tsx'
@@ -101,13 +102,17 @@ export const withSignInPage = (routes: readonly Route[], settings: ConsoleSettin
   })
 
 async function refusedSignIn(request: HttpRequest, settings: ConsoleSettings, refusal: HttpResponse) {
-  const form = await readForm(request).catch(() => undefined)
-  const { publicOrigins } = settings
   const problem: ProblemDocument = JSON.parse(String(refusal.body))
-  const returnTo = returnUrlOf(form?.get('return_to'), publicOrigins)
-  const step = { authOrigin: publicOrigins.auth, returnTo, problem, answered: form?.get('challenge') }
-  const shown = factorPage(step) ?? signInForm({ publicOrigins, returnTo, problem, username: form?.get('username') })
+  // Nothing of a form of another site becomes part of a form of ours.
+  const shown = problem.code === 'cross-site' ? problemPage(problem) : await signInAgain(request, settings, problem)
   const response = shownResponse(settings, { request, caller: undefined, shown })
   const { 'content-type': _type, 'cache-control': _cache, ...headers } = refusal.headers
   return { ...response, headers: { ...headers, ...response.headers }, problemCode: problem.code }
+}
+
+async function signInAgain(request: HttpRequest, { publicOrigins }: ConsoleSettings, problem: ProblemDocument) {
+  const form = await readForm(request).catch(() => undefined)
+  const returnTo = returnUrlOf(form?.get('return_to'), publicOrigins)
+  const step = { authOrigin: publicOrigins.auth, returnTo, problem, answered: form?.get('challenge') }
+  return factorPage(step) ?? signInForm({ publicOrigins, returnTo, problem, username: form?.get('username') })
 }

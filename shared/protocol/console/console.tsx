@@ -202,10 +202,11 @@ async function formOf(request: HttpRequest, maxFileBytes?: number): Promise<Pick
   return { form: body.length === 0 && !isForm(request) ? noFields : await readForm(request), files: noFiles }
 }
 
-/** The form of a reader who is not signed in, if it is small; else nothing is read of it. */
+/** The form of a reader who is not signed in, if a browser says that a page sent it and it is small; else none. */
 async function smallForm(request: HttpRequest): Promise<ReadonlyMap<string, string>> {
   const length = Number(request.header('content-length') ?? Number.POSITIVE_INFINITY)
-  if (request.method !== 'POST' || !isForm(request) || length > maxOpenBodyBytes) return noFields
+  const isOfPage = request.header('origin') !== undefined || request.header('sec-fetch-site') !== undefined
+  if (request.method !== 'POST' || !isOfPage || !isForm(request) || length > maxOpenBodyBytes) return noFields
   return readForm(request).catch(() => noFields)
 }
 

@@ -5,7 +5,7 @@ import type { HttpRequest } from '../request.ts'
 export const formType = 'application/x-www-form-urlencoded'
 
 /** A form has at most this many fields. */
-const maxFields = 1_000
+export const maxFields = 1_000
 
 /** True if `Content-Type` names a form without files. */
 export const isForm = (request: HttpRequest): boolean =>

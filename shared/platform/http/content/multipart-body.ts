@@ -1,5 +1,6 @@
 import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
+import { maxFields } from './form-body.ts'
 import { mediaTypeOf } from './json-body.ts'
 
 /** The media type of a form with files (RFC 7578). */
@@ -29,7 +30,9 @@ export const isMultipart = (request: HttpRequest): boolean => mediaTypeOf(reques
  */
 export async function readMultipart(request: HttpRequest): Promise<MultipartForm> {
   const bytes = await request.readBody()
-  const found = await parse(bytes, request.header('content-type') ?? '')
+  const contentType = request.header('content-type') ?? ''
+  refuseManyParts(bytes, contentType)
+  const found = await parse(bytes, contentType)
   const fields = new Map<string, string>()
   const files = new Map<string, FormFile>()
   for (const [name, value] of found) {
@@ -38,6 +41,16 @@ export async function readMultipart(request: HttpRequest): Promise<MultipartForm
     else if (value.name !== '' || value.size > 0) files.set(name, { name: value.name, text: await value.text() })
   }
   return { fields, files }
+}
+
+/** Counts boundaries before anything is parsed. @throws ProblemError `invalid-body` */
+function refuseManyParts(bytes: Buffer, contentType: string): void {
+  const [, boundary] = /boundary="?([^";\s]+)/i.exec(contentType) ?? []
+  if (boundary === undefined) return
+  // The last boundary ends the form.
+  let [parts, at] = [-1, bytes.indexOf(`--${boundary}`)]
+  for (; at >= 0 && parts <= maxFields; parts += 1) at = bytes.indexOf(`--${boundary}`, at + 1)
+  if (parts > maxFields) throw new ProblemError('invalid-body', `A form has at most ${maxFields} fields.`)
 }
 
 async function parse(bytes: Buffer, contentType: string): Promise<FormData> {
