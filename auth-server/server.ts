@@ -247,6 +247,7 @@ function internalRoutesOf(
       apiKeys,
       digestSecrets,
       sessions: logins.sessions,
+      requireRecentProof: logins.requireRecentProof,
       verifyBasic: (presented) => verifyBasic({ database, loginThrottle, hashing, audit }, presented),
       noteRefusal: recordRefusals(audit),
       noteWebhookPauses: recordWebhookPauses(audit),

@@ -130,5 +130,6 @@ const callerOf = ({ username, userId }: UserIdentity): Caller => ({
   userId,
   rights: new Set(['deal.read', ...commands.flatMap(({ right }) => right ?? []), 'deal.task.assign']),
   scheme: 'bearer',
+  generation: 0,
   credential: { username, generation: undefined, loginId: undefined, expiresAt: undefined },
 })

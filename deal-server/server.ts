@@ -30,6 +30,7 @@ import { observeServer } from '../shared/protocol/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
 import { createHashingPermits } from '../shared/protocol/passwords/hashing-permits.ts'
 import { createApiKeyStore } from './auth-client/api-key-store.ts'
+import { askForRecentProof } from './auth-client/ask-for-recent-proof.ts'
 import { type AuthClient, createAuthClient } from './auth-client/auth-client.ts'
 import { createFeedStream, type FeedStream } from './auth-client/feed-stream.ts'
 import { createKeyStores, type KeyStores } from './auth-client/key-stores.ts'
@@ -146,6 +147,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     ...{ reader: repository, beginReads: openReplicaReads(resources, repository, countReads(metrics)) },
     events,
     webhooks: webhooks.management,
+    requireRecentProof: askForRecentProof({ authClient, serviceSecret }),
     noteWebhookChange: changeReports.note,
     cursors: createCursors(serviceSecrets.map(cursorKeyOf)),
     findUserId: createFindUserId(principals),

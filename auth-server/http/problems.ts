@@ -10,9 +10,6 @@ export type AuthProblemCode =
   | 'reserved-user'
   | 'invalid_grant'
   | 'last-admin'
-  | 'narrowed-credential'
-  | 'recent-login-required'
-  | 'second-factor-login-required'
   | 'second-factor-required'
   | 'second-factor-enrolment-required'
   | 'second-factor-missing'
@@ -24,7 +21,6 @@ export type AuthProblemCode =
   | 'too-many-logins'
   | 'user-disabled'
   | 'user-exists'
-  | 'wrong-password'
 
 const table = { ...sharedProblems, ...authProblems } satisfies Record<AuthProblemCode | SharedProblemCode, ProblemEntry>
 

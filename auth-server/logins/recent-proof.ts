@@ -1,31 +1,13 @@
 import { validate as isUuid } from 'uuid'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
+import type { Proving, RequireRecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
 import type { Role } from '../users/rights.ts'
 import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
 /** The age up to which a login counts as recent proof, in milliseconds. A refresh does not make a login younger. */
 export const recentLoginMs = 300_000
-
-/** The proof that a request carries. */
-export interface RecentProof {
-  /** The caller's own password, if the request has it. */
-  readonly password: string | undefined
-  /** The client's canonical address. */
-  readonly clientAddress: string
-}
-
-/**
- * Refuses a request without recent proof. Proof is the user's password, in the request or in its credential, or a login
- * younger than five minutes. So a stolen token or key alone cannot create a credential that is valid for longer. A user
- * who has a second factor, or needs one, proves it too: the request comes by a login or session that began with one.
- *
- * @throws ProblemError `wrong-password`, `recent-login-required`, `second-factor-login-required`, `too-many-attempts`
- * @throws Unavailable
- */
-export type RequireRecentProof = (caller: Caller, proof: RecentProof) => Promise<void>
 
 /** The systems that the check uses. */
 export interface RecentProofPorts extends VerifyPasswordPorts {
@@ -73,10 +55,10 @@ const lackingFactorSql = (demand: string) => `select 1 as lacking from auth.user
       where s.id = $1::text::uuid and s.user_id = u.id and s.second_factor is not null)`
 
 /** Null for a credential that is no login. The token of an API key has the id of the key, which is none either. */
-const loginIdOf = ({ credential: { loginId } }: Caller): string | null =>
+const loginIdOf = ({ credential: { loginId } }: Proving): string | null =>
   loginId !== undefined && isUuid(loginId) ? loginId : null
 
-async function isRecent({ database, clock }: RecentProofPorts, caller: Caller): Promise<boolean> {
+async function isRecent({ database, clock }: RecentProofPorts, caller: Proving): Promise<boolean> {
   const since = rfc3339(clock.now() - recentLoginMs)
   return (await database.query(recentSql, [loginIdOf(caller), caller.userId, since])).length > 0
 }

@@ -16,6 +16,8 @@ import {
   requireRights,
   signatureUsed,
 } from '../../shared/protocol/authentication/authenticate.ts'
+import { requireOwnAccount } from '../../shared/protocol/authentication/own-account.ts'
+import type { RequireRecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
 import type { ReportedChange } from '../../shared/protocol/internal-api/webhook-changes.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
 import type { FindUserId } from '../commands/find-assignable-users.ts'
@@ -51,6 +53,7 @@ export interface PipelinePorts {
   readonly findUserId: FindUserId
   readonly events: Pick<EventStreams, 'open' | 'canBegin'>
   readonly webhooks: WebhookManagement
+  readonly requireRecentProof: RequireRecentProof
   /** Reports a change in the background, for the audit log. */
   readonly noteWebhookChange: (change: ReportedChange) => void
   readonly clock: Clock
@@ -128,12 +131,16 @@ function openStream(
 
 /** Webhooks have no stored outcomes: a reused signature is refused. */
 async function manageWebhooks(
-  { webhooks, noteWebhookChange, clock }: PipelinePorts,
+  { webhooks, requireRecentProof, noteWebhookChange, clock }: PipelinePorts,
   { request, caller }: Received,
-  { rights, action, answer }: WebhookInvocation,
+  { rights, action, proof, answer }: WebhookInvocation,
 ): Promise<HttpResponse> {
   if (caller.credential.signature?.isReused) throw signatureUsed(clock)
   requireRights(caller, rights) // right: 403
+  if (proof) {
+    requireOwnAccount(caller) // narrowed credential: 403
+    await requireRecentProof(caller, { password: proof.password, clientAddress: request.peer.address }) // 403, 429
+  }
   const response = await answer(webhooks, caller)
   if (action !== undefined) {
     const target = request.pathParameters.id?.toLowerCase() ?? idInLocation(response)

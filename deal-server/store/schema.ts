@@ -256,6 +256,8 @@ export const webhooks = dealsSchema.table(
     /** The user under whose rights events are sent. */
     responsible: text('responsible').notNull(),
     responsibleUserId: text('responsible_user_id').notNull(),
+    /** The credential generation of that user at the last change; null in rows of earlier releases. */
+    responsibleGeneration: integer('responsible_generation'),
     /** False: past events of deleted deals are left out, whatever that user may see. */
     seesDeleted: boolean('sees_deleted').notNull(),
     /** Sealed under a key from SERVICE_SECRET. */

@@ -19,6 +19,7 @@ export interface WebhookRow {
   readonly updated_at: string
   readonly responsible: string
   readonly responsible_user_id: string
+  readonly responsible_generation: number | null
   readonly sees_deleted: boolean
   readonly secret: string
   readonly former_secret: string | null
@@ -66,7 +67,10 @@ export const webhookOfRow = (row: WebhookRow): Webhook => ({
   createdBy: row.created_by,
   createdAt: rfc3339OfRow(row.created_at),
   updatedAt: rfc3339OfRow(row.updated_at),
-  responsible: { username: row.responsible, userId: row.responsible_user_id, seesDeleted: row.sees_deleted },
+  responsible: {
+    ...{ username: row.responsible, userId: row.responsible_user_id },
+    ...{ seesDeleted: row.sees_deleted, generation: row.responsible_generation },
+  },
   secret: row.secret,
   formerSecret: row.former_secret,
   formerSecretUntil: timeOf(row.former_secret_until),

@@ -57,6 +57,12 @@ const loadStatement = `
   from deals.webhooks w
   where w.id = any($2::text::uuid[]) and w.lease_owner = $1::text::uuid and w.state = 'active'`
 
+/** `$1`: an id; `$2`: a credential generation. */
+const adoptGenerationStatement = `
+  update deals.webhooks set responsible_generation = $2::text::int
+  where id = $1::text::uuid and responsible_generation is null
+  returning to_json(id) as id`
+
 /** `$1`: `SavedRow`; `$2`, `$4`: rows of blocked deals and attempts; `$3`: text of a uuid array. */
 const saveStatement = `
   with held as (
@@ -163,6 +169,7 @@ export function createWebhookWork(database: Database): WebhookWork {
       }
       return rows.filter((row) => !row.isNotVisible).map(loadedOfRow)
     },
+    adoptGeneration: async (id, generation) => void (await idsOf(adoptGenerationStatement, [id, String(generation)])),
     save: async (progress) => (await idsOf(saveStatement, parametersOf(progress))).length > 0,
     waiting: async ({ dealId, sequence, upTo, limit, hidesDeleted }) => {
       type Row = { readonly timeline: string | null; readonly events: EventRow[] | null }

@@ -2,7 +2,15 @@
 import type { Database } from '../../shared/platform/database/database.ts'
 import { timelineSql } from '../../shared/platform/database/timeline.ts'
 import { type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
-import type { Attempt, NewWebhook, SealedSecrets, WebhookChange, WebhookStore, WebhookView } from '../webhooks/ports.ts'
+import type {
+  Attempt,
+  NewWebhook,
+  Responsible,
+  SealedSecrets,
+  WebhookChange,
+  WebhookStore,
+  WebhookView,
+} from '../webhooks/ports.ts'
 import { type AttemptRow, attemptOfRow, viewOfRow, type WaitingRow } from './webhook-rows.ts'
 
 /** The last event that is not after a position. */
@@ -35,9 +43,9 @@ const listStatement = `select ${view} from deals.webhooks w
 /** `$1`: the row; `$2`: the largest number of webhooks. */
 const createStatement = `
   insert into deals.webhooks (id, url, types, deals, description, state, pause_reported, created_by, created_at,
-    updated_at, responsible, responsible_user_id, sees_deleted, secret, revision, position, failures)
+    updated_at, responsible, responsible_user_id, responsible_generation, sees_deleted, secret, revision, position, failures)
   select r.id, r.url, r.types, r.deals, r.description, 'active', true, r.responsible, r.created_at, r.created_at,
-    r.responsible, r.responsible_user_id, r.sees_deleted, r.secret, 1, r.position, 0
+    r.responsible, r.responsible_user_id, r.responsible_generation, r.sees_deleted, r.secret, 1, r.position, 0
   from json_populate_record(null::deals.webhooks, $1::text::json) r
   where (select count(*) from deals.webhooks) < $2::text::int
   returning to_json(id) as id`
@@ -49,12 +57,12 @@ const createStatement = `
 const changeStatement = `
   with changed as (
     update deals.webhooks w set (url, types, deals, description, state, paused_reason, paused_at, pause_reported,
-        responsible, responsible_user_id, sees_deleted, updated_at, failures, held_until, revision) =
+        responsible, responsible_user_id, responsible_generation, sees_deleted, updated_at, failures, held_until, revision) =
       (select r.url, r.types, r.deals, r.description, r.state,
           case when r.state = 'paused' then coalesce(w.paused_reason, 'by-user') end,
           case when r.state = 'paused' then coalesce(w.paused_at, r.updated_at) end,
           r.state = 'active' or w.pause_reported,
-          r.responsible, r.responsible_user_id, r.sees_deleted, r.updated_at,
+          r.responsible, r.responsible_user_id, r.responsible_generation, r.sees_deleted, r.updated_at,
           case when r.state = w.state then w.failures else 0 end,
           case when r.state = w.state then w.held_until end,
           w.revision + 1
@@ -150,16 +158,20 @@ export const rowOfAttempt = ({ eventId, type, dealId, attempt, at, durationMs, o
   ...{ event_id: eventId, type, deal_id: dealId, attempt, at, duration_ms: durationMs, outcome, status, reason },
 })
 
+const columnsOfResponsible = ({ username, userId, seesDeleted, generation }: Responsible) => ({
+  ...{ responsible: username, responsible_user_id: userId },
+  ...{ responsible_generation: generation, sees_deleted: seesDeleted },
+})
+
 const rowOfNew = ({ id, url, types, deals, description, sealedSecret, responsible, at, position }: NewWebhook) => ({
   ...{ id, url, types, deals, description, secret: sealedSecret, created_at: at, position },
-  ...{ responsible: responsible.username, responsible_user_id: responsible.userId },
-  sees_deleted: responsible.seesDeleted,
+  ...columnsOfResponsible(responsible),
 })
 
 const rowOfChange = ({ responsible, at, ...settings }: WebhookChange) => ({
   ...settings,
-  ...{ responsible: responsible.username, responsible_user_id: responsible.userId },
-  ...{ sees_deleted: responsible.seesDeleted, updated_at: at },
+  ...columnsOfResponsible(responsible),
+  updated_at: at,
 })
 
 /** The webhooks of a database. */

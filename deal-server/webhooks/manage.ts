@@ -55,7 +55,7 @@ export interface WithSecret {
   readonly secret: string
 }
 
-type Who = Pick<Caller, 'username' | 'userId' | 'rights'>
+type Who = Pick<Caller, 'username' | 'userId' | 'rights' | 'generation'>
 
 /** The webhooks for clients. Every method @throws ProblemError; Unavailable */
 export interface WebhookManagement {
@@ -95,8 +95,8 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
   const { store, secrets, clock, ids, onChange, restoring } = ports
   const tests = new Permits(maxTests)
   const now = () => rfc3339(clock.now())
-  const responsibleOf = ({ username, userId, rights }: Who): Responsible => ({
-    ...{ username, userId, seesDeleted: rights.has(restoring) },
+  const responsibleOf = ({ username, userId, rights, generation }: Who): Responsible => ({
+    ...{ username, userId, seesDeleted: rights.has(restoring), generation },
   })
   const announced = <Result>(result: Result): Result => {
     onChange()

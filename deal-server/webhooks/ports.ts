@@ -12,6 +12,7 @@ export type PauseReason =
   | 'gone'
   | 'responsible-disabled'
   | 'responsible-lacks-right'
+  | 'responsible-logged-out'
   | 'secret-unreadable'
 
 /** The events that a webhook gets. */
@@ -28,6 +29,8 @@ export interface Responsible {
   readonly userId: string
   /** False: this user may not see past events of deleted deals, or could not when the webhook was set up. */
   readonly seesDeleted: boolean
+  /** The user's credential generation at the last change; null when it was made before this was stored. */
+  readonly generation: number | null
 }
 
 /** The secrets of a webhook, sealed. */
@@ -237,6 +240,8 @@ export interface WebhookWork {
   release(owner: string): Promise<void>
   /** Those of these webhooks that this server has and that are active, if the events at their positions are visible. */
   load(owner: string, ids: readonly string[]): Promise<readonly LoadedWebhook[]>
+  /** Stores the credential generation of the responsible user of a webhook without one. */
+  adoptGeneration(id: string, generation: number): Promise<void>
   /** Stores progress, and keeps the webhook. False: another server has it, or a client changed it. */
   save(progress: Progress): Promise<boolean>
   waiting(events: WaitingEvents): Promise<readonly LoggedEvent[]>

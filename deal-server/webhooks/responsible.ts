@@ -4,7 +4,7 @@
  */
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import type { PauseReason, Responsible } from './ports.ts'
+import type { LoadedWebhook, PauseReason, Responsible, WebhookWork } from './ports.ts'
 
 /** What this user must be allowed to, all the time. */
 export const webhookRights = ['webhook.manage', 'deal.read', 'deal.history.read'] as const
@@ -18,9 +18,10 @@ export type FindStanding = (responsible: Responsible) => Promise<Standing>
 /** Finds it in the principal records. `restoring` is the right to see deleted deals. */
 export const createFindStanding =
   (principals: Pick<Principals, 'get'>, restoring: string): FindStanding =>
-  async ({ username, userId, seesDeleted }) => {
+  async ({ username, userId, seesDeleted, generation }) => {
     const record = await principals.get(username)
     if (!record?.enabled || record.userId !== userId) return { pause: 'responsible-disabled' }
+    if (generation !== null && record.generation > generation) return { pause: 'responsible-logged-out' }
     if (webhookRights.some((right) => !record.rights.includes(right))) return { pause: 'responsible-lacks-right' }
     return { seesDeleted: seesDeleted && record.rights.includes(restoring) }
   }
@@ -34,3 +35,23 @@ export async function standingNow(find: FindStanding, responsible: Responsible):
     throw error
   }
 }
+
+/**
+ * Loads webhooks; those without a credential generation take the present one of their user.
+ * @throws Unavailable when it cannot be known
+ */
+export const loadWithGenerations =
+  ({ load, adoptGeneration }: WebhookWork, principals: Pick<Principals, 'get'>): WebhookWork['load'] =>
+  async (owner, ids) =>
+    Promise.all(
+      (await load(owner, ids)).map(async (loaded): Promise<LoadedWebhook> => {
+        const { webhook } = loaded
+        const { responsible } = webhook
+        if (responsible.generation !== null) return loaded
+        const record = await principals.get(responsible.username)
+        if (record?.userId !== responsible.userId) return loaded
+        const { generation } = record
+        await adoptGeneration(webhook.id, generation)
+        return { ...loaded, webhook: { ...webhook, responsible: { ...responsible, generation } } }
+      }),
+    )

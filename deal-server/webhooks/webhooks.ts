@@ -11,7 +11,7 @@ import { createDispatcher, type Dispatcher, type DispatcherOptions, dispatcherDe
 import { createWebhookManagement, type WebhookManagement } from './manage.ts'
 import type { Attempt, UnreportedPause, WebhookStore, WebhookWork } from './ports.ts'
 import { createPauseReports } from './report-pauses.ts'
-import { createFindStanding } from './responsible.ts'
+import { createFindStanding, loadWithGenerations } from './responsible.ts'
 import { createWebhookSecrets, resealAll } from './secrets.ts'
 
 /** The settings of webhooks. */
@@ -77,7 +77,8 @@ export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuni
   const reportPauses = createPauseReports({ work, report: ports.report, logger })
   const dispatcher = createDispatcher(
     {
-      ...{ log, work, represent, clock, logger, onAttempt, deliver: attempt, random: Math.random },
+      ...{ log, represent, clock, logger, onAttempt, deliver: attempt, random: Math.random },
+      work: { ...work, load: loadWithGenerations(work, principals) },
       findStanding: createFindStanding(principals, restoring),
       onPause: ({ id }, reason) => {
         logger.warn({ webhook: id, reason }, 'A webhook is paused')

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { signIn } from '../support/clients/sign-in.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
+import { passwordOf } from '../support/worlds/stack.ts'
 
 let world: ConsoleWorld
 let alice: PageReader
@@ -194,4 +195,35 @@ it('manages webhooks: the secret is shown once, and deleting asks first', async 
   expect(await done('delete', {})).toBe('/console/webhooks?done=deleted')
   expectPage(await admin.get(path), 404)
   expectPage(await admin.get('/console/webhooks?done=<b>x'), 200, 'There is no webhook yet.')
+})
+
+it('asks for the password in the forms of webhooks when the reader signed in a while ago, and says why one is paused', async () => {
+  const { database } = world.stack
+  const reader = await world.readAs('admin')
+  await database.query(
+    `update auth.sessions set created_at = created_at - interval '301 s'
+     where user_id = (select id from auth.users where username = 'admin') returning 1`,
+    [],
+  )
+  const url = 'https://receiver.example/proved'
+  const refused = await reader.post('/console/webhooks/new', { url })
+  expectPage(
+    refused,
+    403,
+    'or log in again and repeat this within five minutes',
+    'name="password"',
+    'id="password-error"',
+  )
+  const password = passwordOf('admin')
+  expectPage(await reader.post('/console/webhooks/new', { url, password }), 200, 'The secret of the webhook')
+  const [webhook] = await database.query<{ id: string }>(
+    `update deals.webhooks set state = 'paused', paused_reason = 'responsible-logged-out', paused_at = now(),
+       revision = revision + 1 where url = $1 returning to_json(id) as id`,
+    [url],
+  )
+  const page = `/console/webhooks/${webhook?.id}`
+  expectPage(await reader.get(page), 200, 'the responsible user was logged out of everything')
+  expectPage(await reader.post(`${page}/state`, { state: 'active' }), 403, 'href="#state-password"')
+  expect((await reader.post(`${page}/state`, { state: 'active', password })).status).toBe(303)
+  expectPage(await reader.get(page), 200, 'active')
 })

@@ -1,9 +1,9 @@
 /** The second step of signing in: a code or a passkey, or the set-up that a role demands. Codes need no script. */
 import type { ProblemDocument } from '../../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../../../shared/protocol/console/at-fields.ts'
 import type { ShownPage } from '../../../shared/protocol/console/console.tsx'
 import { ErrorSummary, Field, fieldErrors } from '../../../shared/protocol/console/fields.tsx'
 import { signInPath } from '../../../shared/protocol/console/navigation.ts'
-import { atFields } from './parts/forms.ts'
 import { SetUpSecret, totpOf } from './parts/set-up-secret.tsx'
 import { security } from './texts/security.ts'
 

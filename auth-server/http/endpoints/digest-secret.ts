@@ -1,7 +1,7 @@
 /** PUT /users/{username}/digest-secret: a user's secret for HTTP Digest, shown once (docs/contract.md#users). */
 import * as z from 'zod'
+import type { RequireRecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
 import { realm } from '../../../shared/protocol/authentication/scheme.ts'
-import type { RequireRecentProof } from '../../logins/recent-proof.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component } from '../pipeline/description.ts'

@@ -3,6 +3,7 @@
 import { openInternally, sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { BasicPorts } from '../../../shared/protocol/authentication/basic/basic.ts'
+import type { RequireRecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
 import {
   apiKeyExchange,
   apiKeySecretPurpose,
@@ -14,6 +15,7 @@ import {
   passwordPurpose,
   presentedPasswordSchema,
 } from '../../../shared/protocol/internal-api/password.ts'
+import { recentProofExchange, recentProofPurpose } from '../../../shared/protocol/internal-api/recent-proof.ts'
 import { sessionExchange } from '../../../shared/protocol/internal-api/session.ts'
 import type { ApiKeys } from '../../api-keys/api-keys.ts'
 import type { StoredSessions } from '../../logins/use-session.ts'
@@ -26,6 +28,7 @@ export interface CredentialEndpointPorts {
   readonly digestSecrets: Pick<DigestSecrets, 'find'>
   readonly sessions: StoredSessions
   readonly verifyBasic: BasicPorts['verify']
+  readonly requireRecentProof: RequireRecentProof
   /** All accepted values of SERVICE_SECRET. */
   readonly secrets: readonly string[]
 }
@@ -40,6 +43,7 @@ export const credentialEndpoints = (ports: CredentialEndpointPorts): InternalEnd
   digestSecretEndpoint(ports),
   passwordEndpoint(ports),
   sessionEndpoint(ports),
+  recentProofEndpoint(ports),
 ]
 
 const apiKeyEndpoint = ({ apiKeys }: CredentialEndpointPorts) =>
@@ -80,4 +84,17 @@ const passwordEndpoint = ({ verifyBasic, secrets }: CredentialEndpointPorts) =>
 const sessionEndpoint = ({ sessions }: CredentialEndpointPorts) =>
   defineInternalEndpoint(sessionExchange, async ({ body: { keyHash, isAction } }) => {
     return { body: { session: (await sessions.share(keyHash, isAction)) ?? null } }
+  })
+
+const recentProofEndpoint = ({ requireRecentProof, secrets }: CredentialEndpointPorts) =>
+  defineInternalEndpoint(recentProofExchange, async ({ body }) => {
+    const { username, userId, scheme, loginId, carriesPassword, passwordSealed, clientAddress } = body
+    const password = passwordSealed && openInternally(passwordSealed, { secrets, purpose: recentProofPurpose })
+    if (password === undefined) throw new ProblemError('invalid-body', 'The password is not sealed as it should be.')
+    const credential = { loginId: loginId ?? undefined, carriesPassword }
+    await requireRecentProof(
+      { username, userId, scheme, credential },
+      { password: password ?? undefined, clientAddress },
+    )
+    return { body: undefined }
   })

@@ -11,9 +11,8 @@ import { requireSecureTransport } from '../../../shared/platform/http/transport.
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { type Authenticate, type Caller, requireRights } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { RefuseCrossSite } from '../../../shared/protocol/authentication/cross-site.ts'
-import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
+import { isOwnAccount, requireOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
 import type { Audit } from '../../audit/audit.ts'
-import { requireOwnAccount } from '../../users/own-account.ts'
 import { type AuditedWork, audited } from './audited.ts'
 import type { ClosedEndpoint, Endpoint, EndpointInput } from './endpoint.ts'
 

@@ -1251,6 +1251,10 @@ export interface components {
             aud?: string | string[];
             iss?: string;
             jti?: string;
+            /** @description When the user logged in. */
+            auth_time?: number;
+            /** @description How the user logged in (RFC 8176). */
+            amr?: string[];
         };
         /** @description RFC 8414 §2, RFC 9728 §4. */
         OAuthMetadata: {
@@ -1287,7 +1291,7 @@ export interface components {
             /** Format: uri */
             instance: string;
             /** @enum {unknown} */
-            code: "ambiguous-parameter" | "body-hash-required" | "body-too-large" | "contradicting-forwarding-headers" | "cross-site" | "dot-segment" | "expectation-failed" | "headers-too-large" | "insecure-transport" | "internal-error" | "invalid-body" | "invalid-credentials" | "invalid-cursor" | "invalid-parameter" | "invalid-reset-code" | "invalid-second-factor" | "invalid-session" | "invalid-signature" | "invalid-token" | "invalid-value" | "invalid_grant" | "last-admin" | "login-ended" | "malformed-request" | "method-not-allowed" | "misdirected-request" | "missing-right" | "narrowed-credential" | "not-found" | "principal-disabled" | "recent-login-required" | "request-timeout" | "reserved-user" | "scheme-without-second-factor" | "second-factor-enrolment-required" | "second-factor-missing" | "second-factor-not-confirmed" | "second-factor-required" | "several-credentials" | "signature-from-future" | "signature-method-required" | "signature-too-old" | "signature-used" | "stale-nonce" | "token-expired" | "token-password-required" | "too-many-api-keys" | "too-many-attempts" | "too-many-key-pairs" | "too-many-logins" | "too-many-second-factors" | "too-many-streams" | "unauthenticated" | "unavailable" | "unknown-scheme" | "unsupported-media-type" | "user-disabled" | "user-exists" | "wrong-password";
+            code: "ambiguous-parameter" | "body-hash-required" | "body-too-large" | "contradicting-forwarding-headers" | "cross-site" | "dot-segment" | "encoded-unreserved" | "expectation-failed" | "headers-too-large" | "insecure-transport" | "internal-error" | "invalid-body" | "invalid-credentials" | "invalid-cursor" | "invalid-parameter" | "invalid-reset-code" | "invalid-second-factor" | "invalid-session" | "invalid-signature" | "invalid-token" | "invalid-value" | "invalid_grant" | "last-admin" | "login-ended" | "malformed-request" | "method-not-allowed" | "misdirected-request" | "missing-right" | "narrowed-credential" | "not-found" | "principal-disabled" | "recent-login-required" | "request-timeout" | "reserved-user" | "scheme-without-second-factor" | "second-factor-enrolment-required" | "second-factor-login-required" | "second-factor-missing" | "second-factor-not-confirmed" | "second-factor-required" | "several-credentials" | "signature-from-future" | "signature-method-required" | "signature-too-old" | "signature-used" | "stale-nonce" | "token-expired" | "token-password-required" | "too-many-api-keys" | "too-many-attempts" | "too-many-key-pairs" | "too-many-logins" | "too-many-second-factors" | "too-many-streams" | "unauthenticated" | "unavailable" | "unknown-scheme" | "unsupported-media-type" | "user-disabled" | "user-exists" | "wrong-password";
             /** Format: uuid */
             requestId: string;
             /** @description Each member at fault. */
@@ -1632,11 +1636,13 @@ export interface components {
          *
          *     `recent-login-required`: The password or a recent login is required.
          *
+         *     `second-factor-login-required`: A login with the second factor is required.
+         *
          *     `wrong-password`: The password is not right.
          *
          *     Or another code.
          */
-        NarrowedCredentialOrRecentLoginRequiredOrWrongPassword: {
+        NarrowedCredentialOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
@@ -1819,11 +1825,13 @@ export interface components {
          *
          *     `recent-login-required`: The password or a recent login is required.
          *
+         *     `second-factor-login-required`: A login with the second factor is required.
+         *
          *     `wrong-password`: The password is not right.
          *
          *     Or another code.
          */
-        MissingRightOrRecentLoginRequiredOrWrongPassword: {
+        MissingRightOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
@@ -2630,7 +2638,7 @@ export interface operations {
                     "application/json": components["schemas"]["TotpSetUp"];
                 };
             };
-            403: components["responses"]["NarrowedCredentialOrRecentLoginRequiredOrWrongPassword"];
+            403: components["responses"]["NarrowedCredentialOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword"];
             default: components["responses"]["OtherProblem"];
         };
     };
@@ -2694,7 +2702,7 @@ export interface operations {
                     "application/json": components["schemas"]["PasskeySetUp"];
                 };
             };
-            403: components["responses"]["NarrowedCredentialOrRecentLoginRequiredOrWrongPassword"];
+            403: components["responses"]["NarrowedCredentialOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword"];
             default: components["responses"]["OtherProblem"];
         };
     };
@@ -2772,7 +2780,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            403: components["responses"]["NarrowedCredentialOrRecentLoginRequiredOrWrongPassword"];
+            403: components["responses"]["NarrowedCredentialOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword"];
             404: components["responses"]["NotFound"];
             default: components["responses"]["OtherProblem"];
         };
@@ -2803,7 +2811,7 @@ export interface operations {
                     "application/json": components["schemas"]["RecoveryCodes"];
                 };
             };
-            403: components["responses"]["NarrowedCredentialOrRecentLoginRequiredOrWrongPassword"];
+            403: components["responses"]["NarrowedCredentialOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword"];
             409: components["responses"]["SecondFactorMissing"];
             default: components["responses"]["OtherProblem"];
         };
@@ -3103,7 +3111,7 @@ export interface operations {
                     "application/json": components["schemas"]["DigestSecret"];
                 };
             };
-            403: components["responses"]["MissingRightOrRecentLoginRequiredOrWrongPassword"];
+            403: components["responses"]["MissingRightOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["ReservedUser"];
             default: components["responses"]["OtherProblem"];
@@ -3135,7 +3143,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            403: components["responses"]["MissingRightOrRecentLoginRequiredOrWrongPassword"];
+            403: components["responses"]["MissingRightOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword"];
             404: components["responses"]["NotFound"];
             default: components["responses"]["OtherProblem"];
         };
@@ -3319,7 +3327,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewApiKey"];
                 };
             };
-            403: components["responses"]["MissingRightOrRecentLoginRequiredOrWrongPassword"];
+            403: components["responses"]["MissingRightOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["TooManyApiKeys"];
             429: components["responses"]["TooManyKeyPairs"];
@@ -3413,7 +3421,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewApiKey"];
                 };
             };
-            403: components["responses"]["MissingRightOrRecentLoginRequiredOrWrongPassword"];
+            403: components["responses"]["MissingRightOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyKeyPairs"];
             default: components["responses"]["OtherProblem"];

@@ -1598,7 +1598,8 @@ export interface paths {
         /**
          * Have events sent to a URL
          * @description Events are sent as Standard Webhooks: signed, in the order of each deal, at least once. Needs the rights `webhook.manage`, `deal.read` and `deal.history.read`. Events are
-         *     sent as long as the caller has these rights. The secret is shown once.
+         *     sent as long as the caller has these rights. The secret is shown once. It is lasting access: it needs the password or a login younger than five minutes, and no credential of
+         *     narrowed rights makes it. It is paused when its responsible user is logged out of everything.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -1631,7 +1632,8 @@ export interface paths {
         /**
          * Change, pause or resume a webhook
          * @description Replaces the members that are sent. The caller becomes the responsible user. A webhook that is resumed
-         *     goes on where it was paused, and tries at once what waits. Needs the rights `webhook.manage`, `deal.read` and `deal.history.read`.
+         *     goes on where it was paused, and tries at once what waits. Needs the rights `webhook.manage`, `deal.read` and `deal.history.read`. It is lasting access: it needs the password or a login younger than five minutes, and no credential of
+         *     narrowed rights makes it. It is paused when its responsible user is logged out of everything.
          */
         patch: operations["changeWebhook"];
         trace?: never;
@@ -3882,7 +3884,7 @@ export interface components {
             description: string | null;
             /** @enum {string} */
             state: "active" | "paused";
-            pausedReason: ("by-user" | "failing" | "gone" | "responsible-disabled" | "responsible-lacks-right" | "secret-unreadable") | null;
+            pausedReason: ("by-user" | "failing" | "gone" | "responsible-disabled" | "responsible-lacks-right" | "responsible-logged-out" | "secret-unreadable") | null;
             pausedAt: string | null;
             /** @description The last event that was looked at. */
             position: string;
@@ -3923,7 +3925,7 @@ export interface components {
             description: string | null;
             /** @enum {string} */
             state: "active" | "paused";
-            pausedReason: ("by-user" | "failing" | "gone" | "responsible-disabled" | "responsible-lacks-right" | "secret-unreadable") | null;
+            pausedReason: ("by-user" | "failing" | "gone" | "responsible-disabled" | "responsible-lacks-right" | "responsible-logged-out" | "secret-unreadable") | null;
             pausedAt: string | null;
             /** @description The last event that was looked at. */
             position: string;
@@ -4041,7 +4043,7 @@ export interface components {
             /** Format: uri */
             instance: string;
             /** @enum {unknown} */
-            code: "ambiguous-parameter" | "ambiguous-update" | "batch-too-large" | "body-hash-required" | "body-too-large" | "command-expired" | "command-id-reused" | "command-in-progress" | "contradicting-forwarding-headers" | "cross-site" | "date-out-of-range" | "deal-closed" | "deal-completed" | "deal-exists" | "deal-held" | "deal-mismatch" | "dot-segment" | "employee-unknown" | "expectation-failed" | "headers-too-large" | "incomplete-representation" | "inconsistent-attributes" | "insecure-transport" | "internal-error" | "invalid-body" | "invalid-credentials" | "invalid-cursor" | "invalid-parameter" | "invalid-session" | "invalid-signature" | "invalid-token" | "invalid-value" | "login-ended" | "malformed-request" | "method-not-allowed" | "misdirected-request" | "missing-right" | "not-found" | "open-tasks" | "outdated-cursor" | "penalty-limit" | "penalty-required" | "precondition-failed" | "precondition-required" | "principal-disabled" | "query-too-slow" | "read-only-attribute" | "reason-required" | "repeated-command-id" | "request-timeout" | "scheme-without-second-factor" | "several-credentials" | "signature-from-future" | "signature-method-required" | "signature-too-old" | "signature-used" | "stale-nonce" | "task-done" | "task-dropped" | "task-exists" | "task-limit" | "task-not-found" | "token-expired" | "token-password-required" | "too-many-attempts" | "too-many-batches" | "too-many-streams" | "too-many-webhooks" | "unauthenticated" | "unavailable" | "unknown-command" | "unknown-query" | "unknown-scheme" | "unknown-version" | "unsupported-media-type" | "use-case-required";
+            code: "ambiguous-parameter" | "ambiguous-update" | "batch-too-large" | "body-hash-required" | "body-too-large" | "command-expired" | "command-id-reused" | "command-in-progress" | "contradicting-forwarding-headers" | "cross-site" | "date-out-of-range" | "deal-closed" | "deal-completed" | "deal-exists" | "deal-held" | "deal-mismatch" | "dot-segment" | "employee-unknown" | "encoded-unreserved" | "expectation-failed" | "headers-too-large" | "incomplete-representation" | "inconsistent-attributes" | "insecure-transport" | "internal-error" | "invalid-body" | "invalid-credentials" | "invalid-cursor" | "invalid-parameter" | "invalid-session" | "invalid-signature" | "invalid-token" | "invalid-value" | "login-ended" | "malformed-request" | "method-not-allowed" | "misdirected-request" | "missing-right" | "narrowed-credential" | "not-found" | "open-tasks" | "outdated-cursor" | "penalty-limit" | "penalty-required" | "precondition-failed" | "precondition-required" | "principal-disabled" | "query-too-slow" | "read-only-attribute" | "reason-required" | "recent-login-required" | "repeated-command-id" | "request-timeout" | "scheme-without-second-factor" | "second-factor-login-required" | "several-credentials" | "signature-from-future" | "signature-method-required" | "signature-too-old" | "signature-used" | "stale-nonce" | "task-done" | "task-dropped" | "task-exists" | "task-limit" | "task-not-found" | "token-expired" | "token-password-required" | "too-many-attempts" | "too-many-batches" | "too-many-streams" | "too-many-webhooks" | "unauthenticated" | "unavailable" | "unknown-command" | "unknown-query" | "unknown-scheme" | "unknown-version" | "unsupported-media-type" | "use-case-required" | "wrong-password";
             /** Format: uuid */
             requestId: string;
             /** @description Each member at fault. */
@@ -4665,13 +4667,11 @@ export interface components {
         /**
          * @description `invalid-body`: The body cannot be read as what this route expects.
          *
-         *     `invalid-parameter`: A parameter of the URL or a header field cannot be read.
-         *
          *     `outdated-cursor`: Another PostgreSQL server has taken over since the cursor was made.
          *
          *     Or another code.
          */
-        InvalidBodyOrInvalidParameterOrOutdatedCursor: {
+        InvalidBodyOrOutdatedCursor: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
@@ -4693,6 +4693,26 @@ export interface components {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "Deal-Validated-Only": components["headers"]["DealValidatedOnly"];
                 "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `missing-right`: The caller lacks a right.
+         *
+         *     `narrowed-credential`: A credential of narrowed rights does not act for the account of its user.
+         *
+         *     `recent-login-required`: The password or a recent login is required.
+         *
+         *     Or another code.
+         */
+        MissingRightOrNarrowedCredentialOrRecentLoginRequired: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
+                "Deal-Validated-Only": components["headers"]["DealValidatedOnly"];
                 [name: string]: unknown;
             };
             content: {
@@ -4724,6 +4744,27 @@ export interface components {
          *     Or another code.
          */
         InvalidBodyOrInvalidParameter: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
+                "Set-Cookie": components["headers"]["SetCookie"];
+                "Deal-Validated-Only": components["headers"]["DealValidatedOnly"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `invalid-body`: The body cannot be read as what this route expects.
+         *
+         *     `invalid-parameter`: A parameter of the URL or a header field cannot be read.
+         *
+         *     `outdated-cursor`: Another PostgreSQL server has taken over since the cursor was made.
+         *
+         *     Or another code.
+         */
+        InvalidBodyOrInvalidParameterOrOutdatedCursor: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
@@ -10473,6 +10514,8 @@ export interface operations {
                     description?: string | null;
                     /** @description Begin after this position. Left out: with what happens from now on. */
                     after?: string;
+                    /** @description The caller's password; not needed within five minutes of a login. */
+                    password?: string;
                 };
             };
         };
@@ -10488,8 +10531,8 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookWithSecret"];
                 };
             };
-            400: components["responses"]["InvalidBodyOrInvalidParameterOrOutdatedCursor"];
-            403: components["responses"]["MissingRight"];
+            400: components["responses"]["InvalidBodyOrOutdatedCursor"];
+            403: components["responses"]["MissingRightOrNarrowedCredentialOrRecentLoginRequired"];
             409: components["responses"]["TooManyWebhooks"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidValue"];
@@ -10580,6 +10623,8 @@ export interface operations {
                      * @enum {string}
                      */
                     state?: "active" | "paused";
+                    /** @description The caller's password; not needed within five minutes of a login. */
+                    password?: string;
                 };
                 "application/merge-patch+json": {
                     /**
@@ -10602,6 +10647,8 @@ export interface operations {
                      * @enum {string}
                      */
                     state?: "active" | "paused";
+                    /** @description The caller's password; not needed within five minutes of a login. */
+                    password?: string;
                 };
             };
         };
@@ -10617,7 +10664,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["InvalidBodyOrInvalidParameter"];
-            403: components["responses"]["MissingRight"];
+            403: components["responses"]["MissingRightOrNarrowedCredentialOrRecentLoginRequired"];
             404: components["responses"]["NotFound"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidValue"];

@@ -30,6 +30,12 @@ const after = z
   .max(64)
   .meta({ description: 'The position of an event, as streams and histories show it; `0`: the beginning.' })
 
+const password = z
+  .string()
+  .max(1024)
+  .optional()
+  .meta({ description: "The caller's password; not needed within five minutes of a login." })
+
 /** The body of a creation. */
 export const creation = z
   .strictObject({
@@ -40,6 +46,7 @@ export const creation = z
     after: after
       .optional()
       .meta({ description: 'Begin after this position. Left out: with what happens from now on.' }),
+    password,
   })
   .meta({ examples: [{ url: 'https://receiver.example/keyhold', types: ['deal.held', 'deal.unheld'] }] })
 
@@ -51,6 +58,7 @@ export const patch = z
     deals: deals.optional(),
     description: description.optional(),
     state: z.enum(['active', 'paused']).optional().meta({ description: '`active`: goes on where it was paused.' }),
+    password,
   })
   .meta({ examples: [{ state: 'paused' }] })
 
@@ -84,7 +92,10 @@ const webhook = z
     description: z.string().nullable(),
     state: z.enum(['active', 'paused']),
     pausedReason: z
-      .enum(['by-user', 'failing', 'gone', 'responsible-disabled', 'responsible-lacks-right', 'secret-unreadable'])
+      .enum([
+        ...(['by-user', 'failing', 'gone', 'responsible-disabled', 'responsible-lacks-right'] as const),
+        ...(['responsible-logged-out', 'secret-unreadable'] as const),
+      ])
       .nullable(),
     pausedAt: time.nullable(),
     position: z.string().meta({ description: 'The last event that was looked at.' }),

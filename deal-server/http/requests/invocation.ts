@@ -92,5 +92,7 @@ export interface WebhookInvocation {
   readonly rights: readonly string[]
   /** Set for a request that changes or sends something: the action of its entry in the audit log. */
   readonly action?: ReportedChange['action'] | undefined
+  /** Set for a request that makes lasting access: it needs recent proof, such as this password. */
+  readonly proof?: { readonly password: string | undefined } | undefined
   answer(webhooks: WebhookManagement, caller: Caller): Promise<HttpResponse>
 }

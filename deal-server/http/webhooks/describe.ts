@@ -13,18 +13,21 @@ const withSecret = {
 }
 const ofOne = ['invalid-parameter', 'missing-right', 'not-found']
 const ofBody = [...ofOne, 'invalid-body', 'invalid-value', 'unsupported-media-type']
+const proves = `It is lasting access: it needs the password or a login younger than five minutes, and no credential of
+narrowed rights makes it. It is paused when its responsible user is logged out of everything.`
+const proofProblems = ['narrowed-credential', 'recent-login-required']
 const needs = 'Needs the rights `webhook.manage`, `deal.read` and `deal.history.read`.'
 
 /** POST of a webhook. */
 export const createOperation: Operation = {
   ...{ id: 'createWebhook', tags, summary: 'Have events sent to a URL' },
   description: `Events are sent as Standard Webhooks: signed, in the order of each deal, at least once. ${needs} Events are
-sent as long as the caller has these rights. The secret is shown once.`,
+sent as long as the caller has these rights. The secret is shown once. ${proves}`,
   body: { schema: jsonSchemaOf(creation), required: true },
   responses: { 201: { ...withSecret, headers: ['Location'] } },
   problems: [
-    ...['invalid-body', 'invalid-parameter', 'invalid-value', 'missing-right', 'outdated-cursor'],
-    ...['too-many-webhooks', 'unsupported-media-type'],
+    ...['invalid-body', 'invalid-value', 'missing-right', 'outdated-cursor'],
+    ...['too-many-webhooks', 'unsupported-media-type', ...proofProblems],
   ],
 }
 
@@ -46,14 +49,14 @@ export const readOperation = describeRead({
 export const changeOperation: Operation = {
   ...{ id: 'changeWebhook', tags, summary: 'Change, pause or resume a webhook', pathParameters },
   description: `Replaces the members that are sent. The caller becomes the responsible user. A webhook that is resumed
-goes on where it was paused, and tries at once what waits. ${needs}`,
+goes on where it was paused, and tries at once what waits. ${needs} ${proves}`,
   body: {
     schema: jsonSchemaOf(patch),
     required: true,
     mediaTypes: ['application/json', 'application/merge-patch+json'],
   },
   responses: { 200: webhook },
-  problems: ofBody,
+  problems: [...ofBody, ...proofProblems],
 }
 
 /** DELETE of one. */

@@ -28,6 +28,7 @@ export interface WebhookRouteOptions {
 }
 
 type Answer = (webhooks: WebhookManagement, caller: Caller) => Promise<HttpResponse>
+type Decoded = Pick<WebhookInvocation, 'proof' | 'answer'>
 
 interface Defined {
   readonly method: Method
@@ -39,7 +40,7 @@ interface Defined {
   /** `webhook.manage` when left out. */
   readonly rights?: readonly string[]
   /** Parses a request. @throws ProblemError */
-  decode(request: HttpRequest): Promise<Answer> | Answer
+  decode(request: HttpRequest): Promise<Answer | Decoded> | Answer
 }
 
 const managing = ['webhook.manage'] as const
@@ -76,8 +77,11 @@ const collectionRoutes = ({ lists, show, withSecret }: Pick<Shown, 'lists' | 'sh
     },
     decode: async (request) => {
       readQuery(request, noParameters)
-      const { after, ...settings } = await readBodyAs(request, creation)
-      return async (webhooks, caller) => withSecret(201, await webhooks.create({ ...settings, after }, caller))
+      const { after, password, ...settings } = await readBodyAs(request, creation)
+      return {
+        proof: { password },
+        answer: async (webhooks, caller) => withSecret(201, await webhooks.create({ ...settings, after }, caller)),
+      }
     },
   },
   {
@@ -107,8 +111,11 @@ const memberRoutes = ({ shown, withSecret }: Pick<Shown, 'shown' | 'withSecret'>
       rights: webhookRights,
     },
     decode: async (request) => {
-      const [id, change] = [idIn(request), await readBodyAs(request, patch)]
-      return async (webhooks, caller) => shown(await webhooks.change(id, change, caller))
+      const [id, { password, ...change }] = [idIn(request), await readBodyAs(request, patch)]
+      return {
+        proof: { password },
+        answer: async (webhooks, caller) => shown(await webhooks.change(id, change, caller)),
+      }
     },
   },
   {
@@ -173,9 +180,11 @@ const routeOf = ({ method, path, operation, rights = managing, action, decode }:
   methods: [method],
   path: `${webhooksPath}${path}`,
   describe: () => [operation],
-  decode: async (request): Promise<WebhookInvocation> => ({
-    ...{ kind: 'webhook', rights, action, answer: await decode(request) },
-  }),
+  decode: async (request): Promise<WebhookInvocation> => {
+    const decoded = await decode(request)
+    const { proof, answer } = typeof decoded === 'function' ? { proof: undefined, answer: decoded } : decoded
+    return { kind: 'webhook', rights, action, proof, answer }
+  },
 })
 
 /** @throws ProblemError `not-found` */

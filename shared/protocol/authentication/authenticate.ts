@@ -29,6 +29,8 @@ export interface Caller {
   readonly rights: ReadonlySet<string>
   readonly scheme: SchemeName
   readonly credential: VerifiedCredential
+  /** The credential generation in the record. */
+  readonly generation: number
 }
 
 /** The source of principal records. */
@@ -289,8 +291,8 @@ function callerOf(record: PrincipalRecord, credential: VerifiedCredential, schem
     rights = new Set(record.rights)
     rightsOf.set(record, rights)
   }
-  const { username, userId } = record
-  return { username, userId, rights: narrowed(rights, credential.rights), scheme, credential }
+  const { username, userId, generation } = record
+  return { username, userId, rights: narrowed(rights, credential.rights), scheme, credential, generation }
 }
 
 /** The rights of a user that a credential with the rights `to` has; undefined: all of them. */

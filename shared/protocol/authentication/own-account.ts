@@ -3,6 +3,7 @@
  * programs, and its rights are all that it may do. Both servers use this wherever a user may do without a right what
  * others need a right for.
  */
+import { ProblemError } from '../../platform/problems/errors.ts'
 import { foldUsername } from '../principal/record.ts'
 import type { VerifiedCredential } from './scheme.ts'
 
@@ -19,3 +20,15 @@ export const actsForItsUser = ({ credential }: Pick<AccountUser, 'credential'>):
 /** True when the caller is the user of the account with this name. */
 export const isOwnAccount = (caller: AccountUser, username: string): boolean =>
   actsForItsUser(caller) && foldUsername(username) === foldUsername(caller.username)
+
+/**
+ * Refuses a narrowed credential: it does not act for the account of its user. @throws ProblemError
+ * `narrowed-credential`
+ */
+export function requireOwnAccount(caller: Pick<AccountUser, 'credential'>): void {
+  if (actsForItsUser(caller)) return
+  throw new ProblemError(
+    'narrowed-credential',
+    'This credential lets only some of the rights of its user through. It does not act for the account of its user.',
+  )
+}

@@ -12,6 +12,10 @@ export const strings = {
   signInAgain: 'Sign in to go on.',
   username: 'User name',
   password: 'Password',
+  proof: {
+    label: 'Your password',
+    hint: 'Needed when you signed in more than five minutes ago.',
+  },
   documentation: 'API documentation',
   version: (version: string) => `Version ${version}`,
   errorSummary: 'There is a problem',

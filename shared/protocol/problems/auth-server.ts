@@ -13,37 +13,11 @@ export const authProblems = {
       'Log in again. Keep only the newest refresh token. If an answer was lost, repeat the request at once: a ' +
       'token that comes back after the time for repeating, or after its successor was used, ends the login.',
   },
-  'wrong-password': {
-    status: 403,
-    title: 'The password is not right',
-    meaning:
-      'A new password of their own, an API key and a Digest secret are for users who know their present password, ' +
-      'and this was not it.',
-    remedy:
-      'Send your present password, as oldPassword with a new one, else as password; if it is lost, an ' +
-      'administrator can set a new one.',
-  },
   'invalid-reset-code': {
     status: 403,
     title: 'The link for a new password is not accepted',
     meaning: 'The link was used, replaced by a newer one, has expired, or the password was changed in another way.',
     remedy: 'Ask an administrator for a new link, and use it within an hour.',
-  },
-  'recent-login-required': {
-    status: 403,
-    title: 'The password or a recent login is required',
-    meaning:
-      'An API key or a Digest secret outlives the login that makes it, so a token or a key alone is not enough to ' +
-      'make one.',
-    remedy: 'Send your password in the member password, or log in again and repeat the request within five minutes.',
-  },
-  'second-factor-login-required': {
-    status: 403,
-    title: 'A login with the second factor is required',
-    meaning:
-      'The user has a second factor, or needs one. A factor, an API key or a Digest secret outlives the login that makes ' +
-      'it, so a password or a key without the factor is not enough to touch them.',
-    remedy: 'Log in with the second factor, and send the request with that login or session.',
   },
   'second-factor-required': {
     status: 401,
@@ -84,12 +58,6 @@ export const authProblems = {
     title: 'The user has as many second factors as one may have',
     meaning: 'Each user may have 20 second factors.',
     remedy: 'Remove one that is no longer used, then try again.',
-  },
-  'narrowed-credential': {
-    status: 403,
-    title: 'A credential of narrowed rights does not act for the account of its user',
-    meaning: 'An API key or a token that lets only some of the rights of its user through cannot see or end logins.',
-    remedy: 'Log in as the user, or use a key without rights of its own.',
   },
   'last-admin': {
     status: 409,

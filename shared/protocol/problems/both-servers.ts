@@ -279,6 +279,43 @@ const credentialProblems = {
   },
 } as const satisfies Record<string, ProblemEntry>
 
+const accountProblems = {
+  'wrong-password': {
+    status: 403,
+    title: 'The password is not right',
+    meaning:
+      'A new password of their own, an API key, a Digest secret and a webhook are for users who know their present ' +
+      'password, and this was not it.',
+    remedy:
+      'Send your present password, as oldPassword with a new one, else as password; if it is lost, an ' +
+      'administrator can set a new one.',
+  },
+  'second-factor-login-required': {
+    status: 403,
+    title: 'A login with the second factor is required',
+    meaning:
+      'The user has a second factor, or needs one. A factor, an API key, a Digest secret or a webhook outlives the login ' +
+      'that makes it, so a password or a key without the factor is not enough to touch them.',
+    remedy: 'Log in with the second factor, and send the request with that login or session.',
+  },
+  'recent-login-required': {
+    status: 403,
+    title: 'The password or a recent login is required',
+    meaning:
+      'An API key, a Digest secret or a webhook outlives the login that makes it, so a token or a key alone is not ' +
+      'enough to make one.',
+    remedy: 'Send your password in the member password, or log in again and repeat the request within five minutes.',
+  },
+  'narrowed-credential': {
+    status: 403,
+    title: 'A credential of narrowed rights does not act for the account of its user',
+    meaning:
+      'An API key or a token that lets only some of the rights of its user through cannot see or end logins, or make ' +
+      'a webhook.',
+    remedy: 'Log in as the user, or use a key without rights of its own.',
+  },
+} as const satisfies Record<string, ProblemEntry>
+
 const serverProblems = {
   'too-many-streams': {
     status: 429,
@@ -312,6 +349,7 @@ export const sharedProblems = {
   ...requestProblems,
   ...signatureProblems,
   ...credentialProblems,
+  ...accountProblems,
   ...serverProblems,
 } satisfies PlatformProblems
 

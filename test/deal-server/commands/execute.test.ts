@@ -64,6 +64,7 @@ function requestFor(deal: Deal, more: Partial<CommandRequest> = {}, rights = ['d
       userId: 'id of alice',
       rights: new Set(rights),
       scheme: 'bearer',
+      generation: 0,
       credential: { username: 'alice', generation: undefined, loginId: undefined, expiresAt: undefined },
     },
     style: 'any',

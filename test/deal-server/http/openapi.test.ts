@@ -59,6 +59,7 @@ const servedRoutes = (): string[] => {
       reader: nothing,
       events: nothing,
       webhooks: nothing,
+      requireRecentProof: nothing,
       noteWebhookChange: nothing,
       findUserId: nothing,
       clock: nothing,

@@ -17,7 +17,7 @@ const webhook = (settings: Partial<Webhook> = {}): Webhook => ({
   ...{ id: 'webhook', url: 'https://receiver.test/', types: [], deals: [], description: null, state: 'active' },
   ...{ pausedReason: null, pausedAt: null, createdBy: 'admin', createdAt: '', updatedAt: '', revision: 1, position: 0 },
   ...{ secret: '', formerSecret: null, formerSecretUntil: null },
-  responsible: { username: 'admin', userId: '1', seesDeleted: true },
+  responsible: { username: 'admin', userId: '1', seesDeleted: true, generation: 1 },
   health: {
     ...{ failures: 0, lastSuccessAt: null, lastFailureAt: null, lastFailureStatus: null, lastFailureReason: null },
     heldUntil: null,

@@ -1,8 +1,9 @@
 /** The page on which readers change their own password. */
 import type { ProblemDocument } from '../../../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import type { Page, ShownPage, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
-import { atFields, doneAt, formProblem } from '../parts/forms.ts'
+import { doneAt, formProblem } from '../parts/forms.ts'
 import { strings } from '../texts/account.ts'
 import { AccountFrame } from './tabs.tsx'
 

@@ -1,8 +1,9 @@
 /** The second step of setting a factor up: the first code of an app, or the answer of the browser. */
 import type { ProblemDocument } from '../../../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import type { PageResult, ShownPage, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
 import { ErrorSummary, Field, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
-import { atFields, doneAt, textOf } from '../parts/forms.ts'
+import { doneAt, textOf } from '../parts/forms.ts'
 import { SetUpSecret, totpOf } from '../parts/set-up-secret.tsx'
 import { security as texts } from '../texts/security.ts'
 

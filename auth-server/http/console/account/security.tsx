@@ -2,14 +2,14 @@
  * The reader's own second factors: what is set up, set up more, remove, recovery codes. Passkeys alone need a script.
  */
 import type { ProblemDocument } from '../../../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import type { Page, PageResult, ShownPage, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
 import { type Column, Table, Time } from '../../../../shared/protocol/console/content.tsx'
 import { ErrorSummary, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
+import { ProofField, proofLabel } from '../../../../shared/protocol/console/proof.tsx'
 import type { Reader } from '../../../../shared/protocol/console/reader.ts'
-import { atFields, doneAt, textOf } from '../parts/forms.ts'
-import { ProofField } from '../parts/proof.tsx'
+import { doneAt, textOf } from '../parts/forms.ts'
 import { shownOnce } from '../parts/show-once.tsx'
-import { strings } from '../texts/account.ts'
 import { security as texts } from '../texts/security.ts'
 import { confirmFactor, passkeySetUp, securityPath as path, totpSetUp } from './security-set-up.tsx'
 import { AccountFrame } from './tabs.tsx'
@@ -190,7 +190,7 @@ function ProofForm({ of: form, title, intro, submit, id, problem }: ProofFormPar
     <section class="panel">
       <h2>{title}</h2>
       <p class="hint">{intro}</p>
-      <ErrorSummary problem={problem} fields={[{ name: 'password', label: strings.proof.label, form }]} />
+      <ErrorSummary problem={problem} fields={[{ name: 'password', label: proofLabel, form }]} />
       <form method="post" action={path} class="stack">
         <input type="hidden" name="action" value={form} />
         {id !== undefined && <input type="hidden" name="id" value={id} />}

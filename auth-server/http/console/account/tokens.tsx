@@ -1,11 +1,12 @@
 /** The reader's Digest secret and key-signed tokens: each is made here, and shown once. */
 import type { ProblemDocument } from '../../../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import { Checkboxes, chosenOf } from '../../../../shared/protocol/console/choices.tsx'
 import type { Page, PageResult, ShownPage, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
 import { Time } from '../../../../shared/protocol/console/content.tsx'
 import { ErrorSummary, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
-import { atFields, formProblem, textOf } from '../parts/forms.ts'
-import { ProofField } from '../parts/proof.tsx'
+import { ProofField, proofLabel } from '../../../../shared/protocol/console/proof.tsx'
+import { formProblem, textOf } from '../parts/forms.ts'
 import { shownOnce } from '../parts/show-once.tsx'
 import { strings } from '../texts/account.ts'
 import { AccountFrame } from './tabs.tsx'
@@ -134,7 +135,7 @@ function DigestForm({ problem }: { readonly problem: ProblemDocument | undefined
     <section class="panel">
       <h2>{texts.digest}</h2>
       <p class="hint">{texts.digestIntro}</p>
-      <ErrorSummary problem={problem} fields={[{ name: 'password', label: strings.proof.label, form }]} />
+      <ErrorSummary problem={problem} fields={[{ name: 'password', label: proofLabel, form }]} />
       <form method="post" action={path} class="stack">
         <input type="hidden" name="action" value="digest" />
         <ProofField form={form} error={fieldErrors(problem).password} />
@@ -154,7 +155,7 @@ function KeySignedForm({ problem, included }: KeySignedFormParts) {
   const { include, password } = fieldErrors(problem)
   const fields = [
     { name: 'include', label: texts.include, form },
-    { name: 'password', label: strings.proof.label, form },
+    { name: 'password', label: proofLabel, form },
   ]
   return (
     <section class="panel">

@@ -1,10 +1,11 @@
 /** The form for a new user. */
 import type { ProblemDocument } from '../../../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import { Checkboxes, chosenOf } from '../../../../shared/protocol/console/choices.tsx'
 import type { Page, ShownPage, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
 import { allRoles } from '../../../users/rights.ts'
-import { atFields, doneAt } from '../parts/forms.ts'
+import { doneAt } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'

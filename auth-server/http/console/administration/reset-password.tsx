@@ -1,11 +1,11 @@
 /** The page of a one-time link: a user who has forgotten the password chooses a new one. It needs no caller. */
 import type { ProblemDocument } from '../../../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import type { OpenPage, ShownPage, Visit } from '../../../../shared/protocol/console/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
 import { signInPath } from '../../../../shared/protocol/console/navigation.ts'
 import { strings as common } from '../../../../shared/protocol/console/strings.ts'
 import { newPasswordFields, repeatedPasswordProblem } from '../account/password.tsx'
-import { atFields } from '../parts/forms.ts'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
 

@@ -2,8 +2,7 @@
 import type { Child } from 'hono/jsx'
 import type { ProblemDocument } from '../../../../shared/platform/problems/problem-document.ts'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
-import { ProofField } from '../parts/proof.tsx'
-import { strings } from '../texts/account.ts'
+import { ProofField, proofLabel } from '../../../../shared/protocol/console/proof.tsx'
 import { administration } from '../texts/administration.ts'
 import { type User, userPath } from './user-parts.tsx'
 
@@ -37,7 +36,7 @@ export function AccountActions({ user, refused }: AccountActionsParts) {
         <Action
           {...common}
           {...{ name, title: texts[name], hint: texts[`${name}Hint`], button: texts[`${name}Make`] }}
-          fields={[{ name: 'password', label: strings.proof.label, form: name }]}
+          fields={[{ name: 'password', label: proofLabel, form: name }]}
         >
           <ProofField form={name} error={refused?.action === name ? errors.password : undefined} />
         </Action>

@@ -1,11 +1,12 @@
 /** The page of one user, with all that an administrator can do to the account. */
 import type { ProblemDocument } from '../../../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import type { Page, PageResult, ShownPage, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
 import { Time } from '../../../../shared/protocol/console/content.tsx'
 import { ErrorSummary, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
 import type { Reader } from '../../../../shared/protocol/console/reader.ts'
 import { type DigestSecret, digestShown } from '../account/tokens.tsx'
-import { atFields, type Done, doneAt, formProblem, textOf } from '../parts/forms.ts'
+import { type Done, doneAt, formProblem, textOf } from '../parts/forms.ts'
 import { chosenRights } from '../parts/rights.tsx'
 import { shownOnce } from '../parts/show-once.tsx'
 import { strings } from '../texts/account.ts'

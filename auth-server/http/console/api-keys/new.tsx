@@ -1,10 +1,11 @@
 /** The page on which an API key is made. */
 import type { ProblemDocument } from '../../../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import { Radios } from '../../../../shared/protocol/console/choices.tsx'
 import type { Page, ShownPage, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
-import { atFields, formProblem, textOf } from '../parts/forms.ts'
-import { ProofField } from '../parts/proof.tsx'
+import { ProofField, proofLabel } from '../../../../shared/protocol/console/proof.tsx'
+import { formProblem, textOf } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
 import { allKeysRight, endOfDay, type KeyPlace, type NewApiKey } from './api-key.ts'
@@ -63,7 +64,7 @@ const fields: readonly FieldParts[] = [
   { name: 'publicKeyPem', label: texts.publicKey },
   { name: 'rights', label: texts.rights },
   { name: 'expiresAt', label: texts.expiresAt },
-  { name: 'password', label: strings.proof.label },
+  { name: 'password', label: proofLabel },
 ]
 
 function keyForm({ request, form, caller }: SignedInVisit, place: KeyPlace, problem?: ProblemDocument): ShownPage {

@@ -1,12 +1,13 @@
 /** The page of one API key: what it is, rotation, revocation. */
 import type { ProblemDocument } from '../../../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import type { Page, PageResult, ShownPage, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
 import { Time } from '../../../../shared/protocol/console/content.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
+import { ProofField, proofLabel } from '../../../../shared/protocol/console/proof.tsx'
 import type { Reader } from '../../../../shared/protocol/console/reader.ts'
 import { strings as common } from '../../../../shared/protocol/console/strings.ts'
-import { atFields, doneAt, formProblem, textOf } from '../parts/forms.ts'
-import { ProofField } from '../parts/proof.tsx'
+import { doneAt, formProblem, textOf } from '../parts/forms.ts'
 import { RightsInWords } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
 import { type ApiKey, allKeysRight, endOfDay, type KeyPlace, type NewApiKey, nameOf } from './api-key.ts'
@@ -156,7 +157,7 @@ function RotateForm({ visit: { form }, path, apiKey, problem }: RotateFormParts)
     { name: 'expiresAt', label: texts.newExpiry, kind: 'date', hint: texts.newExpiryHint },
     { name: 'isForever', label: texts.withoutExpiry, kind: 'checkbox' },
   ]
-  const all = [...fields, { name: 'password', label: strings.proof.label }]
+  const all = [...fields, { name: 'password', label: proofLabel }]
   return (
     <>
       <h3>{texts.rotate}</h3>

@@ -133,10 +133,6 @@ export const strings = {
     differs: 'This is not the same as the new password.',
     missing: 'Enter a value.',
   },
-  proof: {
-    label: 'Your password',
-    hint: 'Needed when you signed in more than five minutes ago.',
-  },
   sessions: {
     title: 'Sessions and logins',
     intro: 'Where you are signed in. End what you do not recognise, and then change your password.',

@@ -1,7 +1,7 @@
 /** DELETE /users/{username}/second-factors: for a user who has lost them (docs/contract.md#second-factor). */
 
 import * as z from 'zod'
-import type { RequireRecentProof } from '../../../logins/recent-proof.ts'
+import type { RequireRecentProof } from '../../../../shared/protocol/authentication/recent-proof.ts'
 import type { OwnFactors } from '../../../second-factors/own-factors.ts'
 import { jsonBody } from '../../pipeline/bodies.ts'
 import { defineEndpoint } from '../../pipeline/endpoint.ts'

@@ -32,6 +32,7 @@ export const webhookTexts = {
     gone: 'the receiver answered 410: it wants no more events',
     'responsible-disabled': 'the responsible user is disabled',
     'responsible-lacks-right': 'the responsible user lacks a right',
+    'responsible-logged-out': 'the responsible user was logged out of everything',
     'secret-unreadable': 'its secret cannot be read',
   } as Readonly<Record<string, string>>,
   position: 'Position',

@@ -1,4 +1,5 @@
 /** `/console/webhooks` and `/console/webhooks/new`: all webhooks, and a new one. */
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import type { Page, PageResult, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
 import { type Column, Notice, Pager, Table, Time } from '../../../../shared/protocol/console/content.tsx'
 import { ErrorSummary, type FormFaults } from '../../../../shared/protocol/console/fields.tsx'
@@ -6,7 +7,7 @@ import type { Reader } from '../../../../shared/protocol/console/reader.ts'
 import { Secret, secretScripts } from '../../../../shared/protocol/console/secret.tsx'
 import { webhookTexts as texts } from '../texts/webhooks.ts'
 import { pathOfWebhook, type Webhook, webhooksPath } from './shapes.ts'
-import { bodyOf, entriesIn, WebhookForm, webhookFields } from './webhook-form.tsx'
+import { bodyOf, entriesIn, passwordIn, WebhookForm, webhookFields } from './webhook-form.tsx'
 
 const right = 'webhook.manage'
 
@@ -94,9 +95,12 @@ const showForm = ({ form }: SignedInVisit, problem?: FormFaults & { readonly sta
 
 async function create(visit: SignedInVisit): Promise<PageResult> {
   const reply = await visit.api.call<Webhook & { readonly secret: string }>({
-    ...{ route: 'POST /rest/v1/webhooks', body: bodyOf(entriesIn(visit.form)) },
+    ...{
+      route: 'POST /rest/v1/webhooks',
+      body: { ...bodyOf(entriesIn(visit.form)), password: passwordIn(visit.form) },
+    },
   })
-  return reply.ok ? secretPage(reply.body) : showForm(visit, reply.problem)
+  return reply.ok ? secretPage(reply.body) : showForm(visit, atFields(reply.problem))
 }
 
 /** The page with a secret: it is the answer to the form, and never in a URL. */

@@ -1,6 +1,7 @@
 /** The form of a webhook, for a new one and for changes. */
 import { Checkboxes, chosenOf } from '../../../../shared/protocol/console/choices.tsx'
 import { Field, type FormFaults, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
+import { ProofField, proofLabel } from '../../../../shared/protocol/console/proof.tsx'
 import { dealEventTypes } from '../../../domain/events.ts'
 import { webhookTexts as texts } from '../texts/webhooks.ts'
 
@@ -20,6 +21,9 @@ export const entriesIn = (form: ReadonlyMap<string, string>): WebhookEntries => 
   types: new Set(chosenOf(form, 'type', typeChoices)),
 })
 
+/** The password of a form, which the API takes as proof. */
+export const passwordIn = (form: ReadonlyMap<string, string>) => form.get('password') || undefined
+
 /** The body for the API. */
 export const bodyOf = ({ url, description, types }: WebhookEntries) => ({
   url,
@@ -31,6 +35,7 @@ export const bodyOf = ({ url, description, types }: WebhookEntries) => ({
 export const webhookFields = [
   { name: 'url', label: texts.url },
   { name: 'description', label: texts.description },
+  { name: 'password', label: proofLabel },
 ] as const
 
 interface FormParts {
@@ -58,6 +63,7 @@ export function WebhookForm({ action, entries, problem, submit }: FormParts) {
         groups={[{ title: '', choices: typeChoices }]}
         error={errors.types}
       />
+      <ProofField error={errors.password} />
       <button type="submit">{submit}</button>
     </form>
   )

@@ -1,12 +1,21 @@
 /** `/console/webhooks/:id`: a webhook, how its deliveries go, and what can be done with it. */
+
 import type { ApiReply } from '../../../../shared/protocol/console/api.ts'
+import { atFields } from '../../../../shared/protocol/console/at-fields.ts'
 import type { Page, PageResult, SignedInVisit } from '../../../../shared/protocol/console/console.tsx'
 import { Notice } from '../../../../shared/protocol/console/content.tsx'
-import { ErrorSummary, Field, type FormFaults, fieldErrors } from '../../../../shared/protocol/console/fields.tsx'
+import {
+  ErrorSummary,
+  Field,
+  type FieldParts,
+  type FormFaults,
+  fieldErrors,
+} from '../../../../shared/protocol/console/fields.tsx'
+import { ProofField, proofLabel } from '../../../../shared/protocol/console/proof.tsx'
 import { webhookTexts as texts } from '../texts/webhooks.ts'
 import { doneText, StateBadge, secretPage } from './list-page.tsx'
 import { type Attempt, pathOfWebhook, type Webhook, webhooksPath } from './shapes.ts'
-import { bodyOf, entriesIn, WebhookForm, webhookFields } from './webhook-form.tsx'
+import { bodyOf, entriesIn, passwordIn, WebhookForm, webhookFields } from './webhook-form.tsx'
 import { Deliveries, Facts } from './webhook-parts.tsx'
 
 const right = 'webhook.manage'
@@ -23,8 +32,14 @@ export const webhookPage = (): Page => ({
 interface Refused {
   readonly problem: FormFaults & { readonly status: number }
   /** The form at fault. */
-  readonly form: 'change' | 'redeliver' | 'other'
+  readonly form: 'change' | 'redeliver' | 'state' | 'other'
 }
+
+/** The fields that errors lead to. */
+const fieldsOf = (refused: Refused | undefined): FieldParts[] =>
+  refused?.form === 'state'
+    ? [{ name: 'password', label: proofLabel, form: 'state' }]
+    : [...webhookFields, { name: 'after', label: texts.after }]
 
 const pathIn = ({ request }: SignedInVisit) => ({ id: request.pathParameters.id ?? '' })
 
@@ -51,12 +66,12 @@ async function show(visit: SignedInVisit, refused?: Refused): Promise<PageResult
           <StateBadge {...webhook} />
         </div>
         <Done query={request.query} />
-        <ErrorSummary problem={refused?.problem} fields={[...webhookFields, { name: 'after', label: texts.after }]} />
+        <ErrorSummary problem={refused?.problem} fields={fieldsOf(refused)} />
         <div class="columns">
           <div>
             <section class="panel">
               <Facts webhook={webhook} reader={reader} />
-              <Actions webhook={webhook} />
+              <Actions webhook={webhook} problem={refused?.form === 'state' ? refused.problem : undefined} />
             </section>
             <section>
               <h2>{texts.deliveries}</h2>
@@ -87,13 +102,19 @@ const Done = ({ query }: { readonly query: URLSearchParams }) =>
     <Notice>{doneText(query)}</Notice>
   )
 
-function Actions({ webhook: { id, state } }: { readonly webhook: Webhook }) {
+interface ActionParts {
+  readonly webhook: Webhook
+  readonly problem: FormFaults | undefined
+}
+
+function Actions({ webhook: { id, state }, problem }: ActionParts) {
   const path = pathOfWebhook(id)
   const isActive = state === 'active'
   return (
     <div class="actions">
       <form method="post" action={`${path}/state`}>
         <input type="hidden" name="state" value={isActive ? 'paused' : 'active'} />
+        {problem && <ProofField form="state" error={fieldErrors(problem).password} />}
         <button type="submit" class="quiet">
           {isActive ? texts.pause : texts.resume}
         </button>
@@ -148,12 +169,14 @@ const formOf = (
     const page = pathOfWebhook(pathIn(visit).id)
     if (visit.request.method === 'GET') return { redirect: page }
     const { reply, done, form } = await work(visit)
-    return reply.ok ? { redirect: `${page}?done=${done}` } : show(visit, { problem: reply.problem, form })
+    return reply.ok ? { redirect: `${page}?done=${done}` } : show(visit, { problem: atFields(reply.problem), form })
   },
 })
 
-const patch = (visit: SignedInVisit, body: object) =>
-  visit.api.call({ route: `PATCH ${one}`, path: pathIn(visit), body })
+const patch = (visit: SignedInVisit, change: object) => {
+  const body = { ...change, password: passwordIn(visit.form) }
+  return visit.api.call({ route: `PATCH ${one}`, path: pathIn(visit), body })
+}
 
 /** The forms of the page. */
 export const webhookForms = (): readonly Page[] => [
@@ -162,7 +185,7 @@ export const webhookForms = (): readonly Page[] => [
   })),
   formOf('state', async (visit) => {
     const state = visit.form.get('state')
-    return { reply: await patch(visit, { state }), done: state === 'paused' ? 'paused' : 'resumed', form: 'other' }
+    return { reply: await patch(visit, { state }), done: state === 'paused' ? 'paused' : 'resumed', form: 'state' }
   }),
   formOf('test', async (visit) => {
     const reply = await visit.api.call<Attempt>({ route: `POST ${one}/test`, path: pathIn(visit), body: {} })

@@ -1,6 +1,9 @@
-/** The password in forms that make a lasting credential. */
-import { Field } from '../../../../shared/protocol/console/fields.tsx'
-import { strings } from '../texts/account.ts'
+/** The password in forms that make lasting access. */
+import { Field } from './fields.tsx'
+import { strings } from './strings.ts'
+
+/** What the field is called. */
+export const proofLabel = strings.proof.label
 
 interface ProofFieldParts {
   readonly error?: string | undefined

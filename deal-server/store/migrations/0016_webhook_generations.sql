@@ -1,0 +1,1 @@
+ALTER TABLE "deals"."webhooks" ADD COLUMN "responsible_generation" integer;

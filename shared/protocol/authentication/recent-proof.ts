@@ -1,0 +1,25 @@
+/** Recent proof, as both servers ask for it (docs/contract.md#recent-proof). */
+import type { Caller } from './authenticate.ts'
+
+/** The parts of a caller that prove something. */
+export interface Proving extends Pick<Caller, 'username' | 'userId' | 'scheme'> {
+  readonly credential: Pick<Caller['credential'], 'loginId' | 'carriesPassword'>
+}
+
+/** The proof that a request carries. */
+export interface RecentProof {
+  /** The caller's own password, if the request has it. */
+  readonly password: string | undefined
+  /** The client's canonical address. */
+  readonly clientAddress: string
+}
+
+/**
+ * Refuses a request without recent proof. Proof is the user's password, in the request or in its credential, or a login
+ * younger than five minutes. So a stolen token or key alone cannot create access that lasts longer. A user who has a
+ * second factor, or needs one, proves it too: the request comes by a login or session that began with one.
+ *
+ * @throws ProblemError `wrong-password`, `recent-login-required`, `second-factor-login-required`, `too-many-attempts`
+ * @throws Unavailable
+ */
+export type RequireRecentProof = (caller: Proving, proof: RecentProof) => Promise<void>
