@@ -13,11 +13,14 @@ const away = 'postgres://postgres@127.0.0.1:9/auth'
 const databases = { AUTH_DATABASE_URL: away, DEAL_DATABASE_URL: away }
 let common: Record<string, string>
 
-/** What a start says that fails, and how it ends. */
+/** The steps that a start tells before it fails: each on a line of its own, with an ellipsis. */
+const steps = /^\w.* …\n/gm
+
+/** What a start says that fails, without its steps, and how it ends. */
 async function failed(environment: Readonly<Record<string, string>>, script = 'start.ts') {
   const child = startChild(script, { environment: { ...common, ...environment } })
   const code = await child.ended()
-  return { code, output: child.output() }
+  return { code, output: child.output().replace(steps, '') }
 }
 
 /** A folder for DATA_DIR with this file in it. */
